@@ -1,0 +1,3 @@
+"""Lowering: from the checked syntax tree to the SPG."""
+
+__all__: list[str] = []

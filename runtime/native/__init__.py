@@ -1,0 +1,3 @@
+"""What generated native tasks call."""
+
+__all__: list[str] = []

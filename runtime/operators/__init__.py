@@ -1,0 +1,3 @@
+"""The operators of the native engine: one file each."""
+
+__all__: list[str] = []

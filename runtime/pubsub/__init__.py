@@ -1,0 +1,3 @@
+"""Msg caches and sinks: how instructions travel and where data rests."""
+
+__all__: list[str] = []
