@@ -1,0 +1,44 @@
+# Every target sets up what it needs from nothing; nothing is asked and nothing is left outside .venv.
+#   make demo     one program, three kinds of work, shown on this machine
+#   make test     every test and every doctest        (make test ARGS="-k window" for some)
+#   make check    format, lint, types, layers, fast tests: what a change must pass
+#   make fmt      rewrite the code in house format
+#   make clean    remove what the tools have left; `rm -r .venv` for the environment
+
+BIN   := .venv/bin
+READY := .venv/.ready
+ARGS  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fmt clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+$(READY): pyproject.toml tools/setup
+	@tools/setup .venv
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python examples/wordcount/demo.py
+
+# STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.
+test: $(READY)
+	@$(BIN)/pytest $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
+
+check: $(READY)
+	@$(BIN)/ruff format --check --quiet . || { echo 'format: run "make fmt"'; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/pyright --warnings
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pytest -q -m "not slow and not system" $(ARGS)
+
+fmt: $(READY)
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+clean:
+	@rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf htmlcov .coverage .coverage.* spark-warehouse metastore_db derby.log
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
