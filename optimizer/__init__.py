@@ -6,4 +6,20 @@ if __name__ != "ghcm.optimizer":
         "or the installed package on the path. Under two names, every class would exist twice."
     )
 
-__all__: list[str] = []
+from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks, Verdict
+from ghcm.optimizer.pipeline import PASSES, check_order
+from ghcm.optimizer.runner import Optimised, Step, Summary, optimise
+
+__all__ = [
+    "PASSES",
+    "Fact",
+    "Optimised",
+    "Pass",
+    "Remark",
+    "Remarks",
+    "Step",
+    "Summary",
+    "Verdict",
+    "check_order",
+    "optimise",
+]

@@ -1,0 +1,118 @@
+"""Diagnostics: what is wrong with a program, where, and what to do about it.
+
+Every check of every stage reports through `Diagnostics`, so that all errors of a program come at once.
+Codes are stable: 1xx syntax, 2xx names and types, 3xx units, calls and sinks, 4xx operators and boundedness, 5xx
+engines
+("not yet"), 6xx files, bundles and settings, 7xx running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from ghcm.source import Span
+
+__all__ = ["Diagnostic", "Diagnostics", "GhcmError", "ProgramError", "render", "suggest"]
+
+
+class GhcmError(Exception):
+    """An error that a user can act on; its text says what, why and what to do. The command line prints it without a
+    traceback."""
+
+    def __init__(self, message: str, *, code: str = "GHCM-700", detail: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}"]
+        lines += [f"  = detail: {self.detail}"] if self.detail else []
+        lines += [f"  = hint: {self.hint}"] if self.hint else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake: code (`GHCM-207`), message (lower case, no full stop), place, and detail and hint as sentences."""
+
+    code: str
+    message: str
+    span: Span | None
+    detail: str = ""
+    hint: str = ""
+
+
+class ProgramError(GhcmError):
+    """A program that cannot be compiled; carries every diagnostic that was found, in source order."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(sorted(diagnostics, key=_place))
+        count = len(self.diagnostics)
+        super().__init__(f"the program has {count} error{'s' if count != 1 else ''}", code="GHCM-200")
+
+    def __str__(self) -> str:
+        return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
+
+
+@dataclass
+class Diagnostics:
+    """Collects what is wrong while a stage goes on; `check()` ends the stage."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def error(self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
+        """Note one mistake; a mistake already noted at the same place with the same code is kept once."""
+        diagnostic = Diagnostic(code, message, span, detail, hint)
+        if diagnostic not in self.found:
+            self.found.append(diagnostic)
+
+    def check(self) -> None:
+        """Raise `ProgramError` if anything was found."""
+        if self.found:
+            raise ProgramError(self.found)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.found)
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str:
+    """The hint for a misspelt name, or an empty string when nothing comes close.
+
+    >>> suggest("wrod", ["word", "count"])
+    'did you mean "word"?'
+    """
+    close = get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else ""
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """The message as a person reads it: headline, place, source line with carets, detail, hint."""
+    lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
+    span = diagnostic.span
+    if span is not None:
+        line, column = span.source.line_column(span.start)
+        end_line, end_column = span.source.line_column(max(span.end, span.start + 1))
+        text = span.source.line(line).replace("\t", " ")
+        width = (end_column - column) if end_line == line else len(text) - column + 1
+        margin = " " * len(str(line))
+        lines += [
+            f" {margin}--> {span.source.name}:{line}:{column}",
+            f" {margin} |",
+            f" {line} | {text}",
+            f" {margin} | {' ' * (column - 1)}{'^' * max(1, width)}",
+        ]
+        margin_end = f" {margin} = "
+    else:
+        margin_end = "   = "
+    lines += [f"{margin_end}detail: {diagnostic.detail}"] if diagnostic.detail else []
+    lines += [f"{margin_end}hint: {diagnostic.hint}"] if diagnostic.hint else []
+    return "\n".join(lines)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, str]:
+    span = diagnostic.span
+    return (span.source.name, span.start, diagnostic.code) if span else ("", -1, diagnostic.code)

@@ -1,0 +1,203 @@
+"""The table of the operators of the language: what each takes, gives, keeps, how it can fail and which engines run it.
+
+The checker, the reference documentation and the conformance tests are driven by it. Type rules that need more than the table says live in
+`ghcm.lowering`, one function per operator, and a test holds them total over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, TypeAlias
+
+from ghcm.functions import Failure
+from ghcm.types import Shape
+
+__all__ = ["OPERATORS", "YES", "Argument", "Engine", "Never", "NotYet", "Operator", "Role", "Support", "Yes"]
+
+
+class Engine(Enum):
+    """Who can run a task. The native engine's two forms are listed apart: a task without a columnar form runs by rows."""
+
+    REFERENCE = "reference"
+    ROW = "native, row form"
+    COLUMNAR = "native, columnar form"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """It runs there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """It will run there; `reason` says what it waits for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """It cannot run there; `reason` says why."""
+
+    reason: str
+
+
+Support: TypeAlias = Yes | NotYet | Never
+YES = Yes()
+
+
+class Role(Enum):
+    """Where in a pipeline it stands."""
+
+    SOURCE = "source"
+    TRANSFORM = "transform"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument. `kind`: what may stand there. `positional`: may be given without its name. Lambdas say their arity."""
+
+    name: str
+    kind: Literal[
+        "lambda1",
+        "lambda2",
+        "duration",
+        "int",
+        "float",
+        "string",
+        "name",
+        "collection",
+        "record",
+        "window",
+        "aggregate",
+        "call",
+        "any",
+        "sink",
+        "rows",
+    ]
+    required: bool = True
+    positional: bool = True
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+    """Any number of these (positional), or any names (`aggregate_by_key(n = count())`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator. `takes`: the shapes of its input (empty for sources). `gives`: the output, for people."""
+
+    name: str
+    role: Role
+    takes: tuple[Shape, ...]
+    arguments: tuple[Argument, ...]
+    gives: str
+    meaning: str
+    exchange: Literal["none", "forward", "hash", "global"]
+    stateful: bool
+    needs_bounded: bool
+    failures: tuple[Failure, ...]
+    reference: Support
+    row: Support
+    columnar: Support
+    spark: Support
+
+    def support(self, engine: Engine) -> Support:
+        """What that engine says to it."""
+        match engine:
+            case Engine.REFERENCE:
+                return self.reference
+            case Engine.ROW:
+                return self.row
+            case Engine.COLUMNAR:
+                return self.columnar
+            case Engine.SPARK:
+                return self.spark
+
+
+_STREAM, _PAIRS, _TABLE = Shape.STREAM, Shape.PAIRS, Shape.TABLE
+_ALL = (_STREAM, _PAIRS, _TABLE)
+_FLOWING = (_STREAM, _PAIRS)
+_F = Failure
+_EXPRESSION = (_F.OVERFLOW, _F.ZERO_DIVISOR, _F.BAD_CAST, _F.OUT_OF_RANGE, _F.BAD_PATTERN)
+_BY_ROW = Never("a Python function by row has no columnar form")
+_SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
+_LANGUAGE = "waits for the issue that completes the language"
+
+
+def _not_yet(reason: str = _LANGUAGE) -> dict[str, Support]:
+    waits = NotYet(reason)
+    return {"reference": waits, "row": waits, "columnar": waits, "spark": waits}
+
+
+def _everywhere(**other: Support) -> dict[str, Support]:
+    return {"reference": YES, "row": YES, "columnar": YES, "spark": YES} | other
+
+
+def _op(  # noqa: PLR0913  one argument for each column of the table
+    name: str,
+    role: Role,
+    takes: tuple[Shape, ...],
+    arguments: tuple[Argument, ...],
+    gives: str,
+    meaning: str,
+    support: dict[str, Support],
+    *,
+    exchange: Literal["none", "forward", "hash", "global"] = "forward",
+    stateful: bool = False,
+    needs_bounded: bool = False,
+    failures: tuple[Failure, ...] = (),
+) -> Operator:
+    return Operator(
+        name, role, takes, arguments, gives, meaning, exchange, stateful, needs_bounded, failures, **support
+    )
+
+
+_S, _T, _E = Role.SOURCE, Role.TRANSFORM, Role.END
+_FN = Argument("function", "lambda1")
+_FORMAT = Argument("format", "name", required=False, positional=False, choices=("json", "csv", "text"))
+_DESCENDING = Argument("descending", "any", required=False, positional=False)
+
+_TABLE_OF_OPERATORS = (
+    # sources
+    _op("files", _S, (), (Argument("path", "string"), _FORMAT, Argument("separator", "string", required=False, positional=False)), "raw records, bounded; text gives Stream<Line>", "lines of files by path or glob; each file is one partition", _everywhere(), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    _op("socket", _S, (), (Argument("address", "string"), _FORMAT), "raw records, unbounded; text gives Stream<Line>", "lines from a TCP server, until it closes", _everywhere(spark=_SPARK_UNBOUNDED), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    _op("memory", _S, (), (Argument("rows", "rows"),), "Stream<T>, bounded", "records written into the program", _everywhere(), exchange="none", stateful=True),
+    _op("generate", _S, (), (Argument("rows", "int", required=False, positional=False), Argument("rate", "float", required=False, positional=False), Argument("start", "any", required=False, positional=False), Argument("step", "duration", required=False, positional=False)), "Stream<{number: int, time: timestamp}>, bounded when rows is given", "a clock of numbered records", _everywhere(), exchange="none", stateful=True),
+    _op("kafka", _S, (), (Argument("topic", "string"), _FORMAT), "raw records, unbounded", "records of a topic", _not_yet("waits for the issue that brings Kafka"), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    # rows
+    _op("as", _T, (_STREAM,), (Argument("record", "record"),), "Stream<R>", "decodes raw records; what does not fit is a dead letter", _everywhere(), failures=(_F.BAD_RECORD,)),
+    _op("event_time", _T, (_STREAM,), (Argument("time", "lambda1"), Argument("disorder", "duration", required=False, positional=False)), "the same, with event time", "declares when a record happened and how far records may come out of order", _everywhere(), stateful=True, failures=(*_EXPRESSION, _F.NULL_TIME)),
+    _op("filter", _T, _FLOWING, (Argument("predicate", "lambda1"),), "the same", "keeps the records for which the predicate is true", _everywhere(), failures=_EXPRESSION),
+    _op("map", _T, _FLOWING, (_FN,), "Stream<U>", "one record for one record", _everywhere(), failures=_EXPRESSION),
+    _op("flat_map", _T, _FLOWING, (_FN,), "Stream<U>", "the items of a list for one record", _everywhere(), failures=_EXPRESSION),
+    _op("map_to_pair", _T, _FLOWING, (_FN,), "Pairs<K, V>", "a pair (key, value) for one record", _everywhere(), failures=_EXPRESSION),
+    _op("map_values", _T, (_PAIRS,), (_FN,), "Pairs<K, U>", "a new value under the same key", _everywhere(), failures=_EXPRESSION),
+    _op("key_by", _T, (_STREAM,), (_FN,), "Pairs<K, T>", "the record itself under a key made from it", _everywhere(), failures=_EXPRESSION),
+    _op("python", _T, _FLOWING, (Argument("function", "string"), Argument("by", "name", required=False, positional=False, choices=("row", "batch"))), "Stream<U>, the type behind the colon", "a user's Python function by row", _everywhere(columnar=_BY_ROW), failures=(_F.PYTHON, _F.WRONG_RESULT)),
+    _op("union", _T, _FLOWING, (Argument("others", "collection", repeated=True),), "the same", "all records of all inputs", _everywhere()),
+    _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a random part of the records", _not_yet()),
+    # windows
+    _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time", _everywhere(), failures=(_F.LATE,)),
+    # groups
+    _op("reduce_by_key", _T, (_PAIRS,), (Argument("function", "lambda2"), Argument("order", "lambda1", required=False, positional=False)), "Pairs<K, V>, or Table<K, V> of unbounded unwindowed input", "one value per key", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
+    _op("aggregate_by_key", _T, (_PAIRS,), (Argument("aggregates", "aggregate", repeated=True),), "Pairs<K, {...}>, or Table", "named aggregates per key: sum count mean min max", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
+    _op("group_by_key", _T, (_PAIRS,), (), "Pairs<K, list<V>>, or Table", "the values of a key as a list in ascending order", _everywhere(), exchange="hash", stateful=True),
+    _op("count", _T, _FLOWING, (), "Pairs<K, int> of pairs, Stream<int> of a stream; or Table", "how many", _everywhere(), exchange="hash", stateful=True),
+    _op("distinct", _T, _FLOWING, (), "the same", "each different record once", _everywhere(), exchange="hash", stateful=True),
+    _op("sort", _T, _FLOWING, (Argument("by", "lambda1"), _DESCENDING), "the same", "in order", _everywhere(), exchange="global", stateful=True, needs_bounded=True, failures=_EXPRESSION),
+    _op("top", _T, _FLOWING, (Argument("count", "int"), Argument("by", "lambda1"), Argument("ascending", "any", required=False, positional=False)), "the same", "the greatest by a value", _everywhere(), exchange="global", stateful=True, needs_bounded=True, failures=_EXPRESSION),
+    _op("join", _T, _FLOWING, (Argument("other", "collection"), Argument("on", "lambda2", required=False, positional=False), Argument("kind", "name", required=False, positional=False, choices=("inner", "left", "right", "full", "semi", "anti")), Argument("within", "duration", required=False, positional=False)), "Stream<{left, right}>, or Pairs<K, {left, right}> of pairs", "records of both inputs that belong together", _everywhere(), exchange="hash", stateful=True, needs_bounded=True, failures=_EXPRESSION),
+    _op("iterate", _T, (_STREAM,), (Argument("step", "lambda1"), Argument("until", "lambda2", required=False, positional=False), Argument("limit", "int", positional=False)), "the same", "a step repeated until a condition holds", _not_yet(), exchange="none", needs_bounded=True),
+    _op("changes", _T, (_TABLE,), (), "Pairs<K, V>", "every change of a table as a record", _not_yet(), stateful=True),
+    # ends and reads
+    _op("read", _S, (_TABLE,), (Argument("key", "any", required=False, positional=False),), "a sink's records as Stream<T>; a table's as Pairs<K, V>; bounded", "the latest complete version of a sink, or a copy of a table's state", _everywhere(), exchange="none", failures=(_F.BAD_RECORD,)),
+    _op("to", _E, _ALL, (Argument("sink", "sink"),), "the same, for publish", "writes to a sink", _everywhere()),
+    _op("publish", _E, _FLOWING, (Argument("call", "call"), Argument("every", "any", required=False, positional=False), Argument("when", "lambda1", required=False, positional=False), Argument("on", "name", required=False, positional=False, choices=("window_close", "completion")), Argument("at_end", "any", required=False, positional=False)), "nothing", "calls a responsive unit by a policy", _everywhere(columnar=NotYet("a policy counts row by row")), exchange="global", stateful=True),
+    _op("reply", _E, _FLOWING, (), "nothing", "the result of the call", _everywhere()),
+    _op("named", _T, _ALL, (Argument("name", "string"),), "the same", "names the task before it", _everywhere()),
+)  # fmt: skip
+
+OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _TABLE_OF_OPERATORS}

@@ -1,0 +1,120 @@
+"""How the values of one key become one: the shapes that the compiler can prove associative and commutative.
+
+`prove` reads the body of a reducer lambda. What it recognises is kept as a tree of built-in reducers, which every
+engine may split freely; anything else stays a
+lambda that is claimed (`@associative @commutative`), or ordered and reduced unsplit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct
+from ghcm.types import Duration, Float, Int, Struct, Type
+
+__all__ = ["Aggregate", "AggregateFunction", "Builtin", "Custom", "Fields", "Kind", "Reducer", "prove", "splittable"]
+
+
+class Kind(Enum):
+    """A built-in reducer. Sums of int and duration accumulate without bound and are checked when emitted (overflow);
+    float sums may be added in any order."""
+
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+    ALL = "all"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """One built-in reducer over a value of `type`."""
+
+    kind: Kind
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A reducer per field of a struct or tuple value."""
+
+    parts: tuple[Reducer, ...]
+    type: Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A user's lambda `(a, b) => ...`. `claimed`: the user says it is associative and commutative; else the group is
+    reduced from the left in ascending `order`."""
+
+    function: Lambda
+    claimed: bool
+    order: Lambda | None
+
+
+Reducer: TypeAlias = Builtin | Fields | Custom
+
+
+class AggregateFunction(Enum):
+    """An aggregate of `aggregate_by_key` and of publish arguments. All skip nulls; count of no argument counts
+    records; the sum, min, max, mean of nothing are null."""
+
+    COUNT = "count"
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`name = function(argument)`: a column of an aggregation. `argument` None only for `count()`. `type` is the
+    result's."""
+
+    name: str
+    function: AggregateFunction
+    argument: Lambda | None
+    type: Type
+
+
+def splittable(reducer: Reducer) -> bool:
+    """Whether a group may be cut anywhere and its parts reduced in any order."""
+    match reducer:
+        case Builtin():
+            return True
+        case Fields(parts=parts):
+            return all(map(splittable, parts))
+        case Custom(claimed=claimed):
+            return claimed
+
+
+def prove(function: Lambda) -> Reducer | None:
+    """The built-in reducer that a two-parameter lambda over one type computes, or None where no proof is found."""
+    left, right = function.parameters
+    return _prove(function.body, left, right)
+
+
+_KINDS = {"add": Kind.SUM, "least": Kind.MIN, "greatest": Kind.MAX, "and": Kind.ALL, "or": Kind.ANY}
+
+
+def _prove(body: Expr, left: Expr, right: Expr) -> Reducer | None:
+    match body:
+        case Call(function=name, arguments=(first, second), type=type_) if name in _KINDS:
+            if {first, second} != {left, right} or first == second:
+                return None
+            if name == "add" and not isinstance(type_, Int | Float | Duration):
+                return None
+            return Builtin(_KINDS[name], type_)
+        case MakeStruct(values=values, type=Struct() as type_):
+            if not isinstance(left.type, Struct) or left.type != type_:
+                return None
+            parts = [
+                _prove(value, Get(left, field.name, field.type), Get(right, field.name, field.type))
+                for value, field in zip(values, type_.fields, strict=True)
+            ]
+            proven = tuple(part for part in parts if part is not None)
+            return Fields(proven, type_) if len(proven) == len(parts) else None
+        case _:
+            return None

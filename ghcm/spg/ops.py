@@ -1,0 +1,412 @@
+"""What a task does: the closed set of operations of the SPG.
+
+Plain frozen data. Every choice over `Op` is a total `match`. Types of inputs and outputs stand on the tasks; the
+rules that relate them are in the
+operator table (`ghcm.operators`) and are checked by `ghcm.spg.verify`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ghcm.expr import Expr, Lambda, Value
+from ghcm.reducers import Aggregate, Reducer
+from ghcm.types import Type
+
+__all__ = [
+    "AggregateByKey",
+    "CallTemplate",
+    "Connector",
+    "Count",
+    "Distinct",
+    "EventTime",
+    "Files",
+    "Filter",
+    "FlatMap",
+    "Format",
+    "Fused",
+    "Generate",
+    "GroupByKey",
+    "Join",
+    "Kafka",
+    "KeyBy",
+    "Map",
+    "MapToPair",
+    "MapValues",
+    "Memory",
+    "Op",
+    "Parquet",
+    "Policy",
+    "Publish",
+    "PythonCall",
+    "ReadSink",
+    "ReadTable",
+    "Redis",
+    "ReduceByKey",
+    "Reply",
+    "Socket",
+    "Sort",
+    "Source",
+    "Stage",
+    "To",
+    "Top",
+    "Tumbling",
+    "Union",
+    "Window",
+]
+
+
+# --- places outside: sources, sinks, caches --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How records stand in a source or file sink. `name`: json (one object a line), csv (RFC 4180, header line names
+    the columns), text (a record `Line`).
+
+    `separator` is csv's.
+    """
+
+    name: str
+    separator: str = ","
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files by path or glob, relative to the directory of the run; `.gz` is decompressed. As a source each file is
+    one partition, in name order.
+    As a sink: a directory of files, committed as a whole.
+    """
+
+    path: str
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Parquet:
+    """A directory of Parquet files; as a sink each commit adds files that readers see at once or not at all."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """Lines from a TCP server at `host:port`; one partition; ends when the server closes."""
+
+    host: str
+    port: int
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Rows written into the program: canonical values in the order of the record's fields; one partition."""
+
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """A clock of records `{number: int, time: timestamp}`: `number` counts from 0, `time` = `start_us` + number *
+    `step_us`.
+
+    `rows` None = without end; `rate` records per second, None = as fast as they are taken.
+    """
+
+    rows: int | None
+    rate: float | None
+    start_us: int
+    step_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka:
+    """A log of that topic on the profile's log connection: source, cache or append sink."""
+
+    topic: str
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Redis:
+    """A place on the profile's Redis connection: sink (one hash per version, see `ghcm.runtime.pubsub`) or cache."""
+
+    place: str
+
+
+Connector: TypeAlias = Files | Parquet | Socket | Memory | Generate | Kafka | Redis
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Records from outside, decoded to the task's element. A record that cannot be decoded is a dead letter
+    (`bad_record`) that holds the raw text."""
+
+    connector: Connector
+
+
+@dataclass(frozen=True, slots=True)
+class EventTime:
+    """Gives each record its event time and its partition's watermark just before it (greatest time so far - disorder).
+
+    `disorder_us` None: nothing is ever late, the watermark stays at minus infinity until the input ends (bounded
+    input only). A null time is a dead letter (`null_time`).
+    """
+
+    time: Lambda
+    disorder_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keeps the records for which the predicate is true (not false, not null)."""
+
+    predicate: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """One record for one record."""
+
+    function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMap:
+    """The items of the list that the function gives; none for null."""
+
+    function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class MapToPair:
+    """A pair for each record; the body is a tuple `(key, value)`."""
+
+    function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class MapValues:
+    """A new value for each pair under the same key; the parameter is the value."""
+
+    function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBy:
+    """The pair of the function's result and the record itself."""
+
+    function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCall:
+    """The user's `module:function`, called with one record (a scalar as itself, a struct as a namedtuple-like object
+    with attributes) and checked against the task's element.
+
+    An exception is a dead letter (`python`), a result of another type too (`wrong_result`).
+    """
+
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tumbling:
+    """Windows of `size_us` that start at multiples of it since 1970; the end is exclusive."""
+
+    size_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Adds the column `window` by event time. A record whose window has `end + allowed_lateness` <= its partition's
+    watermark is a dead letter (`late`)."""
+
+    assigner: Tumbling
+    allowed_lateness_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """All records of all inputs; the inputs have the same element."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceByKey:
+    """One value per key (and window)."""
+
+    reducer: Reducer
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateByKey:
+    """The aggregates of the values per key (and window); the value becomes a struct of them, or the scalar where
+    `scalar`."""
+
+    aggregates: tuple[Aggregate, ...]
+    scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupByKey:
+    """The list of the values per key (and window), in ascending order of the values (nulls first)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """On pairs the number of values per key (and window); on a stream the number of records (per window). Without
+    input: 0 for a bounded unwindowed stream, else nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Each different record once (per window)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Ascending (or descending) by the function's value, nulls first in ascending order, equal ones by the whole
+    record ascending. Bounded input only."""
+
+    by: Lambda
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The first `count` records of `Sort` (descending unless told otherwise). `count` is an expression without
+    record, so it may be a parameter. Nulls rank last. Bounded input only."""
+
+    count: Expr
+    by: Lambda
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of records of the left (first) and right (second) input whose keys are equal and whose `residual` (if
+    any) is true. Null keys never join.
+
+    `left_keys` and `right_keys` have equal length >= 1. `kind`: "inner" (the skeleton's only one). The element is
+    `{left, right}`; for two
+    `Pairs` joined by key it is `{key, value: {left, right}}` (`by_key`).
+    """
+
+    kind: str
+    left_keys: tuple[Lambda, ...]
+    right_keys: tuple[Lambda, ...]
+    residual: Lambda | None
+    by_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSink:
+    """The records of a sink: its latest complete version, or the one that the instruction names; bounded."""
+
+    sink: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTable:
+    """A consistent copy of a named table of a stream unit: its pairs; bounded. `key`, if given, is an expression
+    without record: only that key."""
+
+    unit: str
+    task: str
+    key: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class To:
+    """Writes each record to a sink; gives nothing on."""
+
+    sink: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a unit publishes: exactly one of `every_records`, `every_us`, `on` ("window_close", "completion") or
+    `when` (a predicate on one record)."""
+
+    every_records: int | None = None
+    every_us: int | None = None
+    on: str | None = None
+    when: Lambda | None = None
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallTemplate:
+    """The instruction that a policy sends: unit, and per parameter an aggregate over the records since the last
+    publication (or a constant's literal)."""
+
+    unit: str
+    arguments: tuple[tuple[str, Aggregate | Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Calls a responsive unit by a policy. Its input is what its sibling `To` writes: the instruction leaves after
+    the commit that holds the records. Gives nothing on."""
+
+    call: CallTemplate
+    policy: Policy
+    after: str | None
+    """The id of the `To` task whose commit comes first, if the statement has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Writes its records to the implicit sink of the call; gives nothing on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One task inside a fused one: its id, op, element and place, kept so that dead letters and explanations name
+    what the user wrote."""
+
+    id: str
+    op: Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+    element: Type
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A chain of row operations made one task by compression; records go through the stages in order."""
+
+    stages: tuple[Stage, ...]
+
+
+Op: TypeAlias = (
+    Source
+    | EventTime
+    | Filter
+    | Map
+    | FlatMap
+    | MapToPair
+    | MapValues
+    | KeyBy
+    | PythonCall
+    | Window
+    | Union
+    | ReduceByKey
+    | AggregateByKey
+    | GroupByKey
+    | Count
+    | Distinct
+    | Sort
+    | Top
+    | Join
+    | ReadSink
+    | ReadTable
+    | To
+    | Publish
+    | Reply
+    | Fused
+)

@@ -1,0 +1,331 @@
+"""The types of values and of collections: Arrow's, nullable only where marked.
+
+This module says what a value may be. How an engine holds one is the engine's matter, but for the *canonical value*,
+the form
+in which values cross module borders (rows of the native engine's row form, of the reference, of sinks and of tests):
+
+    bool -> bool            int, int32 -> int          float -> float         decimal -> decimal.Decimal
+    string -> str           bytes -> bytes             null -> None
+    timestamp -> int (microseconds since 1970 UTC)     date -> int (days since 1970)     duration -> int (microseconds)
+    list -> list            map -> dict                struct -> tuple of its fields' values, in order
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+__all__ = [
+    "INT_MAX",
+    "INT_MIN",
+    "WINDOW",
+    "Bool",
+    "Bytes",
+    "Collection",
+    "Date",
+    "Decimal",
+    "Duration",
+    "Field",
+    "Float",
+    "Int",
+    "Int32",
+    "List",
+    "Map",
+    "Null",
+    "Nullable",
+    "Shape",
+    "String",
+    "Struct",
+    "Timestamp",
+    "Type",
+    "as_nullable",
+    "is_nullable",
+    "pair_of",
+    "strip",
+    "tuple_of",
+    "unify",
+]
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """True or false."""
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A whole number of 64 bits; overflow fails the record."""
+
+    def __str__(self) -> str:
+        return "int"
+
+
+@dataclass(frozen=True, slots=True)
+class Int32:
+    """A whole number of 32 bits, for storage; any arithmetic on it gives `int`."""
+
+    def __str__(self) -> str:
+        return "int32"
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """An IEEE 754 double; NaN equals itself and is greatest."""
+
+    def __str__(self) -> str:
+        return "float"
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """An exact decimal number of `precision` digits, `scale` of them behind the point."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """Text, ordered by code point."""
+
+    def __str__(self) -> str:
+        return "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Raw bytes."""
+
+    def __str__(self) -> str:
+        return "bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """A moment in UTC, to the microsecond."""
+
+    def __str__(self) -> str:
+        return "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A calendar day."""
+
+    def __str__(self) -> str:
+        return "date"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time, to the microsecond."""
+
+    def __str__(self) -> str:
+        return "duration"
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """The type of a bare `null`; it unifies with any type into the nullable of that type."""
+
+    def __str__(self) -> str:
+        return "null"
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Values of one type, in order."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list<{self.item}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Values by key; neither a key itself nor comparable."""
+
+    key: Type
+    value: Type
+
+    def __str__(self) -> str:
+        return f"map<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named part of a struct. `path` is where it stands in the source's format (`id.orig_h`); it is no part of the
+    type."""
+
+    name: str
+    type: Type
+    path: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Named fields in order. `name` is the record's, for messages; structs are equal by their fields."""
+
+    fields: tuple[Field, ...]
+    name: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        if self.name:
+            return self.name
+        if self.fields and all(part.name == f"_{index}" for index, part in enumerate(self.fields, 1)):
+            return f"({', '.join(str(part.type) for part in self.fields)})"
+        return "{" + ", ".join(map(str, self.fields)) + "}"
+
+    def get(self, name: str) -> Field | None:
+        """The field of that name, or None."""
+        return next((part for part in self.fields if part.name == name), None)
+
+    def index(self, name: str) -> int:
+        """The position of the field of that name; ValueError if it has none."""
+        return [part.name for part in self.fields].index(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields, in order."""
+        return tuple(part.name for part in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable:
+    """A value of type `of`, or null. It never nests and never wraps `Null`."""
+
+    of: Type
+
+    def __str__(self) -> str:
+        return f"{self.of}?"
+
+
+Type: TypeAlias = (
+    Bool
+    | Int
+    | Int32
+    | Float
+    | Decimal
+    | String
+    | Bytes
+    | Timestamp
+    | Date
+    | Duration
+    | Null
+    | List
+    | Map
+    | Struct
+    | Nullable
+)
+
+WINDOW = Struct((Field("start", Timestamp()), Field("end", Timestamp())), name="Window")
+
+
+def is_nullable(type_: Type) -> bool:
+    """Whether a value of this type may be null."""
+    return isinstance(type_, Nullable | Null)
+
+
+def strip(type_: Type) -> Type:
+    """The type without its `?`."""
+    return type_.of if isinstance(type_, Nullable) else type_
+
+
+def as_nullable(type_: Type) -> Type:
+    """The type with a `?`."""
+    return type_ if is_nullable(type_) else Nullable(type_)
+
+
+def tuple_of(*items: Type) -> Struct:
+    """The struct that stands for a tuple: fields `_1`, `_2`, ..."""
+    return Struct(tuple(Field(f"_{index}", item) for index, item in enumerate(items, 1)))
+
+
+def pair_of(key: Type, value: Type) -> Struct:
+    """The record `{key, value}` of a pair."""
+    return Struct((Field("key", key), Field("value", value)))
+
+
+def unify(left: Type, right: Type) -> Type | None:
+    """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`; null makes
+    nullable.
+
+    >>> str(unify(Int(), Nullable(Float())))
+    'float?'
+    """
+    if left == right:
+        return left
+    if isinstance(left, Null):
+        return as_nullable(right)
+    if isinstance(right, Null):
+        return as_nullable(left)
+    if isinstance(left, Nullable) or isinstance(right, Nullable):
+        inner = unify(strip(left), strip(right))
+        return None if inner is None else as_nullable(inner)
+    order: list[Type] = [Int32(), Int(), Float()]
+    if left in order and right in order:
+        return order[max(order.index(left), order.index(right))]
+    if isinstance(left, List) and isinstance(right, List):
+        item = unify(left.item, right.item)
+        return None if item is None else List(item)
+    if isinstance(left, Struct) and isinstance(right, Struct) and left.names == right.names:
+        parts = [unify(mine.type, other.type) for mine, other in zip(left.fields, right.fields, strict=True)]
+        if all(part is not None for part in parts):
+            fields = tuple(Field(name, part) for name, part in zip(left.names, parts, strict=True) if part is not None)
+            return Struct(fields, left.name if left.name == right.name else None)
+    return None
+
+
+class Shape(Enum):
+    """What a collection is: a stream of records, of pairs, or a table that keeps the latest value per key."""
+
+    STREAM = "stream"
+    PAIRS = "pairs"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The type of what flows out of a task.
+
+    `element` is the type of one record. Its columns are its fields, or one column `value` where it is no struct.
+    Pairs and
+    tables have the element `{key, value}`. A windowed collection has the further column `window` (`WINDOW`).
+    `timed`: each record carries hidden event time. `bounded`: the input ends. `key`: the table's key columns, else
+    empty.
+    """
+
+    shape: Shape
+    element: Type
+    bounded: bool
+    timed: bool = False
+    windowed: bool = False
+
+    @property
+    def columns(self) -> Struct:
+        """The columns as a struct."""
+        element = self.element
+        return element if isinstance(element, Struct) else Struct((Field("value", element),))
+
+    def __str__(self) -> str:
+        names = {Shape.STREAM: "Stream", Shape.PAIRS: "Pairs", Shape.TABLE: "Table"}
+        element = self.element
+        if self.shape is not Shape.STREAM and isinstance(element, Struct):
+            inner = ", ".join(str(part.type) for part in element.fields if part.name in ("key", "value"))
+        else:
+            inner = str(element)
+        marks = [word for word, holds in (("windowed", self.windowed), ("unbounded", not self.bounded)) if holds]
+        return f"{' '.join(marks)}{' ' if marks else ''}{names[self.shape]}<{inner}>"

@@ -1,0 +1,49 @@
+"""Drops what nobody reads: tasks from which no sink, publication, reply or readable table can be reached.
+
+What it does: walks each unit from its ends backwards and keeps what it meets.
+Why: an unused branch costs reading, decoding and state; a dead letter may be dropped only where its record would
+reach no sink, which is the case here.
+Requires and keeps: any verified graph; keeps ids, order and every reachable task as it is.
+Declines when: the task is a named table of a stream unit, since a unit of another program version may read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ghcm.optimizer.passes import Fact, Remarks
+from ghcm.optimizer.rewrite import each_unit, with_tasks
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.ops import Publish, Reply, To
+from ghcm.types import Shape
+
+__all__ = ["DropUnused"]
+
+
+@dataclass(frozen=True, slots=True)
+class DropUnused:
+    """The pass; it has no options."""
+
+    name: str = "drop-unused"
+    requires: frozenset[Fact] = frozenset()
+    establishes: frozenset[Fact] = frozenset({Fact.LIVE})
+
+    def run(self, program: Program, remarks: Remarks) -> Program:
+        """The program without unused branches."""
+        return each_unit(program, lambda unit: _live(unit, remarks))
+
+
+def _live(unit: Unit, remarks: Remarks) -> Unit:
+    wanted: set[str] = set()
+    for task in reversed(unit.tasks):
+        if task.id in wanted or _is_root(task):
+            wanted.add(task.id)
+            wanted.update(edge.producer for edge in task.inputs)
+    unused = [task for task in unit.tasks if task.id not in wanted]
+    for task in unused:
+        remarks.applied(unit.name, task.id, "unused branch", "nothing reads it", task.origin)
+    return with_tasks(unit, (task for task in unit.tasks if task.id in wanted)) if unused else unit
+
+
+def _is_root(task: Task) -> bool:
+    return isinstance(task.op, To | Publish | Reply) or (task.named and task.collection.shape is Shape.TABLE)
