@@ -1,0 +1,184 @@
+"""The two forms of the native engine's data, converted into each other: canonical values and Polars columns.
+
+Exact for nulls, nested values, extremes and no rows at all. It checks nothing: a value that does not fit its type is a bug of its maker.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from itertools import chain
+from typing import TypeAlias, assert_never
+
+import polars as pl
+import pyarrow as pa
+
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
+
+__all__ = ["Row", "columns_of", "dtype", "rows_of", "series", "values"]
+
+Row: TypeAlias = tuple[object, ...]
+"""The values of the columns in order; two ints `time` and `watermark` behind them where the collection is timed."""
+
+
+def dtype(type_: Type) -> pl.DataType:
+    """The Polars type that holds values of a type; a map is a list of structs `{key, value}`."""
+    match type_:
+        case Nullable(of=of):
+            return dtype(of)
+        case List(item=item):
+            return pl.List(dtype(item))
+        case Map(key=key, value=value):
+            return pl.List(pl.Struct({"key": dtype(key), "value": dtype(value)}))
+        case Struct(fields=fields):
+            return pl.Struct({field.name: dtype(field.type) for field in fields})
+        case Decimal(precision=precision, scale=scale):
+            return pl.Decimal(precision, scale)
+        case Bool():
+            return pl.Boolean()
+        case Int():
+            return pl.Int64()
+        case Int32():
+            return pl.Int32()
+        case Float():
+            return pl.Float64()
+        case String():
+            return pl.String()
+        case Bytes():
+            return pl.Binary()
+        case Timestamp():
+            return pl.Datetime("us", "UTC")
+        case Date():
+            return pl.Date()
+        case Duration():
+            return pl.Duration("us")
+        case Null():
+            return pl.Null()
+        case _:
+            assert_never(type_)
+
+
+def series(name: str, values: Sequence[object], type_: Type) -> pl.Series:
+    """A column of canonical values."""
+    plain = strip(type_)
+    match plain:
+        case Struct(fields=fields) if fields:
+            return _structs(name, values, plain)
+        case List(item=item):
+            return _lists(name, values, item)
+        case Map(key=key, value=value):
+            pairs = [None if each is None else list(each.items()) for each in values]  # type: ignore[attr-defined]
+            return _lists(name, pairs, _entry(key, value))
+        case Timestamp() | Duration():
+            return pl.Series(name, values, dtype=pl.Int64).cast(dtype(plain))
+        case Date():
+            return pl.Series(name, values, dtype=pl.Int32).cast(pl.Date)
+        case Struct():
+            return pl.Series(name, [None if each is None else {} for each in values], dtype=pl.Struct({}))
+        case _:
+            return pl.Series(name, values, dtype=dtype(plain))
+
+
+def values(column: pl.Series, type_: Type) -> list[object]:
+    """The canonical values of a column."""
+    plain = strip(type_)
+    match plain:
+        case Struct(fields=fields) if fields:
+            present = column.is_not_null()
+            parts = [values(column.struct.field(field.name), field.type) for field in fields]
+            rows: list[object] = list(zip(*parts, strict=True))
+            return rows if present.all() else [row if is_ else None for row, is_ in zip(rows, present, strict=True)]
+        case List(item=item):
+            return _items(column, item)
+        case Map(key=key, value=value):
+            return [None if each is None else dict(each) for each in _items(column, _entry(key, value))]  # type: ignore[call-overload]
+        case Timestamp() | Duration():
+            return column.cast(pl.Int64).to_list()
+        case Date():
+            return column.cast(pl.Int32).to_list()
+        case Decimal():
+            return [None if each is None else _decimal(each) for each in column.to_list()]
+        case Struct():
+            return [None if each is None else () for each in column.to_list()]
+        case _:
+            return column.to_list()
+
+
+def columns_of(rows: Sequence[Row], types: Sequence[tuple[str, Type]]) -> pl.DataFrame:
+    """A frame of rows."""
+    if not rows:
+        return pl.DataFrame({name: series(name, (), type_) for name, type_ in types})
+    columns = zip(*rows, strict=True) if types else ()
+    return pl.DataFrame([series(name, column, type_) for (name, type_), column in zip(types, columns, strict=True)])
+
+
+def rows_of(frame: pl.DataFrame, types: Sequence[tuple[str, Type]]) -> list[Row]:
+    """The rows of a frame that has at least these columns."""
+    return list(zip(*(values(frame[name], type_) for name, type_ in types), strict=True))
+
+
+def _entry(key: Type, value: Type) -> Struct:
+    from ghcm.types import pair_of
+
+    return pair_of(key, value)
+
+
+def _decimal(value: object) -> object:
+    return value if isinstance(value, decimal.Decimal) else decimal.Decimal(str(value))
+
+
+def _structs(name: str, values: Sequence[object], type_: Struct) -> pl.Series:
+    hollow = (None,) * len(type_.fields)
+    missing = [each is None for each in values]
+    filled = [hollow if each is None else each for each in values]
+    parts = zip(*filled, strict=True) if filled else (() for _ in type_.fields)  # type: ignore[call-overload]
+    columns = [series(field.name, part, field.type) for field, part in zip(type_.fields, parts, strict=True)]
+    whole = pl.DataFrame(columns).to_struct(name)
+    if not any(missing):
+        return whole
+    mask = pl.Series(missing)
+    return pl.select(pl.when(mask).then(None).otherwise(whole).alias(name)).to_series()
+
+
+def _lists(name: str, values: Sequence[object], item: Type) -> pl.Series:
+    if not isinstance(strip(item), Struct | List | Map | Timestamp | Duration | Date):
+        return pl.Series(name, values, dtype=pl.List(dtype(item)))
+    lists: Sequence[list[object] | None] = values  # type: ignore[assignment]
+    flat = series("", list(chain.from_iterable(each for each in lists if each is not None)), item)
+    offsets, end = [], 0
+    for each in lists:
+        offsets.append(None if each is None else end)
+        end += 0 if each is None else len(each)
+    inner = flat.to_arrow()
+    array = pa.LargeListArray.from_arrays(pa.array([*offsets, end], pa.int64()), inner)
+    return pl.Series(name, pl.from_arrow(array)).cast(pl.List(dtype(item)))
+
+
+def _items(column: pl.Series, item: Type) -> list[object]:
+    if not isinstance(strip(item), Struct | List | Map | Timestamp | Duration | Date | Decimal):
+        return column.to_list()
+    lengths = column.list.len().to_list()
+    inner = column.filter(column.list.len().fill_null(0) > 0).explode()
+    flat, result, start = values(inner, item), [], 0
+    for length in lengths:
+        result.append(None if length is None else flat[start : start + length])
+        start += length or 0
+    return list(result)
