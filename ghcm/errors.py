@@ -62,7 +62,7 @@ class ProgramError(GhcmError):
 class Diagnostics:
     """Collects what is wrong while a stage goes on; `check()` ends the stage."""
 
-    found: list[Diagnostic] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
     def error(self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
         """Note one mistake; a mistake already noted at the same place with the same code is kept once."""

@@ -53,7 +53,7 @@ class Remarks:
     """Collects the remarks of one pass while it runs."""
 
     optimiser_pass: str
-    made: list[Remark] = field(default_factory=list)
+    made: list[Remark] = field(default_factory=list[Remark])
 
     def applied(self, unit: str, task: str, law: str, reason: str, origin: Origin) -> None:
         """Note a rewrite that was made."""

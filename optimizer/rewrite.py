@@ -37,7 +37,7 @@ def rewire(task: Task, old: str, new: tuple[Input, ...]) -> Task:
 def remove(unit: Unit, gone: Task) -> Unit:
     """The unit without a task of one input; its consumers read what it read, dealt out as they asked for."""
     (source,) = gone.inputs
-    tasks = []
+    tasks: list[Task] = []
     for task in unit.tasks:
         if task.id == gone.id:
             continue

@@ -59,7 +59,8 @@ def optimise(
 ) -> Optimised:
     """Run the passes in order. `after_pass` sees the name and the result of each: tests verify the graph there."""
     check_order(passes)
-    before, steps = program, []
+    before = program
+    steps: list[Step] = []
     for each in passes:
         remarks = Remarks(each.name)
         result = each.run(program, remarks)
