@@ -1,4 +1,5 @@
-"""Writes docs/reference.md from the tables of operators and functions, so that the page cannot say anything else than the checker does.
+"""Writes docs/reference.md from the tables of operators and functions, so that the page cannot say anything else than
+the checker does.
 
 Run `python docs/build_reference.py` after changing a table; a test compares the page with the tables.
 """
@@ -18,7 +19,8 @@ _HEAD = """# Reference: operators and functions
 
 Made from `ghcm/operators.py` and `ghcm/functions.py` by `docs/build_reference.py`; do not edit.
 
-Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`, `2h`, `1d`.
+Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`,
+`2h`, `1d`.
 An argument in brackets may be left out; one with `=` is given by name.
 """
 
