@@ -1,4 +1,5 @@
-"""Text for the benchmarks: a folder of the user's, or words drawn by our own generator with the frequencies of natural text (Zipf)."""
+"""Text for the benchmarks: a folder of the user's, or words drawn by our own generator with the frequencies of
+natural text (Zipf)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def generated(directory: Path, megabytes: int, seed: int = 1) -> Path:
 
 
 def copy_of(source: Path, directory: Path, times: int) -> Path:
-    """Unpack the `.txt` and `.txt.gz` files of a folder, each repeated `times`, so that a small library makes a long run."""
+    """Unpack the `.txt` and `.txt.gz` files of a folder, each repeated `times`, so that a small library makes a long
+    run."""
     directory.mkdir(parents=True, exist_ok=True)
     for path in sorted(source.glob("*.txt*")):
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()

@@ -1,4 +1,5 @@
-"""WordCount by others, each in a process of its own so that none pays for another: a plain Python `Counter` and Spark's DataFrame batch.
+"""WordCount by others, each in a process of its own so that none pays for another: a plain Python `Counter` and
+Spark's DataFrame batch.
 
 Words are runs of ASCII letters in lower-cased text, as in the program that GHCM runs.
 """
