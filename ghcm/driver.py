@@ -1,0 +1,196 @@
+"""The whole pipeline on one screen: from the file that a user wrote to the bundle that runs.
+
+It only puts the stages in order. What a stage does stands in its own package, which is imported when the stage runs:
+checking a program loads no code generator, and nothing here loads Spark or the web.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from ghcm.errors import GhcmError
+
+if TYPE_CHECKING:
+    from ghcm.language import ast
+    from ghcm.optimizer import Optimised
+    from ghcm.spg.graph import Program
+
+__all__ = ["BUILD", "CHECK", "COMPILE", "Compiled", "Stage", "build", "check", "compile", "write"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A program on its way through the stages; each stage fills in one field."""
+
+    path: Path
+    output: Path | None = None
+    syntax: ast.Program | None = None
+    lowered: Program | None = None
+    optimised: Optimised | None = None
+    code: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the pipeline. `name` is a verb for progress bars; `run` gives the draft with one field more."""
+
+    name: str
+    run: Callable[[Draft], Draft]
+
+
+def _load(draft: Draft) -> Draft:
+    from ghcm.language import load
+
+    _readable(draft.path)
+    return replace(draft, syntax=load(draft.path))
+
+
+def _lower(draft: Draft) -> Draft:
+    from ghcm.lowering import lower
+
+    return replace(draft, lowered=lower(_made(draft.syntax)))
+
+
+def _verify(draft: Draft) -> Draft:
+    from ghcm.spg.verify import verify
+
+    verify(_made(draft.lowered))
+    return draft
+
+
+def _optimise(draft: Draft) -> Draft:
+    from ghcm.optimizer import optimise
+
+    return replace(draft, optimised=optimise(_made(draft.lowered)))
+
+
+def _generate(draft: Draft) -> Draft:
+    from ghcm.codegen.backend import generate
+
+    return replace(draft, code=generate(_made(draft.optimised).program))
+
+
+def _bundle(draft: Draft) -> Draft:
+    write(_compiled(draft), _made(draft.output))
+    return draft
+
+
+CHECK = (Stage("load", _load), Stage("lower", _lower), Stage("verify", _verify))
+COMPILE = (*CHECK, Stage("optimise", _optimise), Stage("generate", _generate))
+BUILD = (*COMPILE, Stage("bundle", _bundle))
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled program. Files are texts by their path in the bundle: `sources` the program as written, `python` the
+    user's modules that its `python(...)` calls name.
+    """
+
+    path: Path
+    program: Program
+    optimised: Optimised
+    code: Mapping[str, str]
+    sources: Mapping[str, str]
+    python: Mapping[str, str]
+
+
+Observe = Callable[[str], None]
+"""Told the name of each stage before it runs."""
+
+
+def _ignore(_stage: str) -> None:
+    return
+
+
+def check(path: Path) -> Program:
+    """The SPG of the program at `path` (`.istream` or `.py`); ProgramError with all that is wrong with it."""
+    return _made(_run(CHECK, Draft(path), _ignore).lowered)
+
+
+def compile(path: Path, observe: Observe = _ignore) -> Compiled:
+    """The program at `path`, checked, optimised and turned into code; ProgramError as `check` raises it."""
+    return _compiled(_run(COMPILE, Draft(path), observe))
+
+
+def build(path: Path, output: Path | None = None, observe: Observe = _ignore) -> Path:
+    """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, and return where it is."""
+    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm")), observe)
+    return _made(draft.output)
+
+
+def write(compiled: Compiled, output: Path) -> None:
+    """Write the bundle of a compiled program: the last stage by itself."""
+    from ghcm.codegen import bundle
+
+    bundle.write(
+        compiled.program, compiled.optimised.program, compiled.code, compiled.sources, compiled.python, output
+    )
+
+
+def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:
+    for stage in stages:
+        observe(stage.name)
+        draft = stage.run(draft)
+    return draft
+
+
+def _compiled(draft: Draft) -> Compiled:
+    lowered = _made(draft.lowered)
+    return Compiled(
+        path=draft.path,
+        program=lowered,
+        optimised=_made(draft.optimised),
+        code=_made(draft.code),
+        sources={draft.path.name: draft.path.read_text(encoding="utf-8")},
+        python=_python_files(lowered, draft.path.parent),
+    )
+
+
+def _made(value: T | None) -> T:
+    assert value is not None, "a stage ran before the stage that it needs"
+    return value
+
+
+def _readable(path: Path) -> None:
+    if path.suffix not in (".istream", ".py"):
+        raise GhcmError(
+            f'"{path}" is no program: its name ends neither in .istream nor in .py',
+            code="GHCM-601",
+            hint='"ghcm init" writes a first program.',
+        )
+    if not path.is_file():
+        near = sorted(other.name for other in path.parent.glob("*") if other.suffix in (".istream", ".py"))
+        found = f"The folder has {', '.join(near)}." if near else "The folder has no program."
+        raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found)
+
+
+def _python_files(program: Program, folder: Path) -> Mapping[str, str]:
+    """The modules beside the program that its `python(...)` calls name, and those that they import from there."""
+    from ghcm.spg.ops import PythonCall
+
+    wanted = {task.op.module for unit in program.units for task in unit.tasks if isinstance(task.op, PythonCall)}
+    files: dict[str, str] = {}
+    while wanted:
+        module = wanted.pop()
+        for relative in _module_files(module):
+            path = folder / relative
+            if path.is_file() and relative not in files:
+                files[relative] = path.read_text(encoding="utf-8")
+                wanted |= set(_IMPORTED.findall(files[relative]))
+    return dict(sorted(files.items()))
+
+
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+
+
+def _module_files(module: str) -> list[str]:
+    """Where a module may stand: its own file and the files that make its parents packages."""
+    parts = module.split(".")
+    parents = ["/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts) + 1)]
+    return [*parents, "/".join(parts) + ".py"]
