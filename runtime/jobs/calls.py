@@ -1,0 +1,244 @@
+"""The calls: what was accepted, who runs it, and its one final answer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from enum import Enum
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.database import Database
+from ghcm.runtime.pubsub.envelope import (
+    Failed,
+    Feedback,
+    Instruction,
+    State,
+    decode_instruction,
+    encode,
+    feedback_from_json,
+    feedback_to_json,
+    now_us,
+)
+
+__all__ = ["Call", "CallState", "CallStore", "Start"]
+
+
+class CallState(Enum):
+    """Where a call stands. The last four are final: they never change."""
+
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+class Start(Enum):
+    """What an executor has to do with an instruction that it received."""
+
+    RUN = "run"
+    """Execute it, then `finish`. Also when another executor had begun and is gone."""
+    BUSY = "busy"
+    """This executor is at it already: leave it unacknowledged."""
+    ANSWERED = "answered"
+    """It has its final answer: send that answer as feedback and acknowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as stored. `feedback` is the latest; times in microseconds since 1970 UTC; `attempts` counts starts;
+    `executor` who runs or ran it.
+    """
+
+    id: str
+    program: str
+    unit: str
+    state: CallState
+    instruction: Instruction
+    feedback: Feedback
+    executor: str | None
+    attempts: int
+    accepted: int
+    started: int | None
+    ended: int | None
+
+    @property
+    def final(self) -> bool:
+        """Whether the call has its answer."""
+        return self.feedback.final
+
+
+class CallStore:
+    """All calls of a Supervisor. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def accept(self, instruction: Instruction) -> Call:
+        """Note a new call before its instruction is sent; a repeated id gives the call as it stands. GhcmError if that
+        id was another call.
+        """
+        feedback = Feedback(instruction.id, State.ACCEPTED)
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO calls"
+                " (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
+                " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING",
+                (
+                    instruction.id,
+                    instruction.program,
+                    instruction.unit,
+                    encode(instruction).decode(),
+                    json.dumps(feedback_to_json(feedback)),
+                    now_us(),
+                    instruction.deadline,
+                ),
+            )
+            call = _call(connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone())
+        if (call.program, call.unit) != (instruction.program, instruction.unit):
+            raise GhcmError(
+                f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
+                code="GHCM-742",
+                hint="give every call an id of its own; the same id means the same call",
+            )
+        return call
+
+    def get(self, id: str) -> Call | None:
+        """The call of that id, or None."""
+        rows = self._database.rows("SELECT * FROM calls WHERE id = ?", id)
+        return _call(rows[0]) if rows else None
+
+    def find(
+        self, program: str | None = None, unit: str | None = None, state: CallState | None = None, limit: int = 100
+    ) -> list[Call]:
+        """The calls that fit, newest first."""
+        rows = self._database.rows(
+            "SELECT * FROM calls WHERE (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR unit = ?2)"
+            " AND (?3 IS NULL OR state = ?3) ORDER BY accepted DESC, id DESC LIMIT ?4",
+            program,
+            unit,
+            None if state is None else state.value,
+            limit,
+        )
+        return [_call(row) for row in rows]
+
+    def open_calls(self, program: str, unit: str | None = None) -> int:
+        """How many calls wait or run, for limits."""
+        rows = self._database.rows(
+            "SELECT count(*) FROM calls WHERE final = 0 AND program = ?1 AND (?2 IS NULL OR unit = ?2)", program, unit
+        )
+        return int(rows[0][0])
+
+    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
+        """Note that this executor begins; what it has to do. `executor` is different after each start of its process.
+
+        A call that was never accepted here (sent by a policy) is accepted first; one whose deadline has passed expires.
+        """
+        self.accept(instruction)
+        if instruction.deadline is not None and instruction.deadline <= now_us():
+            self.finish(instruction.id, _expired(instruction.id))
+        with self._database.transaction() as connection:
+            call = _call(connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone())
+            if call.final:
+                return Start.ANSWERED, call
+            if call.state is CallState.RUNNING and call.executor == executor:
+                return Start.BUSY, call
+            connection.execute(
+                "UPDATE calls SET state = 'running', executor = ?, attempts = attempts + 1, started = ? WHERE id = ?",
+                (executor, now_us(), instruction.id),
+            )
+            row = connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone()
+            return Start.RUN, _call(row)
+
+    def progress(self, id: str, feedback: Feedback) -> bool:
+        """Keep the latest progress; False if the call is over already, so the executor may stop."""
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                "UPDATE calls SET feedback = ? WHERE id = ? AND final = 0", (json.dumps(feedback_to_json(feedback)), id)
+            )
+            return changed.rowcount == 1
+
+    def finish(self, id: str, feedback: Feedback) -> Feedback:
+        """Give the call its final answer, unless it has one; the answer that holds. GhcmError if unknown."""
+        if not feedback.final or feedback.id != id:
+            raise ValueError(f"no final feedback of call {id}: {feedback}")
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
+                (feedback.state.value, json.dumps(feedback_to_json(feedback)), now_us(), id),
+            )
+            row = connection.execute("SELECT feedback FROM calls WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            raise _unknown(id)
+        return feedback_from_json(json.loads(row["feedback"]))
+
+    def cancel(self, id: str) -> Feedback:
+        """Cancel the call if it has no answer yet; the answer that holds."""
+        return self.finish(id, Feedback(id, State.CANCELLED))
+
+    def cancelled(self, id: str) -> bool:
+        """Whether the work on this call can be dropped because it has its answer."""
+        rows = self._database.rows("SELECT final FROM calls WHERE id = ?", id)
+        return bool(rows) and bool(rows[0]["final"])
+
+    def expire_overdue(self, now: int | None = None) -> list[Call]:
+        """End all calls whose deadline has passed; the calls that were ended, so that their feedback can be sent."""
+        moment = now_us() if now is None else now
+        rows = self._database.rows("SELECT id FROM calls WHERE final = 0 AND deadline <= ?", moment)
+        ended: list[Call] = []
+        for row in rows:
+            answer = self.finish(row["id"], _expired(row["id"]))
+            call = self.get(row["id"])
+            if call is not None and answer.state is State.EXPIRED:
+                ended.append(call)
+        return ended
+
+    def next_deadline(self) -> int | None:
+        """The earliest deadline of an open call, to sleep until."""
+        value = self._database.rows("SELECT min(deadline) FROM calls WHERE final = 0")[0][0]
+        return None if value is None else int(value)
+
+    def unanswered(self, program: str | None = None, executor: str | None = None) -> list[Call]:
+        """Calls without an answer, oldest first: to send again after a crash of the cache, or (by executor) to see what
+        a dead one has left.
+        """
+        rows = self._database.rows(
+            "SELECT * FROM calls WHERE final = 0 AND (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR executor = ?2)"
+            " ORDER BY accepted, id",
+            program,
+            executor,
+        )
+        return [_call(row) for row in rows]
+
+    def forget(self, ended_before: int) -> int:
+        """Remove answered calls that ended before this moment; how many."""
+        with self._database.transaction() as connection:
+            statement = "DELETE FROM calls WHERE final = 1 AND ended < ?"
+            return connection.execute(statement, (ended_before,)).rowcount
+
+
+def _call(row: sqlite3.Row) -> Call:
+    return Call(
+        id=row["id"],
+        program=row["program"],
+        unit=row["unit"],
+        state=CallState(row["state"]),
+        instruction=decode_instruction(row["instruction"]),
+        feedback=feedback_from_json(json.loads(row["feedback"])),
+        executor=row["executor"],
+        attempts=row["attempts"],
+        accepted=row["accepted"],
+        started=row["started"],
+        ended=row["ended"],
+    )
+
+
+def _expired(id: str) -> Feedback:
+    error = Failed("GHCM-743", "the deadline has passed before the call was answered")
+    return Feedback(id, State.EXPIRED, error=error)
+
+
+def _unknown(id: str) -> GhcmError:
+    return GhcmError(f'there is no call "{id}"', code="GHCM-742", hint="list the calls to see their ids")

@@ -1,0 +1,136 @@
+"""The SQLite file behind the store: connections, schema and its version."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+
+__all__ = ["SCHEMA_VERSION", "Database"]
+
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 30.0
+
+SCHEMA = """
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  program TEXT NOT NULL,
+  bundle TEXT NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  restarts INTEGER NOT NULL,
+  submitted INTEGER NOT NULL,
+  started INTEGER,
+  ended INTEGER
+) STRICT;
+CREATE INDEX jobs_by_program ON jobs (program, submitted);
+CREATE TABLE calls (
+  id TEXT PRIMARY KEY,
+  program TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  state TEXT NOT NULL,
+  final INTEGER NOT NULL,
+  instruction TEXT NOT NULL,
+  feedback TEXT NOT NULL,
+  executor TEXT,
+  attempts INTEGER NOT NULL,
+  accepted INTEGER NOT NULL,
+  started INTEGER,
+  ended INTEGER,
+  deadline INTEGER
+) STRICT;
+CREATE INDEX calls_by_unit ON calls (program, unit, accepted);
+CREATE INDEX calls_open ON calls (deadline) WHERE final = 0;
+CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
+"""
+
+
+class Database:
+    """One connection per thread on one file, WAL, so that readers never wait for writers; a writer waits for another."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._explained():
+            self._prepare()
+
+    def rows(self, statement: str, *arguments: object) -> list[sqlite3.Row]:
+        """The rows of a query."""
+        with self._explained():
+            return self._connection().execute(statement, arguments).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds the write lock from its first statement on, so that what it reads stays true until
+        it commits.
+        """
+        with self._explained():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            # Closed by whoever closes the store, which may be another thread.
+            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous = NORMAL")
+            self._local.connection = connection
+            with self._lock:
+                self._open.append(connection)
+        return connection
+
+    def _prepare(self) -> None:
+        connection = self._connection()
+        connection.execute("PRAGMA journal_mode = WAL")
+        with self.transaction():
+            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if found == 0:
+                for statement in SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            elif found != SCHEMA_VERSION:
+                raise GhcmError(
+                    f'the store "{self.path}" has schema {found}, this GHCM knows {SCHEMA_VERSION}',
+                    code="GHCM-741",
+                    hint="use the GHCM that wrote it, or another state directory (--state)",
+                )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise GhcmError(
+                f'the store "{self.path}" cannot be used: {error}',
+                code="GHCM-740",
+                hint="check that the directory can be written, the disk has room and no other program holds the file",
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise GhcmError(
+                f'the store "{self.path}" is damaged: {error}',
+                code="GHCM-741",
+                detail="Jobs and calls of the past cannot be read from it; programs and sinks are not touched.",
+                hint=f'stop GHCM, move "{self.path.name}" and its "-wal" and "-shm" files away and start again',
+            ) from error

@@ -1,0 +1,124 @@
+"""The jobs: programs that were submitted, and how they fare."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from enum import Enum
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.database import Database
+from ghcm.runtime.pubsub.envelope import now_us
+
+__all__ = ["Job", "JobState", "JobStore"]
+
+
+class JobState(Enum):
+    """Where a job stands; the last three are final unless it is started again."""
+
+    SUBMITTED = "submitted"
+    STARTING = "starting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.STOPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as stored. `bundle` is the path of its bundle, `reason` why it failed or stopped; times in microseconds
+    since 1970 UTC.
+    """
+
+    id: str
+    program: str
+    bundle: str
+    state: JobState
+    reason: str
+    restarts: int
+    submitted: int
+    started: int | None
+    ended: int | None
+
+    @property
+    def over(self) -> bool:
+        """Whether it neither runs nor is going to."""
+        return self.state in ENDED
+
+
+class JobStore:
+    """All jobs of a Supervisor. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def submit(self, id: str, program: str, bundle: str) -> Job:
+        """Note a new job; a repeated id gives the job as it stands."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO jobs (id, program, bundle, state, reason, restarts, submitted)"
+                " VALUES (?, ?, ?, 'submitted', '', 0, ?) ON CONFLICT (id) DO NOTHING",
+                (id, program, bundle, now_us()),
+            )
+        return self.known(id)
+
+    def move(self, id: str, state: JobState, reason: str = "", *, restarted: bool = False) -> Job:
+        """Set the state. A job that is over stays so, whatever a late process reports, unless it is submitted or
+        starting again.
+        """
+        now = now_us()
+        again = state in (JobState.SUBMITTED, JobState.STARTING)
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE jobs SET state = ?1, reason = ?2, restarts = restarts + ?3,"
+                " started = CASE WHEN ?1 = 'running' THEN ?4 ELSE started END,"
+                " ended = CASE WHEN ?5 THEN ?4 ELSE NULL END"
+                " WHERE id = ?6 AND (?7 OR state NOT IN ('done', 'failed', 'stopped'))",
+                (state.value, reason, int(restarted), now, state in ENDED, id, again),
+            )
+        return self.known(id)
+
+    def get(self, id: str) -> Job | None:
+        """The job of that id, or None."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE id = ?", id)
+        return _job(rows[0]) if rows else None
+
+    def known(self, id: str) -> Job:
+        """The job of that id; GhcmError if there is none."""
+        job = self.get(id)
+        if job is None:
+            raise GhcmError(f'there is no job "{id}"', code="GHCM-744", hint="list the jobs with ghcm ps")
+        return job
+
+    def find(self, program: str | None = None, *, over: bool = True) -> list[Job]:
+        """The jobs, newest first; without those that are over if `over` is False."""
+        rows = self._database.rows(
+            "SELECT * FROM jobs WHERE (?1 IS NULL OR program = ?1)"
+            " AND (?2 OR state NOT IN ('done', 'failed', 'stopped'))"
+            " ORDER BY submitted DESC, id DESC",
+            program,
+            over,
+        )
+        return [_job(row) for row in rows]
+
+    def forget(self, ended_before: int) -> int:
+        """Remove jobs that were over before this moment; how many."""
+        with self._database.transaction() as connection:
+            return connection.execute("DELETE FROM jobs WHERE ended < ?", (ended_before,)).rowcount
+
+
+def _job(row: sqlite3.Row) -> Job:
+    return Job(
+        id=row["id"],
+        program=row["program"],
+        bundle=row["bundle"],
+        state=JobState(row["state"]),
+        reason=row["reason"],
+        restarts=row["restarts"],
+        submitted=row["submitted"],
+        started=row["started"],
+        ended=row["ended"],
+    )

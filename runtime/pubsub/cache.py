@@ -1,0 +1,102 @@
+"""Msg caches: how instructions reach the unit that is called and how feedback comes back.
+
+Backends (`redis_cache`, `memory_cache`, later a log) implement these protocols. Delivery is at least once: what was
+received and not acknowledged is delivered again, to the same consumer after its restart, or to another one when the
+first is gone. That a call has one answer is the call store's business, not the cache's. Everything here blocks and
+belongs into a thread; `AsyncMessageCache` is the caller's side for an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction
+
+__all__ = ["START", "AsyncMessageCache", "Delivery", "MessageCache", "Placed", "cache_place"]
+
+START = "0"
+"""The position before the first feedback of an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An instruction taken from a cache. `attempt` is 1 the first time. `acknowledge()` after the final answer is
+    stored, from any thread.
+    """
+
+    instruction: Instruction
+    attempt: int
+    acknowledge: Callable[[], None] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A feedback with its position in its address; reading goes on `after` a position."""
+
+    position: str
+    feedback: Feedback
+
+
+class MessageCache(Protocol):
+    """A msg cache as executors and publishing units see it. All methods may be called from several threads."""
+
+    def send(self, instruction: Instruction) -> None:
+        """Return once the cache has stored the instruction; GhcmError if it cannot be reached within the patience of
+        the connection.
+
+        Sending the same id twice is harmless: it may be delivered twice and is answered once.
+        """
+        ...
+
+    def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
+        """The next instruction for this unit, oldest first, what was left unacknowledged before what is new.
+
+        None after `timeout` seconds (None: no limit) and when woken or closed. An instruction that is still being
+        worked on by this process is not given out a second time.
+        """
+        ...
+
+    def send_feedback(self, address: str, feedback: Feedback) -> None:
+        """Return once the feedback is stored at the address."""
+        ...
+
+    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Placed]:
+        """Feedback at the address behind this position: some, or none after `timeout` seconds or when closed."""
+        ...
+
+    def wake(self) -> None:
+        """Make every `receive` that waits return None, once."""
+        ...
+
+    def close(self) -> None:
+        """Wake everything that waits, for good. What is not acknowledged will be delivered again."""
+        ...
+
+
+class AsyncMessageCache(Protocol):
+    """The caller's side of a msg cache for an event loop."""
+
+    async def send(self, instruction: Instruction) -> None:
+        """As `MessageCache.send`."""
+        ...
+
+    def feedback(self, address: str, after: str = START) -> AsyncIterator[Placed]:
+        """All feedback at the address behind this position, without end; ends when the cache is closed. Survives
+        restarts of the server.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End all iterators."""
+        ...
+
+
+def cache_place(program: str, unit: str) -> str:
+    """The place of the cache of a unit whose program names none.
+
+    >>> cache_place("traffic", "rebuild")
+    'ghcm:cache:traffic:rebuild'
+    """
+    return f"ghcm:cache:{program}:{unit}"
