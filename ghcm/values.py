@@ -388,10 +388,11 @@ def _map_reader(
         if not isinstance(data, list):
             _refuse("map as an array of [key, value]", data)
         result: dict[object, object] = {}
-        for index, pair in enumerate(cast("list[Json]", data)):
-            if not isinstance(pair, list) or len(cast("list[Json]", pair)) != 2:
-                _refuse("[key, value]", pair)
-            name, held = cast("list[Json]", pair)
+        for index, part in enumerate(cast("list[Json]", data)):
+            pair = cast("list[Json]", part) if isinstance(part, list) else []
+            if len(pair) != 2:
+                _refuse("[key, value]", part)
+            name, held = pair
             result[_at(f"[{index}]", of_key, name)] = _at(f"[{index}]", of_value, held)
         return result
 

@@ -1,0 +1,150 @@
+"""Types as text, and back: what the text form and the JSON form of the SPG both write.
+
+    int   string?   list<int>   map<string, float>   decimal(10, 2)   (int, string)   (int,)
+    {key: string, value: int}   Flow{ts: timestamp from "time", "odd name": int}
+
+A record's name and its fields' paths are kept, though types are equal without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["is_tuple", "parse_type", "print_type", "read_type"]
+
+_SCALARS: dict[str, Type] = {
+    str(each): each
+    for each in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration(), Null())
+}
+
+
+def is_tuple(type_: Struct) -> bool:
+    """Whether the struct stands for a tuple and is written as one."""
+    names = tuple(f"_{index}" for index in range(1, len(type_.fields) + 1))
+    return (
+        bool(type_.fields)
+        and type_.name is None
+        and type_.names == names
+        and not any(part.path for part in type_.fields)
+    )
+
+
+def print_type(type_: Type, names: Mapping[str, str] | None = None) -> str:
+    """The type as text. `names`: what to write instead of a struct, by the struct's own text."""
+    match type_:
+        case Nullable(of=of):
+            return f"{print_type(of, names)}?"
+        case List(item=item):
+            return f"list<{print_type(item, names)}>"
+        case Map(key=key, value=value):
+            return f"map<{print_type(key, names)}, {print_type(value, names)}>"
+        case Struct() if is_tuple(type_):
+            inner = ", ".join(print_type(part.type, names) for part in type_.fields)
+            return f"({inner}{',' if len(type_.fields) == 1 else ''})"
+        case Struct():
+            known = (names or {}).get(print_type(type_)) if names else None
+            return known or f"{word_or_quoted(type_.name) if type_.name else ''}{print_fields(type_, names)}"
+        case _:
+            return str(type_)
+
+
+def print_fields(type_: Struct, names: Mapping[str, str] | None = None) -> str:
+    """The fields of a struct in braces."""
+    return "{" + ", ".join(_print_field(part, names) for part in type_.fields) + "}"
+
+
+def _print_field(part: Field, names: Mapping[str, str] | None) -> str:
+    path = f" from {quoted(part.path)}" if part.path is not None else ""
+    return f"{word_or_quoted(part.name)}: {print_type(part.type, names)}{path}"
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> Type:
+    """The inverse of `print_type` without names; ValueError says what is wrong."""
+    tokens = Tokens(text)
+    type_ = read_type(tokens)
+    if tokens.peek.kind != "end":
+        tokens.refuse("the end")
+    return type_
+
+
+def read_type(tokens: Tokens, names: Mapping[str, Type] | None = None) -> Type:
+    """The type that begins at the next token. `names`: types by the names that may stand for them."""
+    type_ = _read_plain(tokens, names or {})
+    return Nullable(type_) if tokens.accept("?") else type_
+
+
+def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
+    if tokens.accept("("):
+        return _read_tuple(tokens, names)
+    if tokens.at("{"):
+        return Struct(_read_fields(tokens, names))
+    bare = tokens.peek.kind == "word"
+    name = tokens.name()
+    if tokens.at("{"):
+        return Struct(_read_fields(tokens, names), name)
+    if bare and name in names:
+        return names[name]
+    if bare and name == "list" and tokens.accept("<"):
+        item = read_type(tokens, names)
+        tokens.expect(">")
+        return List(item)
+    if bare and name == "map" and tokens.accept("<"):
+        key = read_type(tokens, names)
+        tokens.expect(",")
+        value = read_type(tokens, names)
+        tokens.expect(">")
+        return Map(key, value)
+    if bare and name == "decimal" and tokens.accept("("):
+        precision = tokens.integer()
+        tokens.expect(",")
+        scale = tokens.integer()
+        tokens.expect(")")
+        return Decimal(precision, scale)
+    if bare and name in _SCALARS:
+        return _SCALARS[name]
+    raise ValueError(f'there is no type "{name}" (line {tokens.peek.line}, before column {tokens.peek.column})')
+
+
+def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:
+    fields: list[Field] = []
+    while not tokens.accept(")"):
+        fields.append(Field(f"_{len(fields) + 1}", read_type(tokens, names)))
+        if not tokens.at(")"):
+            tokens.expect(",")
+    return Struct(tuple(fields))
+
+
+def _read_fields(tokens: Tokens, names: Mapping[str, Type]) -> tuple[Field, ...]:
+    tokens.expect("{")
+    fields: list[Field] = []
+    while not tokens.accept("}"):
+        name = tokens.name()
+        tokens.expect(":")
+        type_ = read_type(tokens, names)
+        fields.append(Field(name, type_, tokens.string() if tokens.accept("from") else None))
+        if not tokens.at("}"):
+            tokens.expect(",")
+    return tuple(fields)
