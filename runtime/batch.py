@@ -1,6 +1,8 @@
-"""A batch: records of one partition on their way between two tasks, as rows or as a frame, whichever its reader asks for.
+"""A batch: records of one partition on their way between two tasks, as rows or as a frame, whichever its reader asks
+for.
 
-Immutable: lists and frames that it gives must not be changed. A form is made from the other at the first request and kept.
+Immutable: lists and frames that it gives must not be changed. A form is made from the other at the first request and
+kept.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["TIME", "WATERMARK", "Batch", "Row"]
 
 TIME, WATERMARK = "@time", "@watermark"
-"""The hidden columns of a timed collection: event time, and the watermark of its partition just before the record (microseconds, `Int64`)."""
+"""The hidden columns of a timed collection: event time, and the watermark of its partition just before the record
+(microseconds, `Int64`).
+"""
 
 
 class Batch:
-    """Records of one partition in order. `schema` are the visible columns; rows of a `timed` batch end with `time` and `watermark`."""
+    """Records of one partition in order. `schema` are the visible columns; rows of a `timed` batch end with `time`
+    and `watermark`.
+    """
 
     def __init__(
         self,

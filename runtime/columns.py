@@ -1,6 +1,7 @@
 """The two forms of the native engine's data, converted into each other: canonical values and Polars columns.
 
-Exact for nulls, nested values, extremes and no rows at all. It checks nothing: a value that does not fit its type is a bug of its maker.
+Exact for nulls, nested values, extremes and no rows at all. It checks nothing: a value that does not fit its type is
+a bug of its maker.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A record that failed: what left its path, why and where, in the form that every engine gives to the dead-letter table.
+"""A record that failed: what left its path, why and where, in the form that every engine gives to the dead-letter
+table.
 
 Knows nothing of tables; the sink writers store it as one JSON object a line with these fields.
 """
@@ -20,9 +21,11 @@ DEAD_LETTER = Struct(
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One failed record. `input` is compact JSON text of what the user's operator had as input, or for `bad_record` the raw text.
+    """One failed record. `input` is compact JSON text of what the user's operator had as input, or for `bad_record`
+    the raw text.
 
-    `task` is the task (or stage of a fused one) that the user wrote; `origin` its place in the source, `file:line:column`.
+    `task` is the task (or stage of a fused one) that the user wrote; `origin` its place in the source,
+    `file:line:column`.
     """
 
     unit: str

@@ -1,8 +1,10 @@
-"""The contract between the engine and the operators: what a task does with batches, watermarks and snapshots, without knowing where it runs.
+"""The contract between the engine and the operators: what a task does with batches, watermarks and snapshots, without
+knowing where it runs.
 
-An operator never blocks, never starts threads and never assumes that there is room: every call that may emit says `False` when an
-offer was refused, and is then repeated with the same arguments before any other. It must remember by itself what of that call has been emitted already.
-Here stand no operators; `ghcm.runtime.operators.build` makes one from a task.
+An operator never blocks, never starts threads and never assumes that there is room: every call that may emit says
+`False` when an offer was refused, and is then repeated with the same arguments before any other. It must remember by
+itself what of that call has been emitted already. Here stand no operators; `ghcm.runtime.operators.build` makes one
+from a task.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ Form: TypeAlias = Literal["auto", "rows", "columns"]
 class Publication:
     """An instruction that a policy wants sent once the commit is through that holds its records.
 
-    `arguments` are canonical values by parameter name. `sequence` counts this policy's publications from 0; with unit and task it
-    gives the instruction's id, so a recovery repeats the same call. The engine adds the versions of the sinks.
+    `arguments` are canonical values by parameter name. `sequence` counts this policy's publications from 0; with unit
+    and task it gives the instruction's id, so a recovery repeats the same call. The engine adds the versions of the
+    sinks.
     """
 
     unit: str
@@ -55,7 +58,9 @@ class Outbox(Protocol):
     """Where an operator puts what it gives on. Empty batches are taken and dropped."""
 
     def offer(self, batch: Batch) -> bool:
-        """Take the whole batch, or nothing: `False` means no room, so return `False` and offer the same again when called again."""
+        """Take the whole batch, or nothing: `False` means no room, so return `False` and offer the same again when
+        called again.
+        """
         ...
 
     def dead(self, letter: DeadLetter) -> None:
@@ -69,11 +74,13 @@ class Outbox(Protocol):
 
 @runtime_checkable
 class Operator(Protocol):
-    """One task at work. `process`, `advance`, `flush` and `finish` return `False` when they have to be called again as described above.
+    """One task at work. `process`, `advance`, `flush` and `finish` return `False` when they have to be called again
+    as described above.
 
-    Several inputs are told apart by `ordinal`, the position in `task.inputs`. Batches of one partition arrive in order. What regroups its input
-    (aggregations, joins, sort, top, distinct) gives batches of partition ""; everything else keeps the partition of its input.
-    May have `counts: dict[str, int]` with "rows" and "columns": records handled in each form.
+    Several inputs are told apart by `ordinal`, the position in `task.inputs`. Batches of one partition arrive in
+    order. What regroups its input (aggregations, joins, sort, top, distinct) gives batches of partition "";
+    everything else keeps the partition of its input. May have `counts: dict[str, int]` with "rows" and "columns":
+    records handled in each form.
     """
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
@@ -81,11 +88,15 @@ class Operator(Protocol):
         ...
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes. INFINITY comes before `finish`."""
+        """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes.
+        INFINITY comes before `finish`.
+        """
         ...
 
     def flush(self, outbox: Outbox) -> bool:
-        """A commit is near: emit what readers of the sinks should see with it (tables: the latest value of each key that changed). Called right before `save`."""
+        """A commit is near: emit what readers of the sinks should see with it (tables: the latest value of each key
+        that changed). Called right before `save`.
+        """
         ...
 
     def finish(self, outbox: Outbox) -> bool:
@@ -93,7 +104,9 @@ class Operator(Protocol):
         ...
 
     def save(self) -> Mapping[int, bytes]:
-        """The state by key group, to be given to `restore` of a new operator of the same task. Stateless: empty. State without a key is in group 0."""
+        """The state by key group, to be given to `restore` of a new operator of the same task. Stateless: empty.
+        State without a key is in group 0.
+        """
         ...
 
     def restore(self, state: Mapping[int, bytes]) -> None:
@@ -106,7 +119,9 @@ class Clock(Protocol):
     """What an `EventTime` operator also offers."""
 
     def watermarks(self) -> Mapping[str, int]:
-        """By partition: its watermark behind the last record processed (restored with the state); a partition without records may be missing."""
+        """By partition: its watermark behind the last record processed (restored with the state); a partition without
+        records may be missing.
+        """
         ...
 
 
@@ -134,7 +149,8 @@ def _now() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with defaults.
+    """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with
+    defaults.
 
     `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have.
     """
