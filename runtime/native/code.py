@@ -1,0 +1,128 @@
+"""What a generated native module hands to the operators: the functions of each task, by kind of task.
+
+The module's `TASKS` maps task ids to these. They hold code only; what a task is (its op, types, edges) stands in the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from ghcm.functions import Failure
+from ghcm.runtime.columns import Row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "Dead",
+    "GroupCode",
+    "JoinCode",
+    "OrderCode",
+    "Parameters",
+    "PolicyCode",
+    "ReadCode",
+    "RowCode",
+    "SinkCode",
+    "TaskCode",
+    "TimeCode",
+]
+
+Parameters: TypeAlias = Mapping[str, object]
+"""The canonical values of the unit's parameters, by name."""
+
+Function: TypeAlias = Callable[[object], object]
+"""A user's Python function, as it was loaded."""
+
+
+class Dead(Protocol):
+    """Where generated code puts a failed record: the id of the task or stage, its canonical input record, why, and the details."""
+
+    def __call__(self, stage: str, record: object, reason: Failure, detail: str, /) -> None:
+        """Take the record; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowCode:
+    """A chain of row operations. `rows` takes the failing records out by itself; `columns` gives None if any record failed.
+
+    `functions` are the user's functions ("module:function") that `rows` is handed, in this order, as its last argument.
+    """
+
+    rows: Callable[[Sequence[Row], Dead, Parameters, Sequence[Function]], list[Row]]
+    columns: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
+    functions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCode:
+    """The event time of each record in microseconds; None where the record is dead already. `columns` gives a series, or None."""
+
+    rows: Callable[[Sequence[Row], Dead, Parameters], list[int | None]]
+    columns: Callable[[pl.DataFrame, Parameters], pl.Series | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCode:
+    """A keyed aggregation. All but `partial` and `states` work on one key and raise `RecordFailure`.
+
+    `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` (the window's, microseconds)
+    and state columns, of which `states` makes states; it gives None if any record failed.
+    """
+
+    first: Callable[[object, Parameters], object]
+    add: Callable[[object, object, Parameters], object]
+    merge: Callable[[object, object, Parameters], object]
+    result: Callable[[object, Parameters], object]
+    partial: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
+    states: Callable[[pl.DataFrame], list[object]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCode:
+    """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None where it is dead."""
+
+    by: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, object] | None]]
+    count: Callable[[Parameters], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinCode:
+    """A join. `left` and `right` give for each row its key as a tuple, or None where it is dead or a part is null.
+
+    `residual` says whether a pair of rows belongs together; it raises `RecordFailure`. `pair` makes the joined row of two rows.
+    """
+
+    left: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
+    right: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
+    pair: Callable[[Row, Row], Row]
+    residual: Callable[[Row, Row, Parameters], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkCode:
+    """The key of a row for the sink that it is written to; None where the sink has no key."""
+
+    key: Callable[[Row], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCode:
+    """A publish policy. `when` is its condition; `first`, `add` and `arguments` gather what is sent over the records since the last publication."""
+
+    first: Callable[[Row, Parameters], object]
+    add: Callable[[object, Row, Parameters], object]
+    arguments: Callable[[object, Parameters], dict[str, object]]
+    when: Callable[[Row, Parameters], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCode:
+    """The key that a table is read for."""
+
+    key: Callable[[Parameters], object]
+
+
+TaskCode: TypeAlias = RowCode | TimeCode | GroupCode | OrderCode | JoinCode | SinkCode | PolicyCode | ReadCode
