@@ -20,6 +20,7 @@ from ghcm.types import (
     List,
     Map,
     Null,
+    Nullable,
     String,
     Struct,
     Timestamp,
@@ -169,6 +170,15 @@ def _coalesce(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution((*(as_nullable(result) if is_nullable(each) else strip(result) for each in arguments),), last)
 
 
+def _known(arguments: tuple[Type, ...]) -> Resolution | None:
+    fits = len(arguments) == 1 and isinstance(arguments[0], Nullable)
+    return Resolution(arguments, strip(arguments[0])) if fits else None
+
+
+def _widen(arguments: tuple[Type, ...]) -> Resolution | None:
+    return Resolution(arguments, _INT) if arguments == (Int32(),) else None
+
+
 def _list_length(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution(arguments, _INT) if len(arguments) == 1 and isinstance(arguments[0], List) else None
 
@@ -284,7 +294,16 @@ _TABLE = (
         "the first that is not null; later ones are evaluated only where needed",
         _P,
     ),
-    # conversion
+    Function(
+        "known",
+        "a, where it is known not to be null",
+        _known,
+        "the same value, typed without its `?`: the compiler has proved that it is not null; engines need no check",
+        _P,
+        method=False,
+    ),
+    # conversion; `widen` and `to_float` of an int are also what the language inserts by itself
+    Function("widen", "an int32 as int", _widen, "the same number", method=False),
     Function(
         "to_int",
         "to_int(a)",
@@ -349,7 +368,9 @@ _TABLE = (
         "the parts between separators; an empty separator fails",
         failures=(_F.BAD_PATTERN,),
     ),
-    # regular expressions: the subset that RE2, Java and Python agree on, ASCII classes; the pattern must be a constant
+    # Regular expressions: the subset that RE2, Java and Python agree on, ASCII classes; the pattern must be a constant.
+    # The lowering rewrites it so that all three read it alike without flags: classes and `.` are spelt out, groups capture
+    # nothing, and every `$` left in it means the end of the text (Python writes `\Z`, the others `\z`).
     Function("matches", "matches(s, pattern)", _TEXT2, "whether the pattern is found anywhere in it"),
     Function(
         "extract_all",

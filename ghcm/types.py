@@ -39,6 +39,7 @@ __all__ = [
     "Struct",
     "Timestamp",
     "Type",
+    "accepts",
     "as_nullable",
     "is_nullable",
     "pair_of",
@@ -259,6 +260,27 @@ def pair_of(key: Type, value: Type) -> Struct:
     return Struct((Field("key", key), Field("value", value)))
 
 
+def accepts(to: Type, found: Type) -> bool:
+    """Whether a value of type `found` stands where `to` is asked for as it is: equal, or a `?` less, at any depth.
+
+    >>> accepts(Nullable(Int()), Int()), accepts(Int(), Nullable(Int())), accepts(Float(), Int())
+    (True, False, False)
+    """
+    if to == found or (isinstance(to, Nullable) and isinstance(found, Null)):
+        return True
+    match to, found:
+        case Nullable(of=of), _:
+            return accepts(of, strip(found))
+        case List(item=mine), List(item=other):
+            return accepts(mine, other)
+        case Map(key=key, value=value), Map(key=other_key, value=other):
+            return accepts(key, other_key) and accepts(value, other)
+        case Struct(fields=mine), Struct(fields=other) if [part.name for part in mine] == [part.name for part in other]:
+            return all(accepts(one.type, two.type) for one, two in zip(mine, other, strict=True))
+        case _:
+            return False
+
+
 def unify(left: Type, right: Type) -> Type | None:
     """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`; null makes
     nullable.
@@ -302,10 +324,11 @@ class Collection:
     """The type of what flows out of a task.
 
     `element` is the type of one record. Its columns are its fields, or one column `value` where it is no struct.
-    Pairs and
-    tables have the element `{key, value}`. A windowed collection has the further column `window` (`WINDOW`).
-    `timed`: each record carries hidden event time. `bounded`: the input ends. `key`: the table's key columns, else
-    empty.
+    Pairs and tables have the element `{key, value}`. A windowed collection has the further column `window` (`WINDOW`)
+    as the last field of its element: `{key, value, window}` of pairs, `{value, window}` of scalars, a record's fields
+    and `window`. `filter`, `map_values`, `union`, `sort`, `top` and aggregations keep it; the other row operators make
+    records without it. `timed`: each record carries hidden event time; row operators, `union`, `sort`, `top` and what
+    is windowed keep it, unwindowed aggregations and `distinct` drop it. `bounded`: the input ends.
     """
 
     shape: Shape

@@ -1,3 +1,5 @@
-"""Lowering: from the checked syntax tree to the SPG."""
+"""Lowering: from the syntax tree of either front end to the SPG, through the one check that every program passes."""
 
-__all__: list[str] = []
+from ghcm.lowering.program import lower
+
+__all__ = ["lower"]
