@@ -128,9 +128,7 @@ def write(compiled: Compiled, output: Path) -> None:
     """Write the bundle of a compiled program: the last stage by itself."""
     from ghcm.codegen import bundle
 
-    bundle.write(
-        compiled.program, compiled.optimised.program, compiled.code, compiled.sources, compiled.python, output
-    )
+    bundle.write(compiled.program, compiled.optimised.program, compiled.code, compiled.sources, compiled.python, output)
 
 
 def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:

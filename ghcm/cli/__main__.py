@@ -1,0 +1,7 @@
+"""`python -m ghcm.cli`: the command line where the script `ghcm` is not on the path."""
+
+from ghcm.cli.main import main
+
+__all__: list[str] = []
+
+main()

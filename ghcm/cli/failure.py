@@ -1,0 +1,118 @@
+"""What a command does with an error: a message, an exit code, and for bugs of ours a log file; never a traceback."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec
+
+import typer
+
+import ghcm
+from ghcm.cli import terminal
+from ghcm.errors import Diagnostic, GhcmError, ProgramError
+
+__all__ = ["FAILED", "INTERRUPTED", "WRONG", "exit_code", "guarded"]
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, ending as the command line promises whatever it raises."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except GhcmError as error:
+            _report(error)
+            raise typer.Exit(exit_code(error)) from None
+        except KeyboardInterrupt:
+            terminal.note("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except OSError as error:
+            _report(_of_system(error))
+            raise typer.Exit(FAILED) from None
+        except Exception:  # the last line of defence: whatever it is, the user gets a message and we get the text
+            _report(_of_bug(traceback.format_exc()))
+            raise typer.Exit(FAILED) from None
+
+    return run
+
+
+def exit_code(error: GhcmError) -> int:
+    """2 for what is wrong with the program or the arguments (codes 1xx to 6xx), 1 for what went wrong while running."""
+    return FAILED if error.code.removeprefix("GHCM-")[:1] in "789" else WRONG
+
+
+def _report(error: GhcmError) -> None:
+    if "--json" in sys.argv:
+        diagnostics = error.diagnostics if isinstance(error, ProgramError) else ()
+        errors = [_diagnostic_json(each) for each in diagnostics] or [_error_json(error)]
+        terminal.json_line({"errors": errors})
+    else:
+        terminal.error(error)
+
+
+def _error_json(error: GhcmError) -> dict[str, object]:
+    return {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}
+
+
+def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
+    place: dict[str, object] = {}
+    if diagnostic.span is not None:
+        source, start = diagnostic.span.source, diagnostic.span.start
+        line, column = source.line_column(start)
+        end_line, end_column = source.line_column(max(diagnostic.span.end, start + 1))
+        place = {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "detail": diagnostic.detail,
+        "hint": diagnostic.hint,
+        **place,
+    }
+
+
+def _of_system(error: OSError) -> GhcmError:
+    what = f'"{error.filename}"' if error.filename else "the system"
+    return GhcmError(f"{what} refused: {error.strerror or error}", code="GHCM-790")
+
+
+def _of_bug(text: str) -> GhcmError:
+    path = _log(text)
+    last = text.strip().splitlines()[-1]
+    return GhcmError(
+        "GHCM has a bug that stopped this command",
+        code="GHCM-799",
+        detail=f'It says "{last[:200]}"; all of it is in {path}.',
+        hint="report it with that file and, if you can, the program.",
+    )
+
+
+def _log(text: str) -> Path:
+    """Write what a bug report needs to a file of its own; the folder of temporary files takes what the state cannot."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    header = f"ghcm {ghcm.__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    header += f"arguments: {sys.argv[1:]}\n\n"
+    folder = Path(os.environ.get("GHCM_STATE", ".ghcm"), "logs")
+    for parent in (folder, Path(tempfile.gettempdir())):
+        if parent.is_dir():
+            path = parent / f"ghcm-error-{stamp}-{os.getpid()}.log"
+            try:
+                path.write_text(header + text, encoding="utf-8")
+            except OSError:
+                continue
+            return path
+    return Path("(nowhere: no folder could be written)")

@@ -1,0 +1,81 @@
+"""The entry point `ghcm`: finds the command, imports that one only, and ends with 0, 1 or 2.
+
+0: fine. 1: the run failed. 2: the program or the arguments are wrong. 130: interrupted by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import ghcm
+from ghcm.cli.failure import guarded
+
+__all__ = ["COMMANDS", "application", "main"]
+
+COMMANDS = (
+    "init",
+    "check",
+    "fmt",
+    "explain",
+    "build",
+    "run",
+    "submit",
+    "ps",
+    "logs",
+    "call",
+    "stop",
+    "supervise",
+)
+"""The commands in the order of their use; each is the function `command` of `ghcm.cli.<name>`."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ghcm {ghcm.__version__}")
+        raise typer.Exit
+
+
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """One typed program, compiled to streaming tasks, Spark jobs and a service that answers calls."""
+
+
+def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands."""
+    app = typer.Typer(
+        name="ghcm",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_start)
+    for name in names:
+        app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{name}").command))
+    return app
+
+
+def main() -> None:
+    """Run the command that the arguments name. Never returns."""
+    arguments = sys.argv[1:]
+    known = [arguments[0]] if arguments and arguments[0] in COMMANDS else COMMANDS
+    try:
+        application(known)(args=arguments, prog_name="ghcm")
+    except BrokenPipeError:
+        # Who read our output has gone (`ghcm ps | head`); what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

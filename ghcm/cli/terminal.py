@@ -1,0 +1,113 @@
+"""How commands speak: text for people, JSON lines for machines, tables and progress bars on terminals only.
+
+Results go to standard output, everything about how it goes to standard error. Rich is loaded when a terminal asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from ghcm.errors import GhcmError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Steps", "console", "error", "is_terminal", "json_line", "note", "say", "steps", "table"]
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at the results."""
+    return sys.stdout.isatty()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console on standard output or error."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    print(text, flush=True)
+
+
+def note(text: str) -> None:
+    """A line about how it goes, which is no part of the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def json_line(document: object) -> None:
+    """A result for a machine: one JSON document on one line."""
+    print(json.dumps(document, ensure_ascii=False, default=str), flush=True)
+
+
+def error(problem: GhcmError) -> None:
+    """The message of an error; its headline is red where a person looks."""
+    text = str(problem)
+    if sys.stderr.isatty():
+        from rich.text import Text
+
+        styled = Text(text)
+        styled.highlight_regex(r"(?m)^error\[[^\]]*\]", "bold red")
+        styled.highlight_regex(r"(?m)^\s*= (detail|hint):", "cyan")
+        styled.highlight_regex(r"(?m)^\s+\|\s+\^+$", "bold red")
+        console(stderr=True).print(styled, soft_wrap=True)
+    else:
+        note(text)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
+    """Rows under their columns: ruled on a terminal, aligned text elsewhere, `empty` where there are none."""
+    if not rows:
+        note(empty)
+        return
+    if is_terminal():
+        from rich.table import Table
+
+        grid = Table(*columns, header_style="bold", box=None, pad_edge=False)
+        for row in rows:
+            grid.add_row(*row)
+        console().print(grid)
+        return
+    widths = [max(len(line[index]) for line in (columns, *rows)) for index in range(len(columns))]
+    for line in (columns, *rows):
+        say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+class Steps(Protocol):
+    """Told the name of each step before it is taken."""
+
+    def __call__(self, name: str) -> None:
+        """The next step begins."""
+        ...
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Steps]:
+    """A progress bar over `total` steps on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield _unseen
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(
+        TextColumn("{task.description:12}"), BarColumn(), console=console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("", total=total)
+        begun = False
+
+        def step(name: str) -> None:
+            nonlocal begun
+            bar.update(task, description=name, advance=1 if begun else 0)
+            begun = True
+
+        yield step
+
+
+def _unseen(name: str) -> None:
+    return
