@@ -1,0 +1,126 @@
+"""Bundles: what a compiled program is shipped as, a zip file of code, SPG and manifest; the same input gives the same bytes.
+
+Reading one is the business of `ghcm.runtime.bundle`, which needs none of the compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from ghcm.codegen.backend import engine_of, module_path
+from ghcm.spg.graph import Program, Unit
+from ghcm.spg.json import to_json as program_to_json
+from ghcm.spg.ops import Kafka, Redis
+from ghcm.values import to_json
+
+__all__ = ["build", "write"]
+
+FORMAT = 1
+_OLDEST = (1980, 1, 1, 0, 0, 0)
+"""The date of every entry: the earliest that a zip file can hold."""
+
+
+def write(
+    program: Program,
+    optimised: Program,
+    code: Mapping[str, str],
+    sources: Mapping[str, str],
+    python: Mapping[str, str],
+    path: Path,
+) -> None:
+    """Write the bundle to `path`; a reader sees the old file or the new one, never a part."""
+    data = build(program, optimised, code, sources, python)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
+
+
+def build(
+    program: Program,
+    optimised: Program,
+    code: Mapping[str, str],
+    sources: Mapping[str, str],
+    python: Mapping[str, str],
+) -> bytes:
+    """The bytes of the bundle. `code` by path in the bundle, `sources` and `python` by path below `source/` and
+    `python/`. The same arguments give the same bytes on every machine.
+    """
+    files = {path: text.encode() for path, text in code.items()}
+    files |= {f"source/{path}": text.encode() for path, text in sources.items()}
+    files |= {f"python/{path}": text.encode() for path, text in python.items()}
+    files["spg.json"] = _json(program_to_json(program))
+    files["plan.json"] = _json(program_to_json(optimised))
+    files["manifest.json"] = _json(_manifest(optimised, files))
+    return _zip(files)
+
+
+def _manifest(program: Program, files: Mapping[str, bytes]) -> dict[str, object]:
+    spark = any(engine_of(unit) == "spark" for unit in program.units)
+    return {
+        "format": FORMAT,
+        "program": program.name,
+        "ghcm": version("ghcm"),
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "requirements": ["pyspark[sql]>=4.3,<5"] if spark else [],
+        "units": [_unit(program, unit) for unit in program.units],
+        "files": {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
+    }
+
+
+def _unit(program: Program, unit: Unit) -> dict[str, object]:
+    return {
+        "name": unit.name,
+        "kind": unit.kind,
+        "responsive": unit.responsive,
+        "engine": engine_of(unit),
+        "module": module_path(unit),
+        "cache": _cache(program, unit) if unit.responsive else None,
+        "parameters": [
+            {"name": each.name, "type": str(each.type), "required": each.required}
+            | ({} if each.required else {"default": to_json(each.default, each.type)})
+            for each in unit.parameters
+        ],
+    }
+
+
+def _cache(program: Program, unit: Unit) -> str:
+    """The place of the msg cache that the unit listens to."""
+    for cache in program.caches:
+        if cache.name == unit.cache:
+            match cache.connector:
+                case Redis(place=place):
+                    return place
+                case Kafka(topic=topic):
+                    return topic
+                case _:
+                    break
+    return f"ghcm:cache:{program.name}:{unit.name}"
+
+
+def _json(document: object) -> bytes:
+    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path, _OLDEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, files[path])
+    return target.getvalue()
