@@ -244,11 +244,12 @@ class RecordExpr:
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """`x => body`, `(a, b) => body`, `() => body`."""
+    """`x => body`, `(a, b) => body`, `() => body`; `claims` are the words of `@associative @commutative` before it."""
 
     parameters: tuple[Name, ...]
     body: Expr
     span: _Place = _span()
+    claims: tuple[str, ...] = ()
 
 
 Expr: TypeAlias = (

@@ -1,0 +1,238 @@
+"""The first stage of the text front end: from program text to the tokens that the grammar reads.
+
+Reports every mistake of a single token (unknown characters, unclosed strings and brackets, operators of other languages), repairs it
+where the meaning is plain, and puts a `_SEP` wherever a declaration, statement or field ends. It knows nothing of the grammar's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark, Token
+
+from ghcm.errors import Diagnostics
+from ghcm.source import Source, Span
+
+__all__ = ["SEPARATOR", "STARTS", "Tokens", "begins_declaration", "grammar", "raw_tokens", "read_tokens", "span_of"]
+
+SEPARATOR = "_SEP"
+STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
+
+_CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+_SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
+_OPERATORS = frozenset("EQUAL EQ NE LE GE LT COALESCE PLUS MINUS FLOOR TIMES OVER MODULO AND OR IS THEN ELSE".split())
+_NEVER_LAST = _OPERATORS | frozenset("COMMA COLON DOT AT NOT IF MATCH ARROW".split())
+_NEVER_FIRST = _OPERATORS | frozenset("GT DOT COMMA COLON RPAR RSQB RBRACE ARROW".split())
+_DECLARES = frozenset("PROGRAM RECORD CACHE SINK STREAM BATCH RESPONSIVE".split())
+
+_FOREIGN = {
+    "&&": ("AND", "and"),
+    "||": ("OR", "or"),
+    "->": ("ARROW", "=>"),
+    "<>": ("NE", "!="),
+    "===": ("EQ", "=="),
+    "!==": ("NE", "!="),
+    ":=": ("EQUAL", "="),
+    "!": ("NOT", "not"),
+    "**": ("TIMES", ""),
+}
+
+
+@cache
+def grammar(strict: bool = False) -> Lark:
+    """The tables of the grammar. `strict` proves that it has no conflicts, which takes as long again: the tests do it."""
+    text = files("ghcm.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", lexer="basic", strict=strict, propagate_positions=True, start=list(STARTS))
+
+
+@dataclass(slots=True)
+class Tokens:
+    """The tokens of one source, and the places where a mistake was found, near which others are not worth a message."""
+
+    source: Source
+    tokens: list[Token] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)
+
+
+def span_of(source: Source, token: Token) -> Span:
+    """Where a token stands."""
+    start = token.start_pos or 0
+    return Span(source, start, token.end_pos if token.end_pos is not None else start)
+
+
+def raw_tokens(source: Source) -> Iterator[Token]:
+    """Every token, comments and white space included; together they are the whole text."""
+    return grammar().lex(source.text, dont_ignore=True)
+
+
+def read_tokens(source: Source, problems: Diagnostics) -> Tokens:
+    """The tokens for the grammar, mistakes reported and repaired."""
+    found = Tokens(source)
+    lexemes = list(_repaired(found, problems))
+    found.tokens = list(_separated(_balanced(lexemes, found, problems)))
+    return found
+
+
+def begins_declaration(tokens: list[Token], index: int) -> bool:
+    """Whether a declaration begins at `index`: its word, and behind it a name. No expression looks like that."""
+    if tokens[index].type not in _DECLARES or index + 1 >= len(tokens):
+        return False
+    return tokens[index + 1].type == "NAME" or tokens[index + 1].type in _DECLARES
+
+
+# --- mistakes of one token -------------------------------------------------------------------------------------------
+
+
+def _repaired(found: Tokens, problems: Diagnostics) -> Iterator[Token]:
+    for token in raw_tokens(found.source):
+        span = span_of(found.source, token)
+        match token.type:
+            case "SPACE" | "COMMENT":
+                continue
+            case "FOREIGN" | "FOREIGN_NOT":
+                kind, ours = _FOREIGN[token.value]
+                hint = f'write "{ours}"' if ours else "multiply, or use a Python function"
+                problems.error("GHCM-107", f'"{token.value}" is no operator here', span, hint=hint)
+                yield Token.new_borrow_pos(kind, token.value, token)
+            case "OPEN_STRING":
+                problems.error(
+                    "GHCM-102", "a string is not closed", span, detail=_STRING_DETAIL, hint=_closing(token.value)
+                )
+                found.damaged.append(span.start)
+                yield Token.new_borrow_pos("STRING", '""', token)
+            case "BAD_NUMBER":
+                problems.error(
+                    "GHCM-104",
+                    f'"{token.value}" is no number',
+                    span,
+                    detail=_NUMBER_DETAIL,
+                    hint=_number_hint(token.value),
+                )
+                yield Token.new_borrow_pos("INT", "0", token)
+            case "UNKNOWN":
+                _unknown(token, found, problems)
+            case _:
+                yield token
+
+
+_STRING_DETAIL = "A string ends on the line on which it begins."
+_NUMBER_DETAIL = "Numbers look like 10, 1_000, 1.5 and 2e9, durations like 500us, 10ms, 10s, 5m, 2h and 1d."
+
+
+def _closing(text: str) -> str:
+    quote = text.removeprefix("r")[0]
+    return f"add {quote} at its end"
+
+
+def _number_hint(text: str) -> str:
+    unit = text.lstrip("0123456789_.").lower()
+    units = {
+        "sec": "s",
+        "secs": "s",
+        "second": "s",
+        "seconds": "s",
+        "min": "m",
+        "mins": "m",
+        "minutes": "m",
+        "minute": "m",
+    }
+    units |= {"hour": "h", "hours": "h", "day": "d", "days": "d", "millis": "ms", "micros": "us"}
+    return f'write "{text[: -len(unit)]}{units[unit]}"' if unit in units else ""
+
+
+def _unknown(token: Token, found: Tokens, problems: Diagnostics) -> None:
+    span = span_of(found.source, token)
+    found.damaged.append(span.start)
+    if (
+        found.damaged[-2:-1] == [span.start - 1]
+        and found.source.text[span.start - 1].isalpha()
+        and token.value.isalpha()
+    ):
+        return
+    hint = "names are of ASCII letters, digits and _" if token.value.isalpha() else ""
+    if token.value in "“”„«»‘’`":
+        hint = "strings stand in \"double\" or 'single' quotes"
+    if token.value in "&|":
+        hint = f'write "{"and" if token.value == "&" else "or"}"'
+    problems.error("GHCM-101", f'"{token.value}" has no meaning here', span, hint=hint)
+
+
+# --- brackets --------------------------------------------------------------------------------------------------------
+
+
+def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list[tuple[Token, int]]:
+    """Each token with the depth of what it stands in: 0 outside, 1 in the body of a declaration, 2 and more in brackets."""
+    code = [token for token in tokens if token.type not in ("NEWLINE", "SEMICOLON")]
+    position = {id(token): index for index, token in enumerate(code)}
+    stack: list[Token] = []
+    result: list[tuple[Token, int]] = []
+    first_of_line = True
+    for token in tokens:
+        if token.type in _CLOSERS.values():
+            if not _close(token, stack, found, problems):
+                continue
+        elif stack and first_of_line and token.type in _DECLARES and begins_declaration(code, position[id(token)]):
+            detail = f"A declaration begins on line {token.line}, inside it."
+            _unclosed(stack, found, problems, detail)
+            stack.clear()
+        result.append((token, _depth(stack)))
+        if token.type in _CLOSERS:
+            stack.append(token)
+        first_of_line = token.type == "NEWLINE"
+    _unclosed(stack, found, problems, "The program ends inside it.")
+    return result
+
+
+def _depth(stack: list[Token]) -> int:
+    return len(stack) if not stack or stack[0].type == "LBRACE" else len(stack) + 1
+
+
+def _close(token: Token, stack: list[Token], found: Tokens, problems: Diagnostics) -> bool:
+    opened = [index for index, opener in enumerate(stack) if _CLOSERS[opener.type] == token.type]
+    if not opened:
+        span = span_of(found.source, token)
+        found.damaged.append(span.start)
+        hint = f'the innermost open bracket is "{_SIGNS[stack[-1].type]}" of line {stack[-1].line}' if stack else ""
+        problems.error("GHCM-106", f'"{_SIGNS[token.type]}" closes nothing', span, hint=hint)
+        return False
+    _unclosed(stack[opened[-1] + 1 :], found, problems, f'"{_SIGNS[token.type]}" on line {token.line} comes first.')
+    del stack[opened[-1] :]
+    return True
+
+
+def _unclosed(openers: list[Token], found: Tokens, problems: Diagnostics, detail: str) -> None:
+    for opener in openers:
+        span = span_of(found.source, opener)
+        found.damaged.append(span.start)
+        hint = f'add the "{_SIGNS[_CLOSERS[opener.type]]}" that belongs to it'
+        problems.error("GHCM-105", f'"{_SIGNS[opener.type]}" is never closed', span, detail=detail, hint=hint)
+
+
+# --- ends of statements ----------------------------------------------------------------------------------------------
+
+
+def _separated(tokens: list[tuple[Token, int]]) -> Iterator[Token]:
+    last: Token | None = None
+    pending: Token | None = None
+    for token, depth in tokens:
+        if token.type == "SEMICOLON":
+            pending = token
+        elif token.type == "NEWLINE":
+            if depth < 2 and pending is None and last is not None and last.type not in _NEVER_LAST:
+                pending = token
+        else:
+            if pending is not None and last is not None and not _joins(pending, last, token, depth):
+                yield Token.new_borrow_pos(SEPARATOR, pending.value, pending)
+            yield token
+            last, pending = token, None
+
+
+def _joins(separator: Token, last: Token, token: Token, depth: int) -> bool:
+    """Whether no separator is wanted between two tokens: at a border of a body, and where a line goes on."""
+    if (last.type == "LBRACE" and depth == 1) or token.type == "RBRACE":
+        return True
+    header_goes_on = depth == 0 and token.type in ("LBRACE", "ON")
+    return separator.type == "NEWLINE" and (token.type in _NEVER_FIRST or header_goes_on)
