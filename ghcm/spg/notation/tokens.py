@@ -17,8 +17,8 @@ _TOKEN = re.compile(
       | (?P<comment>\#[^\n]*)
       | (?P<newline>\n)
       | (?P<string>"(?:[^"\\\n]|\\.)*")
-      | (?P<number>-?(?:Infinity\b|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?))
-      | (?P<word>[A-Za-z_][A-Za-z_0-9]*(?:~\d+)?|NaN)
+      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+      | (?P<word>[A-Za-z_][A-Za-z_0-9]*(?:~\d+)?)
       | (?P<sign>=>|<-|::|//|\?\?|==|!=|<=|>=|[-()\[\]{}<>,:=.?@$+*/%|])
     """,
     re.VERBOSE,
@@ -113,9 +113,10 @@ class Tokens:
 
     def integer(self) -> int:
         """A whole number."""
-        if not self.peek.text.lstrip("-").isdecimal():
+        negative = self.accept("-")
+        if not self.peek.text.isdecimal():
             self.refuse("a whole number")
-        return int(self.take().text)
+        return -int(self.take().text) if negative else int(self.take().text)
 
     def skip_lines(self) -> None:
         """Go past line ends and comments."""

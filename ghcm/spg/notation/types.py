@@ -32,7 +32,7 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["is_tuple", "parse_type", "print_type", "read_type"]
+__all__ = ["is_tuple", "parse_type", "print_fields", "print_type", "read_fields", "read_type"]
 
 _SCALARS: dict[str, Type] = {
     str(each): each
@@ -100,11 +100,11 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
     if tokens.accept("("):
         return _read_tuple(tokens, names)
     if tokens.at("{"):
-        return Struct(_read_fields(tokens, names))
+        return Struct(read_fields(tokens, names))
     bare = tokens.peek.kind == "word"
     name = tokens.name()
     if tokens.at("{"):
-        return Struct(_read_fields(tokens, names), name)
+        return Struct(read_fields(tokens, names), name)
     if bare and name in names:
         return names[name]
     if bare and name == "list" and tokens.accept("<"):
@@ -137,7 +137,8 @@ def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:
     return Struct(tuple(fields))
 
 
-def _read_fields(tokens: Tokens, names: Mapping[str, Type]) -> tuple[Field, ...]:
+def read_fields(tokens: Tokens, names: Mapping[str, Type]) -> tuple[Field, ...]:
+    """The fields in braces that begin at the next token."""
     tokens.expect("{")
     fields: list[Field] = []
     while not tokens.accept("}"):

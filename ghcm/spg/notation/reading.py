@@ -1,0 +1,193 @@
+"""Tasks, sinks, caches and units from lines of text: parsing, the inverse of `ghcm.spg.notation.graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+from ghcm.expr import Lambda
+from ghcm.source import Origin
+from ghcm.spg.graph import (
+    Broadcast,
+    Cache,
+    Exchange,
+    Forward,
+    Global,
+    Hash,
+    Input,
+    Mode,
+    Parameter,
+    Program,
+    Rebalance,
+    Sink,
+    Task,
+    Unit,
+)
+from ghcm.spg.notation.expressions import Scope, read_lambda
+from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP
+from ghcm.spg.notation.nodes import read_node
+from ghcm.spg.notation.tokens import Tokens
+from ghcm.spg.notation.types import read_fields, read_type
+from ghcm.spg.notation.values import read_value
+from ghcm.spg.ops import Connector, Filter, Fused, Op, Stage
+from ghcm.types import Collection, Shape, Struct, Type
+
+__all__ = ["Reader"]
+
+_EXCHANGES: dict[str, Callable[[], Exchange]] = {"broadcast": Broadcast, "rebalance": Rebalance, "global": Global}
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one program; `types` grows with the records."""
+
+    tokens: Tokens
+    types: dict[str, Type] = field(default_factory=dict[str, Type])
+
+    def program(self) -> Program:
+        """The whole text."""
+        tokens = self.tokens
+        tokens.skip_lines()
+        tokens.expect("program")
+        name = tokens.name()
+        self._origin()
+        caches: list[Cache] = []
+        sinks: list[Sink] = []
+        units: list[Unit] = []
+        while tokens.peek.kind != "end":
+            if tokens.accept("record"):
+                self._record()
+            elif tokens.accept("cache"):
+                caches.append(self._cache())
+            elif tokens.accept("sink"):
+                sinks.append(self._sink())
+            else:
+                units.append(self._unit())
+        return Program(name, tuple(caches), tuple(sinks), tuple(units))
+
+    def _origin(self) -> Origin:
+        """The place in the comment at the end of a line; then everything up to the next line of text is gone past."""
+        start = self.tokens.peek
+        text = self.tokens.take().text[1:].strip() if start.kind == "comment" else ""
+        if self.tokens.peek.kind not in ("newline", "end"):
+            self.tokens.refuse("the end of the line")
+        self.tokens.skip_lines()
+        try:
+            return Origin.parse(text)
+        except ValueError:
+            return Origin("", start.line, 1)
+
+    def _record(self) -> None:
+        alias = self.tokens.name()
+        self.types[alias] = Struct(read_fields(self.tokens, self.types), alias.partition("~")[0])
+        self._origin()
+
+    def _cache(self) -> Cache:
+        name = self.tokens.name()
+        self.tokens.expect("=")
+        return Cache(name, self._connector(), self._origin())
+
+    def _connector(self) -> Connector:
+        return cast("Connector", read_node(CONNECTOR, self.tokens, Scope(types=self.types)))
+
+    def _sink(self) -> Sink:
+        name = self.tokens.name()
+        self.tokens.expect(":")
+        element = read_type(self.tokens, self.types)
+        self.tokens.expect("=")
+        connector = self._connector()
+        mode = Mode(self.tokens.name())
+        key: Lambda | None = read_lambda(self.tokens, Scope(types=self.types)) if self.tokens.accept("key") else None
+        return Sink(name, connector, mode, key, element, self._origin())
+
+    def _unit(self) -> Unit:
+        tokens = self.tokens
+        responsive = tokens.accept("responsive")
+        if not tokens.at("stream", "batch"):
+            tokens.refuse('"record", "cache", "sink", "stream" or "batch"')
+        kind = cast("Literal['stream', 'batch']", tokens.take().text)
+        name = tokens.name()
+        parameters = self._parameters() if tokens.accept("(") else ()
+        cache = tokens.name() if tokens.accept("on") else None
+        origin = self._origin()
+        scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
+        tasks: list[Task] = []
+        while tokens.peek.kind != "end" and tokens.peek.column > 1:
+            tasks.append(self._task(scope))
+        return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin)
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        found: list[Parameter] = []
+        while not self.tokens.accept(")"):
+            name = self.tokens.name()
+            self.tokens.expect(":")
+            type_ = read_type(self.tokens, self.types)
+            given = self.tokens.accept("=")
+            found.append(Parameter(name, type_, not given, read_value(self.tokens) if given else None))
+            if not self.tokens.at(")"):
+                self.tokens.expect(",")
+        return tuple(found)
+
+    def _task(self, scope: Scope) -> Task:
+        tokens = self.tokens
+        id = self._id()
+        count = tokens.take().text if tokens.peek.text.startswith("x") and tokens.peek.text[1:].isdecimal() else "x1"
+        tokens.expect("=")
+        op = Fused(()) if tokens.accept("fused") else cast("Op", read_node(OP, tokens, scope))
+        inputs: list[Input] = []
+        while tokens.accept("," if inputs else "<-"):
+            inputs.append(self._input())
+        tokens.expect(":")
+        collection = self._collection()
+        named = tokens.accept("named")
+        calls = tokens.integer() if tokens.accept("calls") else 1
+        origin = self._origin()
+        stages: list[Stage] = []
+        while tokens.accept("|"):
+            stages.append(self._stage(scope))
+        op = replace(op, stages=tuple(stages)) if isinstance(op, Fused) else op
+        return Task(id, op, tuple(inputs), collection, origin, int(count[1:]), named, calls)
+
+    def _stage(self, scope: Scope) -> Stage:
+        id = self._id()
+        self.tokens.expect("=")
+        op = read_node(STAGE_OP, self.tokens, scope)
+        self.tokens.expect(":")
+        element = read_type(self.tokens, self.types)
+        comment = self.tokens.take().text[2:] if self.tokens.peek.kind == "comment" else ""
+        self.tokens.skip_lines()
+        return Stage(id, cast("Filter", op), element, comment)
+
+    def _id(self) -> str:
+        if self.tokens.peek.kind == "string":
+            return self.tokens.string()
+        id = self.tokens.name()
+        while self.tokens.accept("."):
+            id += f".{self.tokens.name()}"
+        return id
+
+    def _input(self) -> Input:
+        producer = self._id()
+        if self.tokens.peek.text in _EXCHANGES:
+            return Input(producer, _EXCHANGES[self.tokens.take().text]())
+        if not self.tokens.accept("hash"):
+            return Input(producer, Forward())
+        self.tokens.expect("(")
+        columns: list[str] = []
+        while not self.tokens.accept(")"):
+            columns.append(self.tokens.name())
+            if not self.tokens.at(")"):
+                self.tokens.expect(",")
+        return Input(producer, Hash(tuple(columns)))
+
+    def _collection(self) -> Collection:
+        tokens = self.tokens
+        shape = Shape(tokens.name())
+        tokens.expect("<")
+        element = read_type(tokens, self.types)
+        tokens.expect(">")
+        bounded = tokens.accept("bounded")
+        if not bounded:
+            tokens.expect("unbounded")
+        return Collection(shape, element, bounded, tokens.accept("timed"), tokens.accept("windowed"))
