@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from ghcm.expr import Value
 
-__all__ = ['Connector', 'Files', 'Format', 'Generate', 'Kafka', 'Memory', 'Parquet', 'Redis', 'Socket']
+__all__ = ["Connector", "Files", "Format", "Generate", "Kafka", "Memory", "Parquet", "Redis", "Socket"]
 
 
 @dataclass(frozen=True, slots=True)

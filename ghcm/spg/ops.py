@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
+from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.types import Type
 
-from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 __all__ = [
     "AggregateByKey",
     "CallTemplate",
