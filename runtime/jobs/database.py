@@ -50,7 +50,7 @@ CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
 
 
 class Database:
-    """One connection per thread on one file, WAL, so that readers never wait for writers; a writer waits for another."""
+    """One file, one connection per thread, WAL: readers never wait for writers, only writers for each other."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -5,25 +5,81 @@ A program names places; this says where they are. Holds no password beyond the U
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
 
-__all__ = ["Connections"]
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, ThreadedCache
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_place
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
+from ghcm.runtime.pubsub.redis_cache import RedisCache
+from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_client
+from ghcm.spg.graph import Program, Unit
+from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
+
+__all__ = ["Connections", "place_of"]
 
 
 @dataclass(slots=True)
 class Connections:
-    """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path` or
-    `redis://host:port/db`), None: places in the memory of this process, for tests and the embedded engine.
+    """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`),
+    or None: caches and places are in the memory of this process (`memory`), for tests and the embedded engine.
     """
 
     base: Path
     url: str | None = None
+    memory: MemoryPlaces = field(default_factory=MemoryPlaces, repr=False)
+    patience: float = PATIENCE
     _client: redis.Redis | None = field(default=None, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def path(self, path: str) -> Path:
+        """A path of the program in this run."""
+        return self.base / path
+
+    def redis(self) -> redis.Redis:
+        """A client that all threads share. GhcmError where there is no Redis."""
+        if self.url is None:
+            raise GhcmError("this run has no Redis", code="GHCM-720", hint="set GHCM_REDIS to a URL or to embedded")
+        with self._lock:
+            if self._client is None:
+                self._client = open_client(self.url)
+            return self._client
+
+    def cache(self, place: str, program: str, consumer: str) -> MessageCache:
+        """The msg cache at this place for an executor or publisher of this name, see `RedisCache`."""
+        if self.url is None:
+            return MemoryCache(self.memory, place, program, consumer)
+        return RedisCache(self.url, place, program, consumer, patience=self.patience)
+
+    def async_cache(self, place: str, program: str) -> AsyncMessageCache:
+        """The caller's side of the msg cache at this place, for the running event loop."""
+        if self.url is None:
+            return ThreadedCache(MemoryCache(self.memory, place, program, "caller"))
+        return AsyncRedisCache(self.url, place, patience=self.patience)
 
     def close(self) -> None:
-        """Close all connections."""
-        if self._client is not None:
-            self._client.close()
+        """Close the shared client; caches and writers are closed by who opened them."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+
+def place_of(program: Program, unit: Unit) -> str:
+    """Where the msg cache of a responsive unit is: as the program says, else a place of its own.
+
+    The embedded profile serves logs (`kafka("x")`) and places (`redis("x")`) from the same Redis.
+    """
+    if unit.cache is None:
+        return cache_place(program.name, unit.name)
+    connector = next(cache.connector for cache in program.caches if cache.name == unit.cache)
+    match connector:
+        case Redis(place=place) | Kafka(topic=place):
+            return place
+        case Files() | Parquet() | Socket() | Memory() | Generate():
+            kind = type(connector).__name__.lower()
+            raise GhcmError(f'cache "{unit.cache}" cannot be {kind}: only redis and kafka carry calls', code="GHCM-724")

@@ -1,0 +1,130 @@
+"""Msg caches and places in the memory of this process, for unit tests and the embedded engine. Envelopes are encoded as
+on the wire.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from ghcm.runtime.pubsub.cache import START, Delivery, Placed
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, decode_instruction, encode
+
+__all__ = ["MemoryCache", "MemoryPlaces"]
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Entry:
+    data: bytes
+    consumer: str | None = None
+    attempts: int = 0
+
+
+@dataclass(slots=True)
+class MemoryPlaces:
+    """All that rests in this process: caches by place, feedback by address. `tables` belongs to `memory_sink`."""
+
+    entries: dict[str, list[_Entry]] = field(default_factory=dict)
+    feedback: dict[str, list[bytes]] = field(default_factory=dict)
+    tables: dict[str, object] = field(default_factory=dict)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+
+class MemoryCache:
+    """The `MessageCache` at `place` of `places`. Closing it, or opening another of the same consumer, gives back what
+    it holds.
+    """
+
+    def __init__(self, places: MemoryPlaces, place: str, program: str, consumer: str) -> None:
+        self.place = place
+        self._places = places
+        self._program = program
+        self._consumer = consumer
+        self._wakes = 0
+        self._closed = False
+        self._give_back()
+
+    def send(self, instruction: Instruction) -> None:
+        """As `MessageCache.send`."""
+        entry = _Entry(encode(instruction))
+        with self._places.changed:
+            self._places.entries.setdefault(self.place, []).append(entry)
+            self._places.changed.notify_all()
+
+    def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
+        """As `MessageCache.receive`."""
+        return self._await(lambda: self._take(unit), timeout)
+
+    def send_feedback(self, address: str, feedback: Feedback) -> None:
+        """As `MessageCache.send_feedback`."""
+        data = encode(feedback)
+        with self._places.changed:
+            self._places.feedback.setdefault(address, []).append(data)
+            self._places.changed.notify_all()
+
+    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Placed]:
+        """As `MessageCache.feedback`."""
+
+        def found() -> list[Placed] | None:
+            rest = self._places.feedback.get(address, [])[int(after) :]
+            return [Placed(str(at), decode_feedback(data)) for at, data in enumerate(rest, int(after) + 1)] or None
+
+        return self._await(found, timeout) or []
+
+    def wake(self) -> None:
+        """As `MessageCache.wake`."""
+        with self._places.changed:
+            self._wakes += 1
+            self._places.changed.notify_all()
+
+    def close(self) -> None:
+        """As `MessageCache.close`."""
+        self._closed = True
+        self._give_back()
+        self.wake()
+
+    def _await(self, look: Callable[[], T | None], timeout: float | None) -> T | None:
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._places.changed:
+            wakes = self._wakes
+            while not self._closed and wakes == self._wakes:
+                found = look()
+                if found is not None:
+                    return found
+                remaining = None if end is None else end - time.monotonic()
+                if remaining is not None and remaining <= 0:
+                    return None
+                self._places.changed.wait(remaining)
+        return None
+
+    def _take(self, unit: str) -> Delivery | None:
+        entries = self._places.entries.get(self.place, [])
+        held = {decode_instruction(entry.data).id for entry in entries if entry.consumer == self._consumer}
+        for entry in entries:
+            instruction = decode_instruction(entry.data)
+            mine = (instruction.program, instruction.unit) == (self._program, unit)
+            if mine and entry.consumer is None and instruction.id not in held:
+                entry.consumer = self._consumer
+                entry.attempts += 1
+                return Delivery(instruction, entry.attempts, partial(self._drop, entry))
+        return None
+
+    def _drop(self, entry: _Entry) -> None:
+        with self._places.changed:
+            entries = self._places.entries.get(self.place, [])
+            self._places.entries[self.place] = [other for other in entries if other is not entry]
+            self._places.changed.notify_all()
+
+    def _give_back(self) -> None:
+        with self._places.changed:
+            for entry in self._places.entries.get(self.place, []):
+                if entry.consumer == self._consumer:
+                    entry.consumer = None
+            self._places.changed.notify_all()

@@ -1,0 +1,134 @@
+"""Redis clients: how they are opened, how long a restart of the server is borne, and what is said when it is not.
+
+redis-py's own retries are off: a blocking read whose answer was lost must be followed by a look at what was already
+assigned.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    sleep_using_event,
+    stop_after_delay,
+    stop_when_event_set,
+    wait_random_exponential,
+)
+
+from ghcm.errors import GhcmError
+
+__all__ = ["BLOCK_SECONDS", "LOST", "PATIENCE", "failed", "open_async_client", "open_client", "shown", "stubborn"]
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds that an operation waits for a server that is away; a private server is back within one."""
+
+BLOCK_SECONDS = 5.0
+"""The longest a read blocks in the server, so that a connection that has died in silence is noticed."""
+
+LOST = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.ReadOnlyError, redis.exceptions.TryAgainError)
+"""The server is away, starting or changing roles: worth another attempt."""
+
+_TIMEOUT = BLOCK_SECONDS * 2
+
+
+def open_client(url: str) -> redis.Redis:
+    """A client whose commands raise at once when the connection is lost; connections are made when they are needed."""
+    try:
+        return redis.Redis.from_url(
+            url, protocol=2, retry=Retry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+        )
+    except ValueError as error:
+        raise _no_url(url, error) from error
+
+
+def open_async_client(url: str) -> redis.asyncio.Redis:
+    """As `open_client`, for an event loop."""
+    try:
+        return redis.asyncio.Redis.from_url(
+            url, protocol=2, retry=AsyncRetry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+        )
+    except ValueError as error:
+        raise _no_url(url, error) from error
+
+
+def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, closed: threading.Event) -> T:
+    """What `attempt` returns, repeated with growing pauses while the server is away; GhcmError after `patience`
+    seconds, or when closed.
+    """
+
+    def give_up(state: RetryCallState) -> T:
+        assert state.outcome is not None
+        error = state.outcome.exception()
+        assert isinstance(error, redis.RedisError)
+        raise failed(url, error) from error
+
+    try:
+        return attempt()  # almost always enough, and cheaper than a retrier
+    except LOST:
+        pass
+    except redis.RedisError as error:
+        raise failed(url, error) from error
+    retrying = Retrying(
+        retry=retry_if_exception_type(LOST),
+        wait=wait_random_exponential(multiplier=0.02, max=1.0),
+        stop=stop_after_delay(patience) | stop_when_event_set(closed),
+        sleep=sleep_using_event(closed),
+        retry_error_callback=give_up,
+    )
+    try:
+        return retrying(attempt)
+    except redis.RedisError as error:
+        raise failed(url, error) from error
+
+
+def failed(url: str, error: redis.RedisError) -> GhcmError:
+    """The error that a user is shown."""
+    text = str(error)
+    if "MISCONF" in text or "No space left" in text:
+        hint = "free some room on the disk of the Redis server, or see its log"
+        return GhcmError(f"Redis at {shown(url)} cannot write to its disk", code="GHCM-731", detail=text, hint=hint)
+    if "OOM" in text:
+        hint = "raise maxmemory of the Redis server, or let sinks hold less"
+        return GhcmError(f"Redis at {shown(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
+    if isinstance(error, redis.AuthenticationError):
+        hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
+        return GhcmError(f"Redis at {shown(url)} refuses the password", code="GHCM-720", hint=hint)
+    if isinstance(error, LOST):
+        hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
+        return GhcmError(f"Redis at {shown(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)
+    return GhcmError(f"Redis at {shown(url)} refused a command", code="GHCM-721", detail=text)
+
+
+def shown(url: str) -> str:
+    """The URL without its password.
+
+    >>> shown("redis://me:secret@db.example:6379/0")
+    'redis://db.example:6379/0'
+    """
+    try:
+        parts = urlsplit(url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    except ValueError:
+        return "the given URL"
+
+
+def _no_url(url: str, error: ValueError) -> GhcmError:
+    return GhcmError(
+        f'"{shown(url)}" is no address of a Redis server',
+        code="GHCM-601",
+        detail=str(error),
+        hint='write "embedded", "redis://host:port/0" or "unix:///path/of/socket"',
+    )
