@@ -247,10 +247,10 @@ class _Builder(Transformer_NonRecursive[Token, object]):
         self.problems.error("GHCM-112", "a tuple has at least two items", self._span(meta), hint="leave the comma out")
         return inner
 
-    def tuple(self, meta: Meta, *items: ast.Expr) -> ast.TupleExpr:
+    def tuple_expr(self, meta: Meta, *items: ast.Expr) -> ast.TupleExpr:
         return ast.TupleExpr(items, self._span(meta))
 
-    def list(self, meta: Meta, *items: ast.Expr | None) -> ast.ListExpr:
+    def list_expr(self, meta: Meta, *items: ast.Expr | None) -> ast.ListExpr:
         return ast.ListExpr(_present(items), self._span(meta))
 
     def record_expr(self, meta: Meta, name: ast.Name, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:

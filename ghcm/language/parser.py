@@ -1,7 +1,7 @@
 """The text front end: from a program's text to its syntax tree, with all syntax errors of the program at once.
 
-A correct program is parsed in one go. A wrong one is parsed again piece by piece (declarations, statements, fields), so that each piece can
-report its own mistake. Meaning (names, types, units) is the lowering's matter.
+A correct program is parsed in one go. A wrong one is parsed again piece by piece (declarations, statements, fields), so
+that each piece can report its own mistake. Meaning (names, types, units) is the lowering's matter.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def _tree(piece: Piece) -> Tree[Token] | UnexpectedToken:
         for token in piece.tokens:
             parser.feed_token(token)
         last = piece.tokens[-1] if piece.tokens else None
-        return parser.feed_eof(last)  # type: ignore[no-any-return]
+        tree: Tree[Token] = parser.feed_eof(last)  # type: ignore[no-untyped-call]
+        return tree
     except UnexpectedToken as error:
         return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lark import Token
 from lark.exceptions import UnexpectedToken
 
@@ -15,86 +17,175 @@ __all__ = ["RESERVED", "explain"]
 RESERVED = ("if", "then", "else", "match", "is", "not", "and", "or", "null", "true", "false")
 
 _WORDS = {
-    SEPARATOR: "the end of the line", "$END": "the end of the line", "NAME": "a name", "STRING": "a string",
-    "INT": "a whole number", "DURATION": "a duration", "FLOAT": "a number",
-}  # fmt: skip
-_SOFT = frozenset("PROGRAM RECORD CACHE SINK STREAM BATCH RESPONSIVE ON FROM".split())
-_VALUES = frozenset("INT FLOAT DURATION STRING TRUE FALSE NULL LPAR LSQB LBRACE MINUS NOT IF MATCH AT".split())
-_INFIX = frozenset("EQ NE LE GE LT GT COALESCE PLUS MINUS FLOOR TIMES OVER MODULO AND OR IS DOT LPAR".split())
-_COMPARISONS = ("EQ", "NE", "LE", "GE", "LT", "GT", "IS")
+    SEPARATOR: "the end of the line",
+    "$END": "the end of the line",
+    "NAME": "a name",
+    "STRING": "a string",
+    "INT": "a whole number",
+    "DURATION": "a duration",
+    "FLOAT": "a number",
+}
+_SOFT = frozenset(("PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM"))
+_COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS"))
+_INFIX = _COMPARISONS | {"COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO", "AND", "OR", "DOT", "LPAR"}
+_OPERAND = frozenset(("INT", "FLOAT", "DURATION", "STRING", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "NAME"))
+_VALUE = _OPERAND | _SOFT | {"MINUS", "NOT", "IF", "MATCH", "AT"}
+_HABITS = {
+    "let": "write name = ...",
+    "var": "write name = ...",
+    "val": "write name = ...",
+    "const": "write name = ...",
+    "return": "the last line of a responsive unit ends in .reply()",
+    "def": "write stream NAME { ... } or batch NAME { ... }",
+    "lambda": "write x => ...",
+    "for": "write a pipeline: .map(x => ...)",
+    "while": "write .iterate(...)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A wrong token (None: the piece ended too early), the one before it, and the kinds that could have stood there."""
+
+    piece: Piece
+    before: Token | None
+    found: Token | None
+    accepted: frozenset[str]
+
+    @property
+    def kind(self) -> str:
+        return "$END" if self.found is None else self.found.type
+
+    @property
+    def ends(self) -> bool:
+        return self.found is None or self.found.type == SEPARATOR
 
 
 def explain(piece: Piece, error: UnexpectedToken, source: Source) -> Diagnostic:
     """The message for the first wrong token of a piece."""
     index = next((i for i, token in enumerate(piece.tokens) if token is error.token), len(piece.tokens))
-    accepted = _accepted(piece, index)
     before = piece.tokens[index - 1] if index else None
     found = piece.tokens[index] if index < len(piece.tokens) else None
-    span = _place(found, before, source)
-    special = _special(found, before, piece, index, accepted)
-    if special is not None:
-        code, message, detail, hint = special
-        at = span_of(source, before) if code == "GHCM-108" and before is not None and _reserved(before) else span
-        return Diagnostic(code, message, at, detail, hint)
-    message = f"expected {_expected(accepted, piece.rule)}, found {_found(found, piece.rule)}"
-    return Diagnostic("GHCM-100", message, span)
+    scene = _Scene(piece, before, found, _accepted(piece, index))
+    span = _place(scene, source)
+    reserved = _reserved_word(scene)
+    if reserved is not None:
+        hint = f'choose another name; a field may say where it stands in the source: kind: string from "{reserved}"'
+        return Diagnostic("GHCM-108", f'"{reserved}" is a reserved word', span_of(source, reserved), hint=hint)
+    code, message, detail, hint = _operator(scene) or _form(scene) or _habit(scene) or _general(scene)
+    return Diagnostic(code, message, span, detail, hint)
 
 
 def _accepted(piece: Piece, index: int) -> frozenset[str]:
     parser = grammar().parse_interactive(start=piece.rule)
     for token in piece.tokens[:index]:
         parser.feed_token(token)
-    return frozenset(parser.accepts())
+    kinds: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+    return frozenset(kinds)
 
 
-def _place(found: Token | None, before: Token | None, source: Source) -> Span | None:
-    if found is not None and found.type != SEPARATOR:
-        return span_of(source, found)
-    if before is None:
-        return Span(source, 0, 0)
-    end = span_of(source, before).end
+def _place(scene: _Scene, source: Source) -> Span:
+    if scene.found is not None and not scene.ends:
+        return span_of(source, scene.found)
+    end = 0 if scene.before is None else span_of(source, scene.before).end
     return Span(source, end, end)
+
+
+# --- common mistakes: code, message, detail, hint --------------------------------------------------------------------
+
+_Words = tuple[str, str, str, str]
+
+
+def _reserved_word(scene: _Scene) -> Token | None:
+    """A reserved word that stands where a name is declared or given, if that is the mistake."""
+    before, found, accepted = scene.before, scene.found, scene.accepted
+    if before is not None and before in RESERVED and scene.kind in ("EQUAL", "COLON", "ARROW"):
+        return before
+    if found is not None and found in RESERVED and "NAME" in accepted and "INT" not in accepted:
+        return found
+    return None
+
+
+def _operator(scene: _Scene) -> _Words | None:
+    """Mistakes around the operators of expressions."""
+    kind, accepted = scene.kind, scene.accepted
+    if kind == "EQUAL" and "EQ" in accepted:
+        return "GHCM-109", '"=" gives a name, it does not compare', "", 'write "==" to compare'
+    if kind in _COMPARISONS and "AND" in accepted:
+        return "GHCM-118", "comparisons cannot be chained", "", 'write "a < b and b < c"'
+    if kind in ("IF", "MATCH") and "INT" in accepted:
+        return "GHCM-100", f'"{scene.found}" cannot stand inside an operation', "", "put it in parentheses"
+    if kind == "NOT" and "INT" in accepted:
+        return "GHCM-100", '"not" cannot stand inside an operation', "", 'put "not ..." in parentheses'
+    return None
+
+
+def _form(scene: _Scene) -> _Words | None:
+    """Mistakes in the form of choices and declarations."""
+    kind, accepted, rule = scene.kind, scene.accepted, scene.piece.rule
+    if "ELSE" in accepted:
+        detail = 'An "if" always has both values.'
+        return "GHCM-100", f'expected "else", found {_found(scene)}', detail, "write if ... then ... else ..."
+    if "THEN" in accepted and kind == "COLON":
+        return "GHCM-100", 'expected "then", found ":"', "", "write if ... then ... else ..."
+    if rule == "program" and scene.before is None:
+        detail = "A program begins with its name."
+        return "GHCM-116", f'expected "program", found {_found(scene)}', detail, 'add "program NAME" as the first line'
+    if {"LBRACE", "ON"} <= accepted and scene.ends:
+        return "GHCM-100", 'expected "{", found the end of the line', "", "the body of a unit stands in braces"
+    if rule == "declaration" and scene.before is None:
+        detail = "Outside of units stand records, caches, sinks and units."
+        hint = "pipelines stand inside a unit: stream NAME { ... }"
+        return "GHCM-121", f"expected a declaration, found {_found(scene)}", detail, hint
+    return None
+
+
+def _habit(scene: _Scene) -> _Words | None:
+    """Words of other languages."""
+    word = scene.before
+    if word is None or word not in _HABITS or scene.kind not in {"NAME", *_SOFT}:
+        return None
+    return "GHCM-100", f'"{word}" is no word of this language', "", _HABITS[word]
+
+
+def _general(scene: _Scene) -> _Words:
+    return "GHCM-100", f"expected {_expected(scene)}, found {_found(scene)}", "", ""
 
 
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
-def _expected(accepted: frozenset[str], rule: str) -> str:
-    rest = set(accepted)
-    words: list[str] = []
-    if "NAME" in rest and rest >= _VALUES - {"AT"} - _INFIX:
+def _expected(scene: _Scene) -> str:
+    rest, words = set(scene.accepted), list[str]()
+    if rest >= _OPERAND:
         words.append("an expression")
-        rest -= _VALUES | _SOFT | {"NAME"}
+        rest -= _VALUE
     elif "NAME" in rest:
         words.append("a name")
         rest -= _SOFT | {"NAME"}
     if len(rest & _INFIX) > 3:
         words.append("an operator")
-        rest -= _INFIX
-    if {"RECORD", "CACHE", "SINK"} <= rest:
-        words.append("a declaration (record, cache, sink, stream, batch, responsive)")
-        rest -= _SOFT
-    ends = {SEPARATOR, "$END"} & rest
-    named = sorted(_word(kind) for kind in rest - ends)
-    words += named
+        rest -= _INFIX | {"ARROW", "LBRACE"}
+    ends = rest & {SEPARATOR, "$END"}
+    words += sorted(map(_word, rest - ends))
     if ends:
-        words.append(_WORDS[SEPARATOR] if rule != "unit_header" else '"{"')
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        words.append('"{"' if scene.piece.rule == "unit_header" else _WORDS[SEPARATOR])
+    return ", ".join(words[:-1]) + f" or {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _word(kind: str) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
-    definition = next((each for each in grammar().terminals if each.name == kind), None)
-    return f'"{definition.pattern.value}"' if definition is not None else kind.lower()
+    return next(f'"{terminal.pattern.value}"' for terminal in grammar().terminals if terminal.name == kind)
 
 
-def _found(token: Token | None, rule: str) -> str:
-    if token is None:
-        return {"program": "the end of the line", "unit_header": '"{"'}.get(rule, "the end of it")
-    match token.type:
+def _found(scene: _Scene) -> str:
+    token = scene.found
+    match scene.kind:
         case "_SEP":
             return '";"' if token == ";" else "the end of the line"
+        case "$END":
+            return '"{"' if scene.piece.rule == "unit_header" else "the end of the line"
         case "NAME":
             return f'the name "{token}"'
         case "STRING":
@@ -105,75 +196,3 @@ def _found(token: Token | None, rule: str) -> str:
             return f"the duration {token}"
         case _:
             return f'"{token}"'
-
-
-def _reserved(token: Token) -> bool:
-    return str(token) in RESERVED
-
-
-# --- common mistakes -------------------------------------------------------------------------------------------------
-
-_Special = tuple[str, str, str, str]
-
-
-def _special(
-    found: Token | None, before: Token | None, piece: Piece, index: int, accepted: frozenset[str]
-) -> _Special | None:
-    kind = found.type if found is not None else "$END"
-    previous = before.type if before is not None else ""
-    if (
-        before is not None
-        and _reserved(before)
-        and kind in ("EQUAL", "COLON", "ARROW", "LBRACE")
-        and "NAME" in accepted
-    ):
-        return _reserved_word(before)
-    if found is not None and _reserved(found) and "NAME" in accepted:
-        return _reserved_word(found)
-    if kind == "EQUAL" and "EQ" in accepted:
-        return ("GHCM-109", '"=" gives a name, it does not compare', "", 'write "==" to compare')
-    if kind in _COMPARISONS and "AND" in accepted and "EQ" not in accepted:
-        return ("GHCM-118", "comparisons cannot be chained", "", 'write "a < b and b < c"')
-    if "ELSE" in accepted:
-        return (
-            "GHCM-100",
-            f'expected "else", found {_found(found, piece.rule)}',
-            'An "if" always has both values.',
-            "write if ... then ... else ...",
-        )
-    if kind == "COLON" and "THEN" in accepted:
-        return ("GHCM-100", 'expected "then", found ":"', "", "write if ... then ... else ...")
-    if piece.rule == "program" and index == 0:
-        return (
-            "GHCM-116",
-            f'expected "program" and its name, found {_found(found, piece.rule)}',
-            "",
-            'the first line is "program NAME"',
-        )
-    return _foreign_habit(found, before, previous, piece, accepted)
-
-
-def _foreign_habit(
-    found: Token | None, before: Token | None, previous: str, piece: Piece, accepted: frozenset[str]
-) -> _Special | None:
-    words = {"let": "name = ...", "var": "name = ...", "val": "name = ...", "const": "name = ...", "lambda": "x => ...",
-             "def": "stream NAME { ... }", "return": "name = ...", "for": "a pipeline: .map(x => ...)", "while": ".iterate(...)"}  # fmt: skip
-    if before is not None and str(before) in words and found is not None and found.type in ("NAME", *_SOFT):
-        return ("GHCM-100", f'"{before}" is no word of this language', "", f"write {words[str(before)]}")
-    if piece.rule == "declaration" and found is piece.tokens[0]:
-        detail = "Outside of units stand records, caches, sinks and units."
-        hint = "pipelines stand inside a unit: stream NAME { ... }"
-        return ("GHCM-121", f"expected a declaration, found {_found(found, piece.rule)}", detail, hint)
-    if (
-        found is not None
-        and found.type == "IF"
-        and "EQ" not in accepted
-        and previous in ("PLUS", "MINUS", "TIMES", "OVER")
-    ):
-        return ("GHCM-100", '"if" inside an operation', "", 'put "if ... then ... else ..." in parentheses')
-    return None
-
-
-def _reserved_word(token: Token) -> _Special:
-    hint = f'choose another name; a field may say where it stands in the source: kind: string from "{token}"'
-    return ("GHCM-108", f'"{token}" is a reserved word and cannot be a name', "", hint)

@@ -1,7 +1,8 @@
 """The first stage of the text front end: from program text to the tokens that the grammar reads.
 
-Reports every mistake of a single token (unknown characters, unclosed strings and brackets, operators of other languages), repairs it
-where the meaning is plain, and puts a `_SEP` wherever a declaration, statement or field ends. It knows nothing of the grammar's rules.
+Reports every mistake of a single token (unknown characters, unclosed strings and brackets, operators of other
+languages), repairs it where the meaning is plain, and puts a `_SEP` wherever a declaration, statement or field ends. It
+knows nothing of the grammar's rules.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
 
 _CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
-_OPERATORS = frozenset("EQUAL EQ NE LE GE LT COALESCE PLUS MINUS FLOOR TIMES OVER MODULO AND OR IS THEN ELSE".split())
-_NEVER_LAST = _OPERATORS | frozenset("COMMA COLON DOT AT NOT IF MATCH ARROW".split())
-_NEVER_FIRST = _OPERATORS | frozenset("GT DOT COMMA COLON RPAR RSQB RBRACE ARROW".split())
-_DECLARES = frozenset("PROGRAM RECORD CACHE SINK STREAM BATCH RESPONSIVE".split())
+_ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO"))
+_LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW"))
+_NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH"}
+_NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
+_DECLARES = frozenset(["PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE"])
 
 _FOREIGN = {
     "&&": ("AND", "and"),
@@ -43,7 +45,7 @@ _FOREIGN = {
 
 @cache
 def grammar(strict: bool = False) -> Lark:
-    """The tables of the grammar. `strict` proves that it has no conflicts, which takes as long again: the tests do it."""
+    """The grammar's tables. `strict` proves that it has no conflicts, which takes as long again; the tests do it."""
     text = files("ghcm.language").joinpath("grammar.lark").read_text(encoding="utf-8")
     return Lark(text, parser="lalr", lexer="basic", strict=strict, propagate_positions=True, start=list(STARTS))
 
@@ -127,32 +129,24 @@ def _closing(text: str) -> str:
     return f"add {quote} at its end"
 
 
+_LONG_UNITS = {
+    "micros": "us", "millis": "ms", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m",
+    "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d", "days": "d",
+}  # fmt: skip
+
+
 def _number_hint(text: str) -> str:
     unit = text.lstrip("0123456789_.").lower()
-    units = {
-        "sec": "s",
-        "secs": "s",
-        "second": "s",
-        "seconds": "s",
-        "min": "m",
-        "mins": "m",
-        "minutes": "m",
-        "minute": "m",
-    }
-    units |= {"hour": "h", "hours": "h", "day": "d", "days": "d", "millis": "ms", "micros": "us"}
-    return f'write "{text[: -len(unit)]}{units[unit]}"' if unit in units else ""
+    return f'write "{text[: -len(unit)]}{_LONG_UNITS[unit]}"' if unit in _LONG_UNITS else ""
 
 
 def _unknown(token: Token, found: Tokens, problems: Diagnostics) -> None:
     span = span_of(found.source, token)
     found.damaged.append(span.start)
-    if (
-        found.damaged[-2:-1] == [span.start - 1]
-        and found.source.text[span.start - 1].isalpha()
-        and token.value.isalpha()
-    ):
+    letter = token.value.isalpha()
+    if letter and found.damaged[-2:-1] == [span.start - 1] and found.source.text[span.start - 1].isalpha():
         return
-    hint = "names are of ASCII letters, digits and _" if token.value.isalpha() else ""
+    hint = "names are of ASCII letters, digits and _" if letter else ""
     if token.value in "“”„«»‘’`":
         hint = "strings stand in \"double\" or 'single' quotes"
     if token.value in "&|":
@@ -164,7 +158,10 @@ def _unknown(token: Token, found: Tokens, problems: Diagnostics) -> None:
 
 
 def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list[tuple[Token, int]]:
-    """Each token with the depth of what it stands in: 0 outside, 1 in the body of a declaration, 2 and more in brackets."""
+    """Each token with its depth: 0 outside, 1 in the body of a declaration, 2 and more in brackets.
+
+    What is missing is added and what is too much is left out, so that brackets always match behind this stage.
+    """
     code = [token for token in tokens if token.type not in ("NEWLINE", "SEMICOLON")]
     position = {id(token): index for index, token in enumerate(code)}
     stack: list[Token] = []
@@ -172,17 +169,23 @@ def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list
     first_of_line = True
     for token in tokens:
         if token.type in _CLOSERS.values():
-            if not _close(token, stack, found, problems):
+            depth = next((n for n in reversed(range(len(stack))) if _CLOSERS[stack[n].type] == token.type), None)
+            if depth is None:
+                _closes_nothing(token, stack, found, problems)
                 continue
+            why = f'"{_SIGNS[token.type]}" on line {token.line} comes first.'
+            result += _close_from(depth + 1, stack, token, why, found, problems)
+            stack.pop()
         elif stack and first_of_line and token.type in _DECLARES and begins_declaration(code, position[id(token)]):
-            detail = f"A declaration begins on line {token.line}, inside it."
-            _unclosed(stack, found, problems, detail)
-            stack.clear()
+            why = f"A declaration begins on line {token.line}, inside it."
+            result += _close_from(0, stack, token, why, found, problems)
+            result.append((Token.new_borrow_pos("NEWLINE", "\n", token), 0))
         result.append((token, _depth(stack)))
         if token.type in _CLOSERS:
             stack.append(token)
         first_of_line = token.type == "NEWLINE"
-    _unclosed(stack, found, problems, "The program ends inside it.")
+    if tokens:
+        result += _close_from(0, stack, tokens[-1], "The program ends inside it.", found, problems)
     return result
 
 
@@ -190,25 +193,32 @@ def _depth(stack: list[Token]) -> int:
     return len(stack) if not stack or stack[0].type == "LBRACE" else len(stack) + 1
 
 
-def _close(token: Token, stack: list[Token], found: Tokens, problems: Diagnostics) -> bool:
-    opened = [index for index, opener in enumerate(stack) if _CLOSERS[opener.type] == token.type]
-    if not opened:
-        span = span_of(found.source, token)
-        found.damaged.append(span.start)
-        hint = f'the innermost open bracket is "{_SIGNS[stack[-1].type]}" of line {stack[-1].line}' if stack else ""
-        problems.error("GHCM-106", f'"{_SIGNS[token.type]}" closes nothing', span, hint=hint)
-        return False
-    _unclosed(stack[opened[-1] + 1 :], found, problems, f'"{_SIGNS[token.type]}" on line {token.line} comes first.')
-    del stack[opened[-1] :]
-    return True
+def _closes_nothing(token: Token, stack: list[Token], found: Tokens, problems: Diagnostics) -> None:
+    span = span_of(found.source, token)
+    found.damaged.append(span.start)
+    hint = f'the innermost open bracket is "{_SIGNS[stack[-1].type]}" of line {stack[-1].line}' if stack else ""
+    problems.error("GHCM-106", f'"{_SIGNS[token.type]}" closes nothing', span, hint=hint)
 
 
-def _unclosed(openers: list[Token], found: Tokens, problems: Diagnostics, detail: str) -> None:
-    for opener in openers:
+def _close_from(
+    depth: int, stack: list[Token], before: Token, why: str, found: Tokens, problems: Diagnostics
+) -> list[tuple[Token, int]]:
+    """Report the brackets that are open from `depth` on, and give the missing ones, right before a token."""
+    added: list[tuple[Token, int]] = []
+    while len(stack) > depth:
+        opener = stack.pop()
+        closer = _CLOSERS[opener.type]
         span = span_of(found.source, opener)
         found.damaged.append(span.start)
-        hint = f'add the "{_SIGNS[_CLOSERS[opener.type]]}" that belongs to it'
-        problems.error("GHCM-105", f'"{_SIGNS[opener.type]}" is never closed', span, detail=detail, hint=hint)
+        problems.error(
+            "GHCM-105",
+            f'"{_SIGNS[opener.type]}" is never closed',
+            span,
+            detail=why,
+            hint=f'add the "{_SIGNS[closer]}" that belongs to it',
+        )
+        added.append((Token.new_borrow_pos(closer, _SIGNS[closer], before), _depth(stack)))
+    return added
 
 
 # --- ends of statements ----------------------------------------------------------------------------------------------
