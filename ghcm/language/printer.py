@@ -1,0 +1,285 @@
+"""Canonical text: the one layout of a program, for `ghcm fmt`, messages and golden files.
+
+`parse(print_program(x)) == x`, and formatting formatted text changes nothing. Comments and single empty lines of a source
+are kept; a comment that stood inside an expression moves above its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from ghcm.language import ast
+from ghcm.language.parser import parse
+from ghcm.language.print_expr import WIDTH, chain_head, flat, flat_field, flat_type, layout, links, print_link
+from ghcm.language.trivia import Comment, Trivia
+from ghcm.source import Source, Span
+
+__all__ = ["format_text", "print_expr", "print_program"]
+
+_MOST_CALLS = 3
+"""A chain of more calls is broken though it would fit on a line."""
+_MOST_FIELDS = 4
+"""A record of more fields is broken though it would fit on a line."""
+_STEP = 2
+
+
+def format_text(source: Source) -> str:
+    """The canonical text of a program with its comments. Raises `ProgramError` where it does not parse."""
+    return _text(parse(source), Trivia(source), len(source.text) + 1)
+
+
+def print_program(program: ast.Program) -> str:
+    """The canonical text of a syntax tree, whatever built it."""
+    return _text(program, Trivia(), 1)
+
+
+def print_expr(expr: ast.Expr) -> str:
+    """An expression on one line."""
+    return flat(expr)
+
+
+def _text(program: ast.Program, trivia: Trivia, end: int) -> str:
+    lines = _comments(trivia.before(_start(program.name.span)), 0)
+    lines.append(_with_trailing(f"program {program.name.text}", trivia, program.name.span))
+    for run in _runs(program.declarations, trivia):
+        for index, declaration in enumerate(run):
+            leading = _leading(declaration.span, trivia, 0)
+            if index == 0 and leading[:1] != [""]:
+                leading.insert(0, "")
+            lines += leading + _declaration(declaration, run, trivia)
+    lines += _comments(trivia.before(end), 0)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _start(span: Span | None) -> int:
+    return 0 if span is None else span.start
+
+
+def _end(span: Span | None) -> int:
+    return 0 if span is None else span.end
+
+
+# --- comments --------------------------------------------------------------------------------------------------------
+
+
+def _comments(comments: Sequence[Comment], indent: int) -> list[str]:
+    lines: list[str] = []
+    for comment in comments:
+        lines += ["", " " * indent + comment.text] if comment.apart else [" " * indent + comment.text]
+    return lines
+
+
+def _leading(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
+    """The comments above something, and the empty line before it."""
+    lines = _comments(trivia.before(_start(span)), indent)
+    return [*lines, ""] if span is not None and trivia.apart(span.start) else lines
+
+
+def _with_trailing(line: str, trivia: Trivia, span: Span | None) -> str:
+    comment = trivia.trailing(span)
+    return f"{line}  {comment}" if comment else line
+
+
+def _hoisted(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
+    """The comments inside something that is printed without them, to stand above it."""
+    found = trivia.before(span.end) if span is not None else []
+    return [" " * indent + comment.text for comment in found]
+
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[ast.Declaration]]:
+    """Neighbours that stand without an empty line between them and are aligned: records of one line, caches and sinks."""
+    runs: list[list[ast.Declaration]] = []
+    for declaration in declarations:
+        previous = runs[-1][-1] if runs else None
+        if previous is not None and _neighbours(previous, declaration, trivia):
+            runs[-1].append(declaration)
+        else:
+            runs.append([declaration])
+    return runs
+
+
+def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia) -> bool:
+    if second.span is not None and first.span is not None:
+        if trivia.apart(second.span.start) or trivia.stands_alone(first.span.end, second.span.start):
+            return False
+    match first, second:
+        case ast.RecordDecl(), ast.RecordDecl():
+            return _short(first, trivia) and _short(second, trivia)
+        case ((ast.CacheDecl() | ast.SinkDecl()), (ast.CacheDecl() | ast.SinkDecl())):
+            return True
+        case _:
+            return False
+
+
+def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
+    match declaration:
+        case ast.RecordDecl():
+            return _record(declaration, run, trivia)
+        case ast.CacheDecl(connector=connector):
+            return _connector(f"cache {declaration.name.text} = ", connector, declaration.span, trivia)
+        case ast.SinkDecl(connector=connector):
+            word = "sink  " if any(isinstance(each, ast.CacheDecl) for each in run) else "sink "
+            width = max(len(each.name.text) for each in run if isinstance(each, ast.SinkDecl))
+            return _connector(f"{word}{declaration.name.text.ljust(width)} = ", connector, declaration.span, trivia)
+        case ast.UnitDecl():
+            return _unit(declaration, trivia)
+        case _:
+            assert_never(declaration)
+
+
+def _connector(head: str, connector: ast.Expr, span: Span | None, trivia: Trivia) -> list[str]:
+    above = _hoisted(span, trivia, 0)
+    lines = layout(connector, len(head))
+    lines[0] = head + lines[0]
+    lines[-1] = _with_trailing(lines[-1], trivia, span)
+    return above + lines
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+def _short(record: ast.RecordDecl, trivia: Trivia) -> bool:
+    """Whether a record stands on one line."""
+    inside = record.span is not None and trivia.waits(record.span.start, record.span.end)
+    plain = not any(field.path for field in record.fields)
+    fits = len(_short_text(record, len(record.name.text))) <= WIDTH
+    return not inside and plain and fits and len(record.fields) <= _MOST_FIELDS
+
+
+def _short_text(record: ast.RecordDecl, width: int) -> str:
+    fields = ", ".join(map(flat_field, record.fields))
+    return f"record {record.name.text.ljust(width)} {{ {fields} }}" if fields else f"record {record.name.text} {{ }}"
+
+
+def _record(record: ast.RecordDecl, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
+    if _short(record, trivia):
+        names = [each for each in run if isinstance(each, ast.RecordDecl)]
+        width = max(len(each.name.text) for each in names)
+        if any(len(_short_text(each, width)) > WIDTH for each in names):
+            width = 0
+        return [_with_trailing(_short_text(record, width), trivia, record.span)]
+    lines = [f"record {record.name.text} {{"]
+    lines += _fields(record.fields, trivia)
+    lines += _closing_comments(record.span, trivia)
+    return [*lines, _with_trailing("}", trivia, record.span)]
+
+
+def _fields(fields: Sequence[ast.FieldDecl], trivia: Trivia) -> Iterator[str]:
+    """One field per line: types below each other, places too, and comments behind them."""
+    names = max((len(field.name.text) for field in fields), default=0)
+    types = max((len(flat_type(field.type)) for field in fields if field.path is not None), default=0)
+    texts = [flat_field_aligned(field, names, types) for field in fields]
+    longest = max(map(len, texts), default=0)
+    for index, (field, text) in enumerate(zip(fields, texts, strict=True)):
+        leading = _leading(field.span, trivia, _STEP) + _hoisted(field.span, trivia, _STEP)
+        yield from leading[1:] if index == 0 and leading[:1] == [""] else leading
+        comment = trivia.trailing(field.span)
+        yield f"  {text.ljust(longest)}  {comment}" if comment else f"  {text}"
+
+
+def flat_field_aligned(field: ast.FieldDecl, names: int, types: int) -> str:
+    """A field with its type at column `names` + 2 and its place behind a type of up to `types` characters."""
+    name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type)
+    if field.path is None:
+        return f"{name} {type_}"
+    place = flat_field(field).removeprefix(f"{field.name.text}: {type_}")
+    return f"{name} {type_.ljust(types)}{place}"
+
+
+def _closing_comments(span: Span | None, trivia: Trivia) -> list[str]:
+    """The comments between the last line of a body and its closing brace."""
+    return _comments(trivia.before(span.end), _STEP) if span is not None else []
+
+
+# --- units -----------------------------------------------------------------------------------------------------------
+
+
+def _unit(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
+    above = _hoisted(_header_span(unit), trivia, 0)
+    header = _header(unit)
+    if not unit.body and not (unit.span and trivia.waits(unit.span.start, unit.span.end)):
+        lines = [*header[:-1], header[-1] + " { }"]
+        return [*above, *lines[:-1], _with_trailing(lines[-1], trivia, unit.span)]
+    lines = [*header[:-1], header[-1] + " {"]
+    after_broken = False
+    for index, statement in enumerate(unit.body):
+        leading = _leading(statement.span, trivia, _STEP)
+        hoisted, found = _statement(statement, trivia)
+        leading += hoisted
+        if index == 0:
+            leading = leading[1:] if leading[:1] == [""] else leading
+        elif after_broken and leading[:1] != [""]:
+            leading.insert(0, "")
+        lines += leading + found
+        after_broken = len(found) > 1
+    lines += _closing_comments(unit.span, trivia)
+    return [*above, *lines, _with_trailing("}", trivia, unit.span)]
+
+
+def _header_span(unit: ast.UnitDecl) -> Span | None:
+    """From the unit's first word to the last part of its header."""
+    parts = [
+        unit.name.span,
+        *(parameter.span for parameter in unit.parameters),
+        unit.cache.span if unit.cache else None,
+    ]
+    last = max((span.end for span in parts if span is not None), default=0)
+    return None if unit.span is None else Span(unit.span.source, unit.span.start, last)
+
+
+def _header(unit: ast.UnitDecl) -> list[str]:
+    head = f"{'responsive ' if unit.responsive else ''}{unit.kind} {unit.name.text}"
+    end = f" on {unit.cache.text}" if unit.cache else ""
+    if not unit.parameters:
+        return [head + end]
+    parameters = list(map(_parameter, unit.parameters))
+    text = f"{head}({', '.join(parameters)}){end}"
+    if len(text) + 2 <= WIDTH:
+        return [text]
+    pad = " " * (len(head) + 1)
+    lines = [f"{pad}{parameter}," for parameter in parameters]
+    lines[0] = f"{head}({parameters[0]},"
+    lines[-1] = lines[-1].removesuffix(",") + f"){end}"
+    return lines
+
+
+def _parameter(parameter: ast.Parameter) -> str:
+    default = "" if parameter.default is None else f" = {flat(parameter.default)}"
+    return f"{parameter.name.text}: {flat_type(parameter.type)}{default}"
+
+
+def _statement(statement: ast.Statement, trivia: Trivia) -> tuple[list[str], list[str]]:
+    """The comments to stand above a statement, and its lines."""
+    head = f"{statement.name.text} = " if isinstance(statement, ast.Assign) else ""
+    column = _STEP + len(head)
+    start, calls = links(statement.value)
+    span = statement.span
+    commented = bool(calls) and span is not None and trivia.waits(_end(calls[0].span), span.end)
+    too_long = len(calls) > _MOST_CALLS or column + len(flat(statement.value)) > WIDTH
+    broken = bool(calls) and (commented or too_long)
+    if not broken:
+        above = _hoisted(span, trivia, _STEP)
+        lines = layout(statement.value, column)
+        lines[-1] = _with_trailing(lines[-1], trivia, span)
+    else:
+        above, lines = _broken(start, calls, column, trivia)
+    return above, [" " * _STEP + head + lines[0], *lines[1:]]
+
+
+def _broken(start: ast.Expr, calls: Sequence[ast.Apply], column: int, trivia: Trivia) -> tuple[list[str], list[str]]:
+    """A chain with one call per line and the comments between them."""
+    lines, dots, done = chain_head(start, calls, column)
+    head_span = calls[0].span if done else start.span
+    above = _hoisted(head_span, trivia, _STEP)
+    lines[-1] = _with_trailing(lines[-1], trivia, head_span)
+    for call in calls[done:]:
+        lines += _hoisted(call.span, trivia, dots)
+        found = print_link(call, dots)
+        lines.append(" " * dots + found[0])
+        lines += found[1:]
+        lines[-1] = _with_trailing(lines[-1], trivia, call.span)
+    return above, lines
