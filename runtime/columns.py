@@ -110,7 +110,7 @@ def values(column: pl.Series, type_: Type) -> list[object]:
         case List(item=item):
             return _items(column, item)
         case Map(key=key, value=value):
-            return [None if each is None else dict(each) for each in _items(column, _entry(key, value))]  # type: ignore[call-overload]
+            return [None if each is None else dict(each) for each in _items(column, _entry(key, value))]
         case Timestamp() | Duration():
             return column.cast(pl.Int64).to_list()
         case Date():
@@ -150,7 +150,7 @@ def _structs(name: str, values: Sequence[object], type_: Struct) -> pl.Series:
     hollow = (None,) * len(type_.fields)
     missing = [each is None for each in values]
     filled = [hollow if each is None else each for each in values]
-    parts = zip(*filled, strict=True) if filled else (() for _ in type_.fields)  # type: ignore[call-overload]
+    parts = zip(*filled, strict=True) if filled else (() for _ in type_.fields)
     columns = [series(field.name, part, field.type) for field, part in zip(type_.fields, parts, strict=True)]
     whole = pl.DataFrame(columns).to_struct(name)
     if not any(missing):

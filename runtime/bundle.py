@@ -1,0 +1,224 @@
+"""Bundles as the runtime reads them: a zip file or the same as a directory; code, SPG and manifest of a compiled
+program.
+
+Needs nothing of the compiler. Files that were edited after the build are used as they are; `edited` names them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+from typing import cast
+
+from ghcm.errors import GhcmError, suggest
+from ghcm.spg.graph import Program
+from ghcm.spg.json import from_json
+
+__all__ = ["Bundle"]
+
+_FORMAT = 1
+_ELSEWHERE = frozenset({"pyspark"})
+"""Requirements that only the Spark driver needs, which checks them itself."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An opened bundle. `folder` holds its files, `hash` tells its content from any other's."""
+
+    path: Path
+    folder: Path
+    hash: str
+    manifest: Mapping[str, object] = field(repr=False)
+
+    @classmethod
+    def open(cls, path: Path | str, *, cache: Path | None = None) -> Bundle:
+        """Open a bundle. A zip file is unpacked once into `cache` (default: a private folder of the user). GhcmError
+        if it is no bundle, of a newer format, or needs packages that are not installed.
+        """
+        place = Path(path)
+        if not place.exists():
+            raise GhcmError(f'cannot open bundle "{place}": there is no such file', code="GHCM-610")
+        folder, digest = (place, _hash_folder(place)) if place.is_dir() else _unpack(place, cache or _default_cache())
+        manifest = _manifest(place, folder)
+        bundle = cls(place, folder, digest, manifest)
+        bundle.require()
+        return bundle
+
+    @cached_property
+    def program(self) -> Program:
+        """The SPG as the user wrote it."""
+        return self._program("spg.json")
+
+    @cached_property
+    def plan(self) -> Program:
+        """The SPG as it was optimised: what engines run."""
+        return self._program("plan.json")
+
+    @cached_property
+    def edited(self) -> tuple[str, ...]:
+        """The files that differ from what was built, or are missing, by name."""
+        known = cast("Mapping[str, str]", self.manifest.get("files", {}))
+        return tuple(name for name, digest in sorted(known.items()) if _hash_file(self.folder / name) != digest)
+
+    def unit_module(self, unit: str) -> ModuleType:
+        """The generated module of a unit, imported under a name that no other bundle has."""
+        units = cast("list[dict[str, str]]", self.manifest["units"])
+        found = next((each for each in units if each["name"] == unit), None)
+        if found is None:
+            names = [each["name"] for each in units]
+            raise GhcmError(f'bundle "{self.path}" has no unit "{unit}"', code="GHCM-611", hint=suggest(unit, names))
+        return self._import(found["module"])
+
+    def load(self, name: str) -> ModuleType:
+        """A Python module of the user's, or of an installed package. GhcmError if it cannot be imported."""
+        folder = str(self.folder / "python")
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+            importlib.invalidate_caches()
+        _forget_others(self.folder / "python", name)
+        try:
+            return importlib.import_module(name)
+        except ImportError as error:
+            raise GhcmError(f'cannot import the Python module "{name}"', code="GHCM-612", detail=f"{error}.") from error
+
+    def require(self) -> None:
+        """GhcmError if a package is missing that the bundle needs."""
+        wanted = cast("list[str]", self.manifest.get("requirements", []))
+        missing = [each for each in wanted if (name := _package(each)) not in _ELSEWHERE and not _installed(name)]
+        if missing:
+            raise GhcmError(
+                f'bundle "{self.path}" needs packages that are not installed: {", ".join(missing)}',
+                code="GHCM-613",
+                hint=f"install them: pip install {' '.join(missing)}",
+            )
+
+    def _program(self, name: str) -> Program:
+        try:
+            return from_json(json.loads((self.folder / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise GhcmError(
+                f'bundle "{self.path}" cannot be used: "{name}" cannot be read', code="GHCM-610", detail=f"{error}."
+            ) from error
+
+    def _import(self, path: str) -> ModuleType:
+        name = f"ghcm_bundle_{self.hash[:16]}_{re.sub(r'[^0-9A-Za-z_]', '_', path.removesuffix('.py'))}"
+        if name in sys.modules:
+            return sys.modules[name]
+        file = self.folder / path
+        module = ModuleType(name)
+        module.__file__ = str(file)
+        try:
+            code = compile(file.read_bytes(), str(file), "exec")
+            sys.modules[name] = module  # its dataclasses and pickled states look themselves up by name
+            exec(code, module.__dict__)
+        except Exception as error:  # it is anybody's code: a user may have edited it
+            sys.modules.pop(name, None)
+            raise GhcmError(
+                f'the generated module "{path}" of bundle "{self.path}" cannot be loaded',
+                code="GHCM-614",
+                detail=f"{type(error).__name__}: {error}.",
+                hint="build the bundle again, or undo what was changed in that file",
+            ) from error
+        return module
+
+
+def _manifest(path: Path, folder: Path) -> Mapping[str, object]:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GhcmError(f'"{path}" is no bundle: it has no manifest', code="GHCM-610", detail=f"{error}.") from error
+    if manifest.get("format") != _FORMAT:
+        raise GhcmError(
+            f'bundle "{path}" has format {manifest.get("format")}, this GHCM reads format {_FORMAT}',
+            code="GHCM-610",
+            hint="build it again with this GHCM",
+        )
+    return cast("Mapping[str, object]", manifest)
+
+
+def _default_cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return Path(home) / "ghcm" / "bundles" if home else Path.home() / ".cache" / "ghcm" / "bundles"
+
+
+def _unpack(path: Path, cache: Path) -> tuple[Path, str]:
+    """Unpack the zip file, unless it has been before; its folder appears as a whole."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GhcmError(f'cannot open bundle "{path}": {error.strerror}', code="GHCM-610") from error
+    digest = hashlib.sha256(data).hexdigest()
+    folder = cache / digest
+    if folder.is_dir():
+        return folder, digest
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".unpacking-"))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                    raise GhcmError(f'"{path}" is no bundle: it holds the path "{name}"', code="GHCM-610")
+            archive.extractall(fresh)
+        try:
+            fresh.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+    except zipfile.BadZipFile as error:
+        raise GhcmError(f'"{path}" is no bundle: it is no zip file', code="GHCM-610") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder, digest
+
+
+def _hash_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _hash_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(str(path.relative_to(folder)).encode() + b"\0" + _hash_file(path).encode())
+    return digest.hexdigest()
+
+
+def _package(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return found[0] if found else requirement
+
+
+def _installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _forget_others(folder: Path, name: str) -> None:
+    """Drop modules that another bundle of this process brought under the names of this one's."""
+    top = name.partition(".")[0]
+    known = sys.modules.get(top)
+    if known is None or not ((folder / top).is_dir() or (folder / f"{top}.py").is_file()):
+        return
+    if str(getattr(known, "__file__", "") or "").startswith(str(folder)):
+        return
+    for each in [module for module in sys.modules if module == top or module.startswith(f"{top}.")]:
+        del sys.modules[each]
+    ours = str(folder)
+    sys.path.remove(ours)
+    sys.path.insert(0, ours)

@@ -1,0 +1,177 @@
+"""The cooperative scheduler of a slot: one loop, one thread, tasklets that take turns.
+
+A tasklet that has nothing to do is not asked again until something wakes it: an edge, a timer, or a thread beside the
+loop through `post`. An idle loop sleeps on an event. The scheduler knows neither batches nor tasks.
+"""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+from threading import Event, get_ident
+from typing import Protocol
+
+__all__ = ["Progress", "Scheduler", "Tasklet", "Timer"]
+
+_URGENT_STEPS = 16
+_COLLECT_IDLE_S = 5.0
+_COLLECT_BUSY_S = 60.0
+
+
+class Progress(Enum):
+    """What came of a step."""
+
+    WORKED = "worked"
+    """There may be more to do at once."""
+    WAITING = "waiting"
+    """Nothing to do, or no room, until something wakes the tasklet."""
+    DONE = "done"
+    """It will never have anything to do again."""
+
+
+class Tasklet(Protocol):
+    """What takes turns. `urgent` ones (calls) go before the others."""
+
+    name: str
+    urgent: bool
+
+    def step(self) -> Progress:
+        """Do a bounded piece of work, without ever blocking. What it raises goes to `fail`."""
+        ...
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this; the tasklet is not asked again."""
+        ...
+
+
+@dataclass(order=True, slots=True)
+class Timer:
+    """A call at a time of the monotonic clock; `cancelled` may be set at any moment in the loop's thread."""
+
+    due: float
+    order: int
+    call: Callable[[], None] = field(compare=False)
+    cancelled: bool = field(default=False, compare=False)
+
+
+class Scheduler:
+    """Runs tasklets, posted calls and timers until it is stopped. Only `post` and `stop` may be called from other
+    threads.
+    """
+
+    def __init__(self, *, tame_collector: bool = False) -> None:
+        self._ready: deque[Tasklet] = deque()
+        self._urgent: deque[Tasklet] = deque()
+        self._queued: set[int] = set()
+        self._posted: deque[Callable[[], None]] = deque()
+        self._timers: list[Timer] = []
+        self._order = count()
+        self._event = Event()
+        self._stopping = False
+        self._thread: int | None = None
+        self._tame = tame_collector
+        self._collected = time.monotonic()
+        self.busy_s = 0.0
+
+    def wake(self, tasklet: Tasklet) -> None:
+        """Give the tasklet a turn soon."""
+        key = id(tasklet)
+        if key not in self._queued:
+            self._queued.add(key)
+            (self._urgent if tasklet.urgent else self._ready).append(tasklet)
+
+    def post(self, call: Callable[[], None]) -> None:
+        """Have the loop make this call between two steps; from any thread."""
+        self._posted.append(call)
+        self._event.set()
+
+    def at(self, due: float, call: Callable[[], None]) -> Timer:
+        """Have the loop make this call when the monotonic clock has reached `due` (seconds)."""
+        timer = Timer(due, next(self._order), call)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def stop(self) -> None:
+        """End `run` after the present step; from any thread."""
+        self._stopping = True
+        self._event.set()
+
+    @property
+    def inside(self) -> bool:
+        """Whether the caller is the loop itself."""
+        return self._thread == get_ident()
+
+    def run(self) -> None:
+        """Loop until `stop`. What a posted call or a timer raises ends the loop and is raised here."""
+        self._thread = get_ident()
+        if self._tame:
+            gc.collect()
+            gc.freeze()
+            gc.disable()
+        try:
+            while not self._stopping:
+                self._posts()
+                self._fire()
+                if not self._turns():
+                    self._sleep()
+        finally:
+            self._thread = None
+            if self._tame:
+                gc.enable()
+                gc.unfreeze()
+
+    def _posts(self) -> None:
+        while self._posted:
+            self._posted.popleft()()
+
+    def _fire(self) -> None:
+        while self._timers and (self._timers[0].cancelled or self._timers[0].due <= time.monotonic()):
+            timer = heapq.heappop(self._timers)
+            if not timer.cancelled:
+                timer.call()
+
+    def _turns(self) -> bool:
+        """A few turns of the urgent, one of the others; False if nobody was ready."""
+        if not self._urgent and not self._ready:
+            return False
+        started = time.monotonic()
+        for _ in range(min(_URGENT_STEPS, len(self._urgent))):
+            self._turn(self._urgent.popleft())
+        if self._ready:
+            self._turn(self._ready.popleft())
+        now = time.monotonic()
+        self.busy_s += now - started
+        if self._tame and now - self._collected > _COLLECT_BUSY_S:
+            self._collect(now)
+        return True
+
+    def _turn(self, tasklet: Tasklet) -> None:
+        self._queued.discard(id(tasklet))
+        try:
+            progress = tasklet.step()
+        except Exception as error:  # a bug or a failed place ends the tasklet's unit, never the slot
+            tasklet.fail(error)
+            return
+        if progress is Progress.WORKED:
+            self.wake(tasklet)
+
+    def _sleep(self) -> None:
+        self._event.clear()
+        if self._posted or self._stopping:
+            return
+        now = time.monotonic()
+        if self._tame and now - self._collected > _COLLECT_IDLE_S:
+            self._collect(now)
+        while self._timers and self._timers[0].cancelled:
+            heapq.heappop(self._timers)
+        self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
+
+    def _collect(self, now: float) -> None:
+        gc.collect()
+        self._collected = now

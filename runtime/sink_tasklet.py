@@ -1,0 +1,140 @@
+"""The tasklet of a sink: it hands batches to a writer's thread and takes part in the two-phase commit of its unit.
+
+Between a barrier and the commit that it begins, a sink takes nothing: what comes belongs to the next version and
+waits on the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
+from ghcm.runtime.pubsub.sink import SinkWriter
+from ghcm.runtime.scheduler import Progress, Scheduler
+from ghcm.runtime.tasklet import Counters, Host, Saved
+from ghcm.runtime.worker import Worker
+
+__all__ = ["SinkTasklet"]
+
+_ROWS_IN_FLIGHT = 65_536
+_ROWS_AT_ONCE = 16_384
+
+
+class SinkTasklet:
+    """Writes one input to one sink. `version` gives the name of the version that a snapshot commits."""
+
+    def __init__(
+        self,
+        name: str,
+        sink: str,
+        writer: SinkWriter,
+        worker: Worker,
+        edge: Edge,
+        host: Host,
+        scheduler: Scheduler,
+        version: Callable[[int], str],
+        *,
+        urgent: bool = False,
+    ) -> None:
+        self.name = name
+        self.sink = sink
+        self.urgent = urgent
+        self.writer = writer
+        self.worker = worker
+        self.counters = Counters()
+        self._edge = edge
+        self._host = host
+        self._scheduler = scheduler
+        self._version = version
+        self._flight = 0
+        self._uncommitted = 0
+        self._held = False
+        self._ended = False
+        self._done = False
+
+    def backlog(self) -> int:
+        """Records that wait to be written."""
+        return self._edge.rows + self._flight
+
+    @property
+    def ended(self) -> bool:
+        """Whether its input has ended."""
+        return self._ended
+
+    def step(self) -> Progress:
+        """Hand on one item."""
+        if self._done:
+            return Progress.DONE
+        if self._held or self._flight >= _ROWS_IN_FLIGHT:
+            return Progress.WAITING
+        match self._edge.take(_ROWS_AT_ONCE):
+            case None:
+                return Progress.WAITING
+            case Batch() as batch:
+                self._write(batch)
+            case Barrier(snapshot=snapshot):
+                self._held = True
+                self.prepare(snapshot)
+            case End():
+                self._ended = True
+                self._host.finished(self.name, Saved(finished=True))
+            case Watermark() | Partitions():
+                pass
+        return Progress.WORKED
+
+    def fail(self, error: Exception) -> None:
+        """A step, or the writer, raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def prepare(self, snapshot: int) -> None:
+        """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
+        if not self._uncommitted:
+            self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
+            return
+        version, ended = self._version(snapshot), self._ended
+
+        def prepared(rows: int) -> None:
+            self._uncommitted = 0
+            self._host.acknowledge(self.name, snapshot, Saved(version=version, rows=rows, finished=ended))
+
+        self.worker.submit(lambda: self.writer.prepare(version), prepared, self.fail)
+
+    def commit(self, version: str | None, done: Callable[[], None]) -> None:
+        """Make a prepared version visible, then call `done`."""
+        if version is None:
+            done()
+            return
+        self.worker.submit(lambda: self.writer.commit(version), lambda _: done(), self.fail)
+
+    def release(self) -> None:
+        """The snapshot is complete: go on."""
+        self._held = False
+        self._scheduler.wake(self)
+
+    def close(self) -> None:
+        """Never step again, drop what is not prepared and end the thread."""
+        self._done = True
+        self.worker.close(self.writer.close)
+
+    def _write(self, batch: Batch) -> None:
+        rows = len(batch)
+        self.counters.taken += rows
+        self._flight += rows
+        self._uncommitted += rows
+        content = batch.frame() if batch.columnar and not batch.timed else [*_bare(batch)]
+
+        def written(_: None) -> None:
+            full = self._flight >= _ROWS_IN_FLIGHT
+            self._flight -= rows
+            if full:
+                self._scheduler.wake(self)
+
+        self.worker.submit(lambda: self.writer.write(content), written, self.fail)
+
+
+def _bare(batch: Batch) -> list[tuple[object, ...]]:
+    """The rows without their hidden columns."""
+    rows = batch.rows()
+    return [row[:-2] for row in rows] if batch.timed else list(rows)

@@ -1,0 +1,174 @@
+"""The snapshots of a unit on disk: state by task and key group, source positions, prepared versions; complete or not
+there at all.
+
+    <folder>/<20-digit number>/state             the bytes of all key groups, one behind the other
+    <folder>/<20-digit number>/manifest.json     renamed into place last; holds the checksum of `state`
+
+When to take one and what it means for sinks is decided elsewhere (`unit_run`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+__all__ = ["Snapshot", "SnapshotStore", "TaskState"]
+
+_log = logging.getLogger(__name__)
+
+_FORMAT = 1
+_KEPT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished."""
+
+    groups: Mapping[int, bytes] = field(default_factory=dict)
+    position: object = None
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A consistent cut through a unit. `versions`: by task the sink version that is committed with it; `latest`: by
+    sink the version that readers saw or will see then; `publications`: instructions (JSON) to be sent after the
+    commit. `complete`: the unit had ended.
+    """
+
+    number: int
+    tasks: Mapping[str, TaskState]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    latest: Mapping[str, str] = field(default_factory=dict)
+    publications: tuple[Mapping[str, object], ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    complete: bool = False
+
+
+class SnapshotStore:
+    """The snapshots of one unit of one job; blocks, so it belongs into a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Make the snapshot durable as a whole, then drop all but it and the one before."""
+        place = self.folder / f"{snapshot.number:020d}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        tasks: dict[str, object] = {}
+        digest, offset = hashlib.sha256(), 0
+        with (place / "state").open("wb") as file:
+            for name, task in snapshot.tasks.items():
+                groups: list[tuple[int, int, int]] = []
+                for group, content in task.groups.items():
+                    groups.append((group, offset, len(content)))
+                    offset += len(content)
+                    digest.update(content)
+                    file.write(content)
+                tasks[name] = {"groups": groups, "position": task.position, "finished": task.finished}
+            _sync(file.fileno(), file.flush)
+        manifest = {
+            "format": _FORMAT,
+            "number": snapshot.number,
+            "sha256": digest.hexdigest(),
+            "tasks": tasks,
+            "versions": dict(snapshot.versions),
+            "latest": dict(snapshot.latest),
+            "publications": [dict(each) for each in snapshot.publications],
+            "counts": dict(snapshot.counts),
+            "complete": snapshot.complete,
+        }
+        with (place / "manifest.new").open("w", encoding="utf-8") as text:
+            json.dump(manifest, text)
+            _sync(text.fileno(), text.flush)
+        (place / "manifest.new").rename(place / "manifest.json")
+        for folder in (place, self.folder):
+            _sync_folder(folder)
+        self._drop(snapshot.number)
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot that is whole; the log says which ones had to be passed over."""
+        passed_over = False
+        for place in self._places():
+            if not (place / "manifest.json").exists():
+                continue  # was being written when the process ended
+            try:
+                found = _read(place)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                _log.error('snapshot "%s" is damaged (%s): taking the one before', place, error)
+                passed_over = True
+                continue
+            if passed_over:
+                _log.warning(
+                    'going on from snapshot "%s": what append sinks have committed since then may be written again',
+                    place,
+                )
+            return found
+        return None
+
+    def newest_number(self) -> int:
+        """The greatest number in use, also by what is damaged or incomplete; 0 if there is none."""
+        return max((int(place.name) for place in self._places()), default=0)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _places(self) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return sorted((place for place in self.folder.iterdir() if place.name.isdigit()), reverse=True)
+
+    def _drop(self, newest: int) -> None:
+        whole = [place for place in self._places() if (place / "manifest.json").exists()]
+        for place in self._places():
+            if int(place.name) < newest and place not in whole[:_KEPT]:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _read(place: Path) -> Snapshot:
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    if manifest["format"] != _FORMAT:
+        raise ValueError(f"its format is {manifest['format']}, this engine reads {_FORMAT}")
+    state = (place / "state").read_bytes()
+    if hashlib.sha256(state).hexdigest() != manifest["sha256"]:
+        raise ValueError("the checksum is wrong")
+    tasks = {
+        name: TaskState(
+            {group: state[start : start + size] for group, start, size in task["groups"]},
+            task["position"],
+            bool(task["finished"]),
+        )
+        for name, task in cast("dict[str, dict[str, list[tuple[int, int, int]]]]", manifest["tasks"]).items()
+    }
+    return Snapshot(
+        number=int(manifest["number"]),
+        tasks=tasks,
+        versions=manifest["versions"],
+        latest=manifest["latest"],
+        publications=tuple(manifest["publications"]),
+        counts=manifest["counts"],
+        complete=bool(manifest["complete"]),
+    )
+
+
+def _sync(descriptor: int, flush: object) -> None:
+    assert callable(flush)
+    flush()
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,281 @@
+"""Fields of raw records into canonical values: one function per type for JSON values and one for the text of CSV.
+
+Strict: what is not said here does not fit. The functions raise ValueError that says what was expected and found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import NoReturn, TypeAlias, assert_never, cast
+
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+from ghcm.values import Json, parse_date, reader
+
+__all__ = ["MISSING", "Reader", "from_json_field", "from_text_field", "look_up"]
+
+Reader: TypeAlias = Callable[[Json], object]
+"""From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""
+
+MISSING: Json = object()
+"""Stands for a field that the record does not have."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
+)
+_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_FLOAT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|nan|inf|-inf", re.ASCII)
+
+
+def look_up(record: dict[str, Json], path: str) -> Json:
+    """The value at a path: as a flat key first, then as a dotted path into nested objects; `MISSING` if there is none.
+
+    >>> look_up({"id": {"orig_h": "a"}}, "id.orig_h"), look_up({"id.orig_h": "b"}, "id.orig_h")
+    ('a', 'b')
+    """
+    found = record.get(path, MISSING)
+    if found is not MISSING or "." not in path:
+        return found
+    here: Json = record
+    for name in path.split("."):
+        if not isinstance(here, dict):
+            return MISSING
+        here = cast("dict[str, Json]", here).get(name, MISSING)
+    return here
+
+
+def from_json_field(type_: Type) -> Reader:
+    """The function that reads JSON values of a field of this type."""
+    match type_:
+        case Nullable(of=of):
+            inner = from_json_field(of)
+            return lambda data: None if data is None or data is MISSING else inner(data)
+        case Null():
+            return lambda data: None if data is None or data is MISSING else _refuse("null", data)
+        case Bool():
+            return lambda data: data if data is True or data is False else _refuse("bool", data)
+        case Int():
+            return lambda data: _integer(data, "int", INT_MIN, INT_MAX)
+        case Int32():
+            return lambda data: _integer(data, "int32", -(2**31), 2**31 - 1)
+        case Float():
+            return _float
+        case String():
+            return _string
+        case Timestamp():
+            return _timestamp
+        case Date():
+            return lambda data: parse_date(data) if isinstance(data, str) else _refuse("date", data)
+        case Duration():
+            return lambda data: _micros(data, "duration") if _is_number(data) else _refuse("duration", data)
+        case Decimal() | Bytes():
+            plain = reader(type_)
+            return lambda data: _refuse(str(type_), data) if data is MISSING else plain(data)
+        case List(item=item):
+            return _list(from_json_field(item))
+        case Map(key=key, value=value):
+            return _map(key, from_json_field(key), from_json_field(value))
+        case Struct(fields=fields):
+            return _struct(fields)
+        case _:
+            assert_never(type_)
+
+
+def from_text_field(type_: Type) -> Callable[[str], object]:
+    """The function that reads the text of a CSV field of this type; an empty field is null, or "" for a string."""
+    match type_:
+        case Nullable(of=of):
+            inner = from_text_field(of)
+            return lambda text: inner(text) if text else None
+        case String():
+            return lambda text: text
+        case Int():
+            return lambda text: _integer(_digits(text, "int"), "int", INT_MIN, INT_MAX)
+        case Int32():
+            return lambda text: _integer(_digits(text, "int32"), "int32", -(2**31), 2**31 - 1)
+        case Float():
+            return lambda text: float(text) if _FLOAT.fullmatch(text) else _refuse("float", text)
+        case Bool():
+            return _bool_text
+        case Timestamp():
+            return lambda text: _timestamp(_number(text) if _FLOAT.fullmatch(text) else text)
+        case Date():
+            return parse_date
+        case Duration():
+            return lambda text: (
+                _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else _refuse("duration", text)
+            )
+        case Decimal():
+            return reader(type_)
+        case Null():
+            return lambda text: _refuse("nothing", text) if text else None
+        case Bytes() | List() | Map() | Struct():
+            nested = from_json_field(type_)
+            return lambda text: nested(_json(text, type_))
+        case _:
+            assert_never(type_)
+
+
+def _refuse(expected: str, data: Json) -> NoReturn:
+    if data is MISSING:
+        raise ValueError(f"expected {expected}, found nothing")
+    text = json.dumps(data, ensure_ascii=False, default=str)
+    raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
+
+
+def _integer(data: Json, name: str, least: int, greatest: int) -> int:
+    if type(data) is not int:
+        _refuse(name, data)
+    if not least <= data <= greatest:
+        raise ValueError(f"the number does not fit into {name}")
+    return data
+
+
+def _is_number(data: Json) -> bool:
+    return type(data) is float or type(data) is int
+
+
+def _float(data: Json) -> float:
+    if type(data) is float:
+        return data
+    if type(data) is not int:
+        _refuse("float", data)
+    try:
+        return float(data)
+    except OverflowError:
+        raise ValueError("the number does not fit into float") from None
+
+
+def _string(data: Json) -> str:
+    if not isinstance(data, str):
+        _refuse("string", data)
+    if not data.isascii():
+        try:
+            data.encode()
+        except UnicodeEncodeError:
+            raise ValueError("the string holds half a surrogate pair") from None
+    return data
+
+
+def _micros(seconds: Json, name: str) -> int:
+    """Microseconds of a number of seconds, rounded half to even from its exact value."""
+    if isinstance(seconds, int):
+        micros = seconds * 1_000_000
+    else:
+        number = cast("float", seconds)
+        if not math.isfinite(number):
+            raise ValueError(f"the number does not fit into {name}")
+        micros = round(Fraction(number) * 1_000_000)
+    if not INT_MIN <= micros <= INT_MAX:
+        raise ValueError(f"the number does not fit into {name}")
+    return micros
+
+
+def _timestamp(data: Json) -> int:
+    if isinstance(data, str):
+        return _moment(data)
+    return _micros(data, "timestamp") if _is_number(data) else _refuse("timestamp", data)
+
+
+def _moment(text: str) -> int:
+    """Microseconds since 1970 of an ISO 8601 text; without an offset it is UTC, decimals behind the sixth are cut."""
+    found = _ISO.fullmatch(text)
+    if found is None:
+        _refuse("timestamp", text)
+    year, month, day, hour, minute, second, decimals, offset = found.groups()
+    try:
+        moment = datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+        )
+    except ValueError:
+        _refuse("timestamp", text)
+    micros = (moment - _EPOCH) // _MICRO + int((decimals or "0")[:6].ljust(6, "0"))
+    if offset and offset not in "Zz":
+        hours, minutes = int(offset[1:3]), int(offset[3:].lstrip(":") or 0)
+        shift = (hours * 60 + minutes) * 60_000_000
+        micros -= shift if offset[0] == "+" else -shift
+    return micros
+
+
+def _list(item: Reader) -> Reader:
+    def read(data: Json) -> object:
+        if not isinstance(data, list):
+            _refuse("list", data)
+        return [item(part) for part in cast("list[Json]", data)]
+
+    return read
+
+
+def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
+    def read(data: Json) -> object:
+        if isinstance(data, dict) and isinstance(key, String):
+            return {of_key(name): of_value(value) for name, value in cast("dict[str, Json]", data).items()}
+        if not isinstance(data, list):
+            _refuse("map", data)
+        pairs: dict[object, object] = {}
+        for pair in cast("list[Json]", data):
+            if not isinstance(pair, list) or len(cast("list[Json]", pair)) != 2:
+                _refuse("[key, value]", pair)
+            name, value = cast("list[Json]", pair)
+            pairs[of_key(name)] = of_value(value)
+        return pairs
+
+    return read
+
+
+def _struct(fields: tuple[Field, ...]) -> Reader:
+    parts = [(field.path or field.name, from_json_field(field.type)) for field in fields]
+
+    def read(data: Json) -> object:
+        if not isinstance(data, dict):
+            _refuse("object", data)
+        record = cast("dict[str, Json]", data)
+        return tuple(part(look_up(record, path)) for path, part in parts)
+
+    return read
+
+
+def _digits(text: str, name: str) -> int:
+    return int(text) if len(text) < 40 and _INT.fullmatch(text) else _refuse(name, text)
+
+
+def _number(text: str) -> Json:
+    return int(text) if len(text) < 40 and _INT.fullmatch(text) else float(text)
+
+
+def _bool_text(text: str) -> bool:
+    lowered = text.lower()
+    return lowered == "true" if lowered in ("true", "false") else _refuse("bool", text)
+
+
+def _json(text: str, type_: Type) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        _refuse(str(type_), text)

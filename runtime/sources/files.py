@@ -1,0 +1,156 @@
+"""The source of files: each file is one partition, read one after the other in the order of their names, a piece at a
+time.
+
+Files are read (and decompressed) by a thread beside the loop and decoded in the loop; never is a whole file in
+memory. Which files there are is settled when the source is first opened.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BufferedIOBase
+from pathlib import Path
+from threading import Thread
+from typing import cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.source import Letters
+from ghcm.spg.ops import Files
+from ghcm.types import Struct
+
+__all__ = ["FilesSource", "find_files"]
+
+_PIECE = {"text": 512 << 10}
+_OTHER_PIECE = 128 << 10
+_PREFETCHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Bytes of a file; `last` closes it."""
+
+    file: str
+    data: bytes
+    last: bool
+
+
+def find_files(path: str, base: Path) -> list[str]:
+    """The files that a path or glob matches, by name in code point order, relative to `base` where the path is."""
+    if not glob.has_magic(path):
+        return [path] if (base / path).is_file() else []
+    found = glob.glob(path, root_dir=base, recursive=True)
+    return sorted(name for name in found if (base / name).is_file())
+
+
+class FilesSource:
+    """Lines of files. The position: the files that are left, and bytes (decompressed) and lines used of the first."""
+
+    replayable = True
+    due: float | None = None
+
+    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
+        self._connector = connector
+        self._decoder = open_decoder(connector.format, schema)
+        self._partition = partition
+        self._base = base
+        self._left: list[str] = []
+        self._lines: Lines | None = None
+        self._mailbox: Mailbox[_Piece | GhcmError] | None = None
+
+    def open(self, position: object, wake: Callable[[], None]) -> None:
+        """Find the files, or go on where the position says. GhcmError if there are none."""
+        offset, number, saved = 0, 0, None
+        if isinstance(position, Mapping):
+            known = cast("Mapping[str, object]", position)
+            self._left = list(cast("list[str]", known["files"]))
+            offset, number, saved = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
+        else:
+            self._left = find_files(self._connector.path, self._base)
+            if not self._left:
+                raise GhcmError(
+                    f'cannot read files "{self._connector.path}": no file matches',
+                    code="GHCM-722",
+                    detail=f'Paths start from "{self._base}".',
+                )
+        if self._left:
+            self._decoder.begin(saved)
+            self._lines = self._begin(self._left[0], offset, number)
+            self._mailbox = Mailbox(_PREFETCHED, wake)
+            arguments = (self._mailbox, list(self._left), offset)
+            Thread(target=self._read, args=arguments, name="ghcm-files", daemon=True).start()
+
+    def partitions(self) -> frozenset[str]:
+        """A name for each file that has not been read to its end."""
+        return frozenset(f"{self._partition}:{file}" for file in self._left)
+
+    def poll(self, rows: int, letters: Letters) -> Batch | None:
+        """The records of the next piece."""
+        if self._mailbox is None or self._lines is None:
+            return None
+        while (piece := self._mailbox.take()) is not None:
+            if isinstance(piece, GhcmError):
+                raise piece
+            batch = self._lines.add(piece.data, piece.last, letters)
+            if piece.last:
+                self._next_file()
+                return batch
+            if batch is not None:
+                return batch
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all files were read."""
+        return not self._left
+
+    def position(self) -> object:
+        """Where to go on."""
+        lines = self._lines
+        place = (lines.offset, lines.number) if lines is not None else (0, 0)
+        return {"files": self._left, "offset": place[0], "number": place[1], "header": self._decoder.save()}
+
+    def close(self) -> None:
+        """Let the reading thread go."""
+        if self._mailbox is not None:
+            self._mailbox.close()
+
+    def _begin(self, file: str, offset: int, number: int) -> Lines:
+        return Lines(self._decoder, file, f"{self._partition}:{file}", offset=offset, number=number)
+
+    def _next_file(self) -> None:
+        self._left = self._left[1:]
+        self._decoder.begin(None)
+        self._lines = self._begin(self._left[0], 0, 0) if self._left else None
+
+    def _read(self, mailbox: Mailbox[_Piece | GhcmError], files: list[str], offset: int) -> None:
+        """The thread: leave the pieces of the files in the mailbox."""
+        size = _PIECE.get(self._connector.format.name, _OTHER_PIECE)
+        for file in files:
+            try:
+                with _open(self._base / file, offset) as stream:
+                    while data := stream.read(size):
+                        if not mailbox.put(_Piece(file, data, False)):
+                            return
+            except (OSError, EOFError, zlib.error) as error:
+                reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+                mailbox.put(GhcmError(f'cannot read "{file}": {reason}', code="GHCM-722"))
+                return
+            if not mailbox.put(_Piece(file, b"", True)):
+                return
+            offset = 0
+
+
+def _open(path: Path, offset: int) -> BufferedIOBase:
+    stream = cast("BufferedIOBase", gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0))
+    if offset:
+        stream.seek(offset, os.SEEK_SET)
+    return stream

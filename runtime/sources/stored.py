@@ -1,0 +1,148 @@
+"""The sources that read what other units have made: a version of a sink, or a copy of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from threading import Thread
+from typing import cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.source import Letters
+from ghcm.types import Struct
+
+__all__ = ["StoredSource", "TableSource"]
+
+_ROWS = 4096
+_PREFETCHED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    version: str | None
+    rows: list[Row]
+    last: bool
+
+
+class StoredSource:
+    """The records of a sink. `latest` gives its latest version, `read` the rows of a version; both block and run in a
+    thread.
+
+    The position is the version and how many rows were given. `version`: the one to read, None for the latest.
+    """
+
+    replayable = True
+    due: float | None = None
+
+    def __init__(
+        self,
+        latest: Callable[[], str | None],
+        read: Callable[[str | None], Iterator[Row]],
+        schema: Struct,
+        partition: str,
+        version: str | None,
+    ) -> None:
+        self._latest = latest
+        self._read = read
+        self._schema = schema
+        self._partition = partition
+        self._version = version
+        self._given = 0
+        self._ended = False
+        self._mailbox: Mailbox[_Part | Exception] | None = None
+
+    def open(self, position: object, wake: Callable[[], None]) -> None:
+        """Begin to read, behind the rows of `position`."""
+        if isinstance(position, Mapping):
+            known = cast("Mapping[str, object]", position)
+            self._version, self._given = cast("str | None", known["version"]), cast("int", known["rows"])
+            self._ended = bool(known["ended"])
+        if not self._ended:
+            self._mailbox = Mailbox(_PREFETCHED, wake)
+            Thread(target=self._fetch, args=(self._mailbox,), name="ghcm-read", daemon=True).start()
+
+    def partitions(self) -> frozenset[str]:
+        """The one partition, until it has ended."""
+        return frozenset() if self._ended else frozenset({self._partition})
+
+    def poll(self, rows: int, letters: Letters) -> Batch | None:
+        """The next rows."""
+        part = self._mailbox.take() if self._mailbox is not None else None
+        if part is None:
+            return None
+        if isinstance(part, Exception):
+            raise part
+        self._version, self._ended = part.version, part.last
+        self._given += len(part.rows)
+        return Batch.from_rows(self._schema, part.rows, partition=self._partition)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all rows were given."""
+        return self._ended
+
+    def position(self) -> object:
+        """The version and the number of rows given."""
+        return {"version": self._version, "rows": self._given, "ended": self._ended}
+
+    def close(self) -> None:
+        """Let the reading thread go."""
+        if self._mailbox is not None:
+            self._mailbox.close()
+
+    def _fetch(self, mailbox: Mailbox[_Part | Exception]) -> None:
+        try:
+            version = self._version if self._version is not None else self._latest()
+            if version is None:
+                mailbox.put(_Part(None, [], True))
+                return
+            rows = islice(self._read(version), self._given, None)
+            while part := list(islice(rows, _ROWS)):
+                if not mailbox.put(_Part(version, part, False)):
+                    return
+            mailbox.put(_Part(version, [], True))
+        except (GhcmError, OSError, ValueError) as error:
+            mailbox.put(error)
+
+
+class TableSource:
+    """The pairs of a table as they were when the source was opened; `copy` runs in the loop, between two steps."""
+
+    replayable = False
+    due: float | None = None
+
+    def __init__(self, copy: Callable[[], list[tuple[object, object]]], schema: Struct, partition: str) -> None:
+        self._copy = copy
+        self._schema = schema
+        self._partition = partition
+        self._rows: list[Row] = []
+        self._next = 0
+
+    def open(self, position: object, wake: Callable[[], None]) -> None:
+        """Take the copy."""
+        self._rows = list(self._copy())
+
+    def partitions(self) -> frozenset[str]:
+        """The one partition, until it has ended."""
+        return frozenset() if self.ended else frozenset({self._partition})
+
+    def poll(self, rows: int, letters: Letters) -> Batch | None:
+        """The next pairs."""
+        part = self._rows[self._next : self._next + rows]
+        self._next += len(part)
+        return Batch.from_rows(self._schema, part, partition=self._partition) if part else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all pairs were given."""
+        return self._next >= len(self._rows)
+
+    def position(self) -> object:
+        """A copy is taken anew after a restart."""
+        return None
+
+    def close(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,100 @@
+"""The source of lines from a TCP server: one partition that ends when the server closes."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from threading import Thread
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.source import Letters
+from ghcm.spg.ops import Socket
+from ghcm.types import Struct
+
+__all__ = ["SocketSource"]
+
+_CONNECT_S = 10.0
+_PIECE = 64 << 10
+_PREFETCHED = 16
+
+
+class SocketSource:
+    """Lines as they come. A socket cannot be replayed: after a crash the engine connects again and goes on with what
+    the server sends then; what had been received and not yet committed is lost. It does not reconnect by itself.
+    """
+
+    replayable = False
+    due: float | None = None
+
+    def __init__(self, connector: Socket, schema: Struct, partition: str) -> None:
+        self._address = (connector.host, connector.port)
+        self._partition = partition
+        self._ended = False
+        self._lines = Lines(open_decoder(connector.format, schema), self._name, partition)
+        self._mailbox: Mailbox[bytes | GhcmError] | None = None
+        self._socket: socket.socket | None = None
+
+    @property
+    def _name(self) -> str:
+        return f"{self._address[0]}:{self._address[1]}"
+
+    def open(self, position: object, wake: Callable[[], None]) -> None:
+        """Connect, beside the loop."""
+        if position == "ended":
+            self._ended = True
+            return
+        self._mailbox = Mailbox(_PREFETCHED, wake)
+        Thread(target=self._read, args=(self._mailbox,), name="ghcm-socket", daemon=True).start()
+
+    def partitions(self) -> frozenset[str]:
+        """The one partition, until it has ended."""
+        return frozenset() if self._ended else frozenset({self._partition})
+
+    def poll(self, rows: int, letters: Letters) -> Batch | None:
+        """The records of the lines that have come."""
+        pieces: list[bytes] = []
+        while self._mailbox is not None and not self._ended and (piece := self._mailbox.take()) is not None:
+            if isinstance(piece, GhcmError):
+                raise piece
+            pieces.append(piece)
+            self._ended = not piece
+            if sum(map(len, pieces)) > _PIECE:
+                break
+        return self._lines.add(b"".join(pieces), self._ended, letters) if pieces else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server has closed and all was polled."""
+        return self._ended
+
+    def position(self) -> object:
+        """Only whether it has ended."""
+        return "ended" if self._ended else None
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._mailbox is not None:
+            self._mailbox.close()
+        if self._socket is not None:
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # the server was faster
+
+    def _read(self, mailbox: Mailbox[bytes | GhcmError]) -> None:
+        """The thread: leave what comes in the mailbox, at last an empty piece."""
+        try:
+            with socket.create_connection(self._address, timeout=_CONNECT_S) as connection:
+                self._socket = connection
+                connection.settimeout(None)
+                while data := connection.recv(_PIECE):
+                    if not mailbox.put(data):
+                        return
+            mailbox.put(b"")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            mailbox.put(GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-723"))

@@ -1,0 +1,294 @@
+"""A tasklet that runs one operator: it takes items from its inputs, lines up barriers, and hands on what the operator
+gives.
+
+Sources and sinks have tasklets of their own (`source_tasklet`, `sink_tasklet`). When snapshots begin and what becomes
+of what they hold is the unit's business (`Host`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
+from ghcm.runtime.operator import INFINITY, NEVER, Clock, Operator, Publication
+from ghcm.runtime.scheduler import Progress
+from ghcm.runtime.watermarks import Inputs, least_of_partitions
+
+__all__ = ["Counters", "Host", "OperatorTasklet", "Outputs", "Saved", "StepSize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a tasklet gives to a snapshot: its state as of the barrier, and what left its path before it.
+
+    `position` is a source's (JSON); `version` and `rows` a sink's prepared version. `finished`: it had ended by then
+    and gives nothing any more.
+    """
+
+    state: Mapping[int, bytes] = field(default_factory=dict)
+    position: object = None
+    version: str | None = None
+    rows: int = 0
+    finished: bool = False
+    letters: tuple[DeadLetter, ...] = ()
+    publications: tuple[tuple[str, Publication], ...] = ()
+
+
+class Host(Protocol):
+    """What a tasklet is part of: a running unit, or a call."""
+
+    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
+        """The tasklet has passed this snapshot's barrier."""
+        ...
+
+    def finished(self, name: str, saved: Saved) -> None:
+        """The tasklet has ended."""
+        ...
+
+    def failed(self, name: str, error: Exception) -> None:
+        """The tasklet cannot go on."""
+        ...
+
+    def touched(self) -> None:
+        """Something has happened that the next snapshot has to hold."""
+        ...
+
+
+@dataclass(slots=True)
+class Counters:
+    """Records that went in and out of a tasklet, and records that failed there."""
+
+    taken: int = 0
+    given: int = 0
+    dead: int = 0
+
+
+class StepSize:
+    """How many records a step takes, so that it lasts a few milliseconds: fewer when they are dear, more when they
+    are cheap.
+    """
+
+    _LONGEST_S, _SHORTEST_S = 0.004, 0.001
+
+    def __init__(self, least: int = 256, most: int = 16_384) -> None:
+        self.rows = 2048
+        self._least, self._most = least, most
+
+    def took(self, rows: int, seconds: float) -> None:
+        """A step of so many records lasted so long."""
+        if seconds > self._LONGEST_S:
+            self.rows = max(self._least, self.rows // 2)
+        elif seconds < self._SHORTEST_S and rows >= self.rows:
+            self.rows = min(self._most, self.rows * 2)
+
+
+class Outputs:
+    """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
+    the next barrier.
+    """
+
+    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
+        self._name = name
+        self._edges = edges
+        self._counters = counters
+        self._letters: list[DeadLetter] = []
+        self._publications: list[tuple[str, Publication]] = []
+        self.on_letter: Callable[[DeadLetter], None] | None = None
+
+    def has_room(self) -> bool:
+        """Whether a batch would be taken."""
+        rooms = [edge.has_room() for edge in self._edges]  # each full edge has to learn that somebody waits
+        return all(rooms)
+
+    def offer(self, batch: Batch) -> bool:
+        """Give the batch to all consumers, or refuse."""
+        if not len(batch):
+            return True
+        if not self.has_room():
+            return False
+        for edge in self._edges:
+            edge.offer(batch)
+        self._counters.given += len(batch)
+        return True
+
+    def send(self, item: Item) -> bool:
+        """Give a steering item to all consumers."""
+        for edge in self._edges:
+            edge.offer(item)
+        return True
+
+    def dead(self, letter: DeadLetter) -> None:
+        """Keep a failed record."""
+        self._counters.dead += 1
+        self._letters.append(letter)
+        if self.on_letter is not None:
+            self.on_letter(letter)
+
+    def publish(self, publication: Publication) -> None:
+        """Keep an instruction until the commit."""
+        self._publications.append((self._name, publication))
+
+    def saved(self, state: Mapping[int, bytes], *, position: object = None, finished: bool = False) -> Saved:
+        """What belongs to the snapshot whose barrier passes now."""
+        letters, publications = tuple(self._letters), tuple(self._publications)
+        self._letters.clear()
+        self._publications.clear()
+        return Saved(state, position=position, finished=finished, letters=letters, publications=publications)
+
+
+class OperatorTasklet:
+    """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
+    from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operator: Operator,
+        inputs: Sequence[Edge],
+        outputs: Sequence[Inlet],
+        host: Host,
+        *,
+        urgent: bool = False,
+        done_before: bool = False,
+    ) -> None:
+        self.name = name
+        self.urgent = urgent
+        self.operator = operator
+        self.counters = Counters()
+        self.outbox = Outputs(name, outputs, self.counters)
+        self.watermark = NEVER
+        self.size = StepSize()
+        self._clock = operator if isinstance(operator, Clock) else None
+        self._edges = inputs
+        self._inputs = Inputs(len(inputs))
+        self._host = host
+        self._todo: deque[Callable[[], bool]] = deque()
+        self._barrier = 0
+        self._aligned: set[int] = set()
+        self._turn = 0
+        self._done_before = done_before
+        self._done = False
+
+    def backlog(self) -> int:
+        """Records that wait at its inputs."""
+        return sum(edge.rows for edge in self._edges)
+
+    def step(self) -> Progress:
+        """Finish what was refused, then handle one item."""
+        if self._done:
+            return Progress.DONE
+        if not self._work_off():
+            return Progress.WAITING
+        found = self._next()
+        if found is None:
+            return Progress.WAITING
+        self._handle(*found)
+        if not self._work_off():
+            return Progress.WAITING
+        return Progress.DONE if self._done else Progress.WORKED
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def _work_off(self) -> bool:
+        while self._todo:
+            if not self._todo[0]():
+                return False
+            self._todo.popleft()
+        return True
+
+    def _next(self) -> tuple[int, Item] | None:
+        for offset in range(len(self._edges)):
+            ordinal = (self._turn + offset) % len(self._edges)
+            if ordinal in self._aligned or self._inputs.has_ended(ordinal):
+                continue
+            item = self._edges[ordinal].take(self.size.rows)
+            if item is not None:
+                self._turn = ordinal + 1
+                return ordinal, item
+        return None
+
+    def _handle(self, ordinal: int, item: Item) -> None:
+        match item:
+            case Batch():
+                self.counters.taken += len(item)
+                self._todo.append(lambda: self._process(ordinal, item))
+                if self._clock is not None:
+                    self._todo.append(self._tick)
+            case Watermark(time=moment):
+                self._inputs.advance(ordinal, moment)
+                self._todo.append(self._tick)
+            case Partitions(open=names):
+                before = self._inputs.partitions
+                self._inputs.announce(ordinal, names)
+                after = self._inputs.partitions
+                if after is not None and after != before:
+                    self.outbox.send(Partitions(after))
+                self._todo.append(self._tick)
+            case Barrier(snapshot=snapshot):
+                self._aligned.add(ordinal)
+                self._align(snapshot)
+            case End():
+                self._inputs.end(ordinal)
+                if self._aligned:
+                    self._align(self._barrier)
+                if self._inputs.all_ended:
+                    self._end()
+                else:
+                    self._todo.append(self._tick)
+
+    def _process(self, ordinal: int, batch: Batch) -> bool:
+        started = time.perf_counter()
+        taken = self.operator.process(ordinal, batch, self.outbox)
+        self.size.took(len(batch), time.perf_counter() - started)
+        return taken
+
+    def _tick(self) -> bool:
+        """Let event time go on as far as the inputs allow."""
+        if self._clock is not None:
+            moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
+        else:
+            moment = self._inputs.watermark
+        if moment <= self.watermark:
+            return True
+        if self._clock is None and not self.operator.advance(moment, self.outbox):
+            return False
+        self.watermark = moment
+        return self.outbox.send(Watermark(moment))
+
+    def _align(self, snapshot: int) -> None:
+        """Pass the barrier once it has come on every input that has not ended."""
+        self._barrier = snapshot
+        if any(n not in self._aligned and not self._inputs.has_ended(n) for n in range(len(self._edges))):
+            return
+        self._aligned.clear()
+
+        def pass_on() -> bool:
+            self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
+            return self.outbox.send(Barrier(snapshot))
+
+        self._todo.append(lambda: self.operator.flush(self.outbox))
+        self._todo.append(pass_on)
+
+    def _end(self) -> None:
+        def end() -> bool:
+            self._done = True
+            self.watermark = INFINITY
+            self.outbox.send(End())
+            self._host.finished(self.name, self.outbox.saved(self.operator.save(), finished=True))
+            return True
+
+        if not self._done_before:
+            self._todo.append(lambda: self.operator.advance(INFINITY, self.outbox))
+            self._todo.append(lambda: self.operator.finish(self.outbox))
+            self._todo.append(lambda: self.operator.flush(self.outbox))
+        self._todo.append(end)
