@@ -7,15 +7,19 @@ element has the one column `value`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
-
-import polars as pl
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.spg.graph import Sink
+from ghcm.runtime.pubsub.keyed_form import KeyedForm
+from ghcm.runtime.pubsub.memory_sink import MemoryWriter, latest_memory_version, read_memory
+from ghcm.runtime.pubsub.redis_sink import RedisWriter, latest_redis_version, read_redis, redis_page
+from ghcm.runtime.pubsub.sink_writer import Commit, KeyOf, Page, Row, SinkWriter
+from ghcm.runtime.pubsub.table_sink import TableWriter, latest_table_version, read_table, read_table_version
+from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.types import Field, Struct
 
 __all__ = [
@@ -26,73 +30,11 @@ __all__ = [
     "SinkWriter",
     "columns_of",
     "latest_version",
+    "open_table_writer",
     "open_writer",
     "read",
     "rows_of_call",
 ]
-
-Row: TypeAlias = tuple[object, ...]
-KeyOf: TypeAlias = Callable[[Row], object]
-"""The canonical key of a row; its type is that of the body of the sink's key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A version of a sink that readers see: how many rows it added, and when (microseconds since 1970 UTC)."""
-
-    version: str
-    rows: int
-    time: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of the rows of a call, and how many it has in all."""
-
-    rows: Sequence[Row]
-    total: int
-
-
-class SinkWriter(Protocol):
-    """Writes one sink, from one thread. Two phases, so that a snapshot can stand between them.
-
-    Nothing is visible before `commit`. `prepare` and `commit` may be repeated, and `commit` and `abort` of a prepared
-    version may be called on a new writer after the old one has died. Versions are unique per sink for ever: made from
-    job and snapshot, or the call's id.
-    """
-
-    def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        """Take rows into the version that is being written. Memory is bounded: rows are spilled to staging. GhcmError
-        when there is no room.
-        """
-        ...
-
-    @property
-    def pending(self) -> int:
-        """Rows written since the last `prepare`."""
-        ...
-
-    def prepare(self, version: str) -> int:
-        """Make the rows written so far durable as this version, still invisible; the number of rows."""
-        ...
-
-    def commit(self, version: str) -> Commit:
-        """Make a prepared version visible as a whole. A version that is committed already is left as it is."""
-        ...
-
-    def abort(self, version: str) -> None:
-        """Drop a prepared version that was not committed; nothing happens if there is none."""
-        ...
-
-    def recover(self, keep: Collection[str] = ()) -> None:
-        """Drop what dead writers of this name have left in staging, but for the versions that are going to be
-        committed.
-        """
-        ...
-
-    def close(self) -> None:
-        """Drop rows that are not prepared and give back files and connections."""
-        ...
 
 
 def columns_of(sink: Sink) -> Struct:
@@ -105,10 +47,31 @@ def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None = None, call: str | None = None
 ) -> SinkWriter:
     """A writer for the sink. `writer` names who writes (job and task) and must be the same after a restart; `key` is
-    needed by upsert and replace on Redis; `call` is the id of the batch call whose rows these are, so that they can be
-    read back by it. GhcmError if the sink cannot do its mode.
+    needed on Redis; `call` is the id of the batch call whose rows these are, so that they can be read back by it.
+    GhcmError if the sink cannot do its mode.
     """
-    raise GhcmError(f'sink "{sink.name}" cannot be written', code="GHCM-730")
+    columns = columns_of(sink)
+    match sink.connector:
+        case Files(path=path) | Parquet(path=path):
+            return TableWriter(connections.path(path), sink.connector, columns, sink.mode, writer)
+        case Redis(place=place):
+            if key is None or sink.key is None:
+                raise GhcmError(
+                    f'sink "{sink.name}" has no key',
+                    code="GHCM-734",
+                    hint="a Redis sink needs key = ..., one field each",
+                )
+            form = KeyedForm(columns, key, sink.key.body.type)
+            if connections.url is None:
+                return MemoryWriter(connections.memory, place, form, sink.mode, writer, call)
+            return RedisWriter(connections, place, form, sink.mode, writer, call)
+        case Kafka() | Socket() | Memory() | Generate():
+            raise _unwritable(sink)
+
+
+def open_table_writer(path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str) -> SinkWriter:
+    """A writer for a table directory that is no sink of a program, as that of dead letters."""
+    return TableWriter(path, connector, columns, mode, writer)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:
@@ -116,16 +79,60 @@ def read(sink: Sink, connections: Connections, *, version: str | None = None, ca
 
     An empty or missing place gives no rows; a version that is not there is a GhcmError.
     """
-    raise GhcmError(f'sink "{sink.name}" cannot be read', code="GHCM-730")
+    columns = columns_of(sink)
+    match sink.connector:
+        case Files(path=path) | Parquet(path=path):
+            if call is not None:
+                return iter(
+                    read_table_version(connections.path(path), sink.connector, columns, call, sys.maxsize, 0).rows
+                )
+            return read_table(connections.path(path), sink.connector, columns, version)
+        case Redis(place=place):
+            if connections.url is None:
+                return read_memory(connections.memory, place, columns, sink.mode, version, call)
+            return read_redis(connections, place, columns, sink.mode, version, call)
+        case Kafka() | Socket() | Memory() | Generate():
+            raise _unreadable(sink)
 
 
 def latest_version(sink: Sink, connections: Connections) -> str | None:
     """The version committed last, or None."""
-    raise GhcmError(f'sink "{sink.name}" cannot be read', code="GHCM-730")
+    match sink.connector:
+        case Files(path=path) | Parquet(path=path):
+            return latest_table_version(connections.path(path))
+        case Redis(place=place):
+            if connections.url is None:
+                return latest_memory_version(connections.memory, place)
+            return latest_redis_version(connections, place)
+        case Kafka() | Socket() | Memory() | Generate():
+            raise _unreadable(sink)
 
 
 def rows_of_call(
-    sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int = 0
+    sink: Sink, connections: Connections, *, call: str, version: str | None = None, limit: int, offset: int = 0
 ) -> Page:
-    """Rows `offset` to `offset + limit` that the call wrote as `version` (from its feedback)."""
-    raise GhcmError(f'sink "{sink.name}" cannot be read', code="GHCM-730")
+    """Rows `offset` to `offset + limit` that the call wrote, as `version` (from its feedback; else the call's id)."""
+    columns = columns_of(sink)
+    match sink.connector:
+        case Files(path=path) | Parquet(path=path):
+            place = connections.path(path)
+            return read_table_version(place, sink.connector, columns, version or call, limit, offset)
+        case Redis(place=place):
+            if connections.url is None:
+                rows = list(read_memory(connections.memory, place, columns, sink.mode, version or call, call))
+                return Page(rows[offset : offset + limit], len(rows))
+            return redis_page(connections, place, columns, sink.mode, version or call, call, limit, offset)
+        case Kafka() | Socket() | Memory() | Generate():
+            raise _unreadable(sink)
+
+
+def _unwritable(sink: Sink) -> GhcmError:
+    kind = type(sink.connector).__name__.lower()
+    hint = "use redis, parquet or files"
+    return GhcmError(f'sink "{sink.name}" cannot be written: {kind} is no sink yet', code="GHCM-734", hint=hint)
+
+
+def _unreadable(sink: Sink) -> GhcmError:
+    kind = type(sink.connector).__name__.lower()
+    hint = "use redis, parquet or files"
+    return GhcmError(f'sink "{sink.name}" cannot be read: {kind} is no sink yet', code="GHCM-734", hint=hint)
