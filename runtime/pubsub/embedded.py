@@ -100,19 +100,23 @@ class EmbeddedRedis:
         """Whether the child is alive."""
         return self.process is not None and self.process.poll() is None
 
+    def command(self) -> list[str]:
+        """The command line of the server, for who starts and watches it by himself; the directory is made."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        directory = self.directory.resolve()
+        return [str(find_redis_server()), *_options(directory, socket_path(directory))]
+
     def start(self) -> str:
-        """Start the server unless it runs, and return its URL once it answers. GhcmError if there is none, it fails or
-        the directory is in use.
+        """Start the server unless it runs, and return its URL once it answers.
+
+        GhcmError if there is none, it fails or the directory is in use.
         """
         if self.running:
             return self.url
-        binary = find_redis_server()
-        self.directory.mkdir(parents=True, exist_ok=True)
+        command = self.command()
         lock = self._lock = self._lock or _lock(self.directory)
-        socket = socket_path(self.directory)
-        socket.unlink(missing_ok=True)  # of a server that was killed: the lock says that none is alive
         self.process = subprocess.Popen(
-            [binary, *_options(self.directory.resolve(), socket)],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

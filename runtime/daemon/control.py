@@ -1,0 +1,92 @@
+"""The daemon's side of the control socket: reads a request, gives it to whoever does it, writes the answers.
+
+Knows the protocol, not what the requests mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode, error_document
+
+__all__ = ["Answers", "ControlServer"]
+
+log = logging.getLogger("ghcm.daemon")
+
+Answers = Callable[[str, Document], AsyncIterator[Document]]
+"""Given the name of a request and its arguments: its answers. What it raises as GhcmError is the last of them."""
+
+
+class ControlServer:
+    """Serves one Unix socket. Whoever may use the state directory may use it: it is open to its owner only."""
+
+    def __init__(self, path: Path, answers: Answers) -> None:
+        self._path = path
+        self._answers = answers
+        self._server: asyncio.Server | None = None
+        self._talks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Begin to listen. What another daemon has left at the path is removed: the lock says that it is gone."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path.unlink(missing_ok=True)
+        before = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._accept, str(self._path), limit=LONGEST_LINE)
+        finally:
+            os.umask(before)
+
+    async def close(self) -> None:
+        """End all conversations and remove the socket."""
+        if self._server is not None:
+            self._server.close()
+        for talk in list(self._talks):
+            talk.cancel()
+        await asyncio.gather(*self._talks, return_exceptions=True)
+        self._path.unlink(missing_ok=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talk = asyncio.create_task(self._talk(reader, writer), name="control")
+        self._talks.add(talk)
+        talk.add_done_callback(self._talks.discard)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if line := await reader.readline():
+                await self._answer(line, reader, writer)
+        except (ConnectionError, ValueError) as error:
+            log.info("a conversation on the control socket ended: %s", error)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _answer(self, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Write the answers to the request; stop when the other side closes."""
+        answering = asyncio.create_task(self._write(line, writer))
+        gone = asyncio.create_task(reader.read(1))
+        try:
+            await asyncio.wait((answering, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (answering, gone):
+                task.cancel()
+            results = await asyncio.gather(answering, gone, return_exceptions=True)
+        if isinstance(results[0], Exception):
+            raise results[0]
+
+    async def _write(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+        try:
+            request = decode(line)
+            async for answer in self._answers(str(request.pop("op", "")), request):
+                writer.write(encode(answer))
+                await writer.drain()
+            writer.write(encode({"end": True}))
+        except GhcmError as error:
+            writer.write(encode(error_document(error)))
+        await writer.drain()

@@ -1,0 +1,301 @@
+"""The daemon: starts and watches the processes, owns the jobs, answers the control socket.
+
+One asyncio loop that only decides; whatever blocks runs in the children or in threads of the keepers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon import commands
+from ghcm.runtime.daemon.call_keeper import CallKeeper
+from ghcm.runtime.daemon.child import Child, Phase
+from ghcm.runtime.daemon.control import ControlServer
+from ghcm.runtime.daemon.job_keeper import JobKeeper
+from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.protocol import Document, job_document
+from ghcm.runtime.daemon.requests import answers
+from ghcm.runtime.daemon.state import Lock, StateDirectory
+from ghcm.runtime.jobs.job_list import Job, JobState
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.embedded import EmbeddedRedis
+from ghcm.runtime.pubsub.envelope import Instruction, now_us
+from ghcm.spg.graph import Program
+
+__all__ = ["Daemon", "Options", "run"]
+
+log = logging.getLogger("ghcm.daemon")
+
+_BATCH_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a daemon is told: its state directory, its Redis ("embedded" or a URL), where HTTP listens (port 0: any free
+    one).
+    """
+
+    state: StateDirectory
+    redis: str = "embedded"
+    host: str = "127.0.0.1"
+    port: int = 8400
+
+
+class Daemon:
+    """Runs until it is told to stop. Made only when the lock on the state directory is held."""
+
+    def __init__(self, options: Options, store: Store, listener: socket.socket) -> None:
+        self.options = options
+        self.state = options.state
+        self.store = store
+        self.stopping = asyncio.Event()
+        self.jobs: dict[str, JobKeeper] = {}
+        self._server = EmbeddedRedis(self.state.redis) if options.redis == "embedded" else None
+        self.redis_url = self._server.url if self._server is not None else options.redis
+        self._listener = listener
+        host, port = listener.getsockname()[:2]
+        self.url = f"http://{host}:{port}"
+        self._watchers: set[asyncio.Queue[Document]] = set()
+        self._http_ready = asyncio.Event()
+        self._background: set[asyncio.Task[None]] = set()
+        self.children: dict[str, Child] = {}
+        connections = Connections(Path.cwd(), self.redis_url)
+        self.calls = CallKeeper(store, connections, lambda: [keeper.program for keeper in self.jobs.values()])
+        self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
+
+    async def run(self) -> None:
+        """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
+        await self._control.open()
+        self._start_redis()
+        self._start_http()
+        keeping = asyncio.create_task(self.calls.run(), name="calls")
+        try:
+            for job in reversed(self.store.jobs.find(over=False)):
+                self._resume(job)
+            await self.stopping.wait()
+        finally:
+            log.info("stopping")
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+            await self._stop_all()
+            await self._control.close()
+            await asyncio.to_thread(self.calls.close)
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    async def submit(self, path: Path, base: Path) -> Job:
+        """Take a bundle and start its job. GhcmError if the program runs already."""
+        bundle = await asyncio.to_thread(Bundle.open, path)
+        program = bundle.program
+        for keeper in self.jobs.values():
+            if keeper.program.name == program.name and not keeper.job.over:
+                raise GhcmError(
+                    f'program "{program.name}" runs already as job "{keeper.id}"',
+                    code="GHCM-724",
+                    hint=f"end it first: ghcm stop {keeper.id}",
+                )
+        id = f"{program.name}-{secrets.token_hex(3)}"
+        copy = self.state.bundle(id)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(shutil.copytree if path.is_dir() else shutil.copyfile, path, copy)
+        self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        job = self.store.jobs.submit(id, program.name, str(copy))
+        self._start(job, program, base)
+        return self.store.jobs.known(id)
+
+    async def stop_job(self, name: str) -> Job:
+        """End a job, given its id or its program's name."""
+        keeper = self.find(name)
+        await keeper.stop(reason="stopped by request")
+        await self.calls.fail(keeper.program.name, f'program "{keeper.program.name}" was stopped')
+        del self.jobs[keeper.id]
+        return keeper.job
+
+    def find(self, name: str) -> JobKeeper:
+        """The keeper of a job that is not over, by its id or its program's name."""
+        for keeper in self.jobs.values():
+            if name in (keeper.id, keeper.program.name) and not keeper.job.over:
+                return keeper
+        running = ", ".join(f'"{keeper.id}"' for keeper in self.jobs.values() if not keeper.job.over) or "none"
+        raise GhcmError(f'no job "{name}" runs', code="GHCM-744", detail=f"Running: {running}.")
+
+    def _resume(self, job: Job) -> None:
+        """Go on with a job of an earlier daemon."""
+        try:
+            base = Path(self.state.base(job.id).read_text(encoding="utf-8"))
+            program = Bundle.open(Path(job.bundle)).program
+        except (GhcmError, OSError) as error:
+            self.store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
+            return
+        self._start(job, program, base)
+
+    def _start(self, job: Job, program: Program, base: Path) -> None:
+        command = commands.engine(self.state, self.redis_url, job, base)
+        keeper = JobKeeper(job, program, base, self.store, command, self._job_changed, self._job_heard)
+        self.jobs[job.id] = keeper
+        keeper.start()
+
+    def _job_changed(self, keeper: JobKeeper) -> None:
+        job = keeper.job
+        self.tell({"event": "job", "job": {**job_document(job), "inputs_done": keeper.inputs_done}})
+        if job.state is JobState.RUNNING and keeper.batches:
+            self._spawn(self._start_batches(keeper))
+        if job.state is JobState.FAILED:
+            log.error('job "%s" has failed: %s', job.id, job.reason)
+            self._spawn(self.calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}'))
+        if keeper.child is not None and keeper.child.phase is Phase.WAITING:
+            self.calls.send_again()
+
+    def _job_heard(self, keeper: JobKeeper, report: Document) -> None:
+        if report.get("event") != "running":
+            self.tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
+
+    async def _start_batches(self, keeper: JobKeeper) -> None:
+        """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
+        self._start_spark()
+        for unit in keeper.batches:
+            if not unit.responsive:
+                deadline = now_us() + _BATCH_SECONDS * 1_000_000
+                id = f"{keeper.id}.{unit.name}"
+                instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher="daemon")
+                if self.store.calls.get(id) is None:
+                    await self.calls.call(keeper.program, instruction)
+
+    # --- processes ---------------------------------------------------------------------------------------------------
+
+    def _start_redis(self) -> None:
+        if self._server is None:
+            self.calls.send_again()
+            return
+        socket_file = Path(self._server.url.removeprefix("unix://"))
+
+        async def answering() -> None:
+            await _answers_ping(socket_file)
+            self.calls.send_again()
+
+        command = commands.redis(self._server, self.state)
+        self._keep("redis", Child(command, Lives(limit=None), started=answering, changed=self._processes_changed))
+
+    def _start_http(self) -> None:
+        async def watching() -> None:
+            await self._http_ready.wait()
+            self._http_ready.clear()
+            self.calls.send_again()  # what the one before had accepted and not sent
+
+        command = commands.http(self.state, self.redis_url, self._listener.fileno())
+        self._keep("http", Child(command, Lives(limit=None), started=watching, changed=self._processes_changed))
+
+    def _start_spark(self) -> None:
+        if "spark" in self.children:
+            self.children["spark"].tell({"op": "refresh"})
+            return
+        command = commands.spark(self.state, self.redis_url)
+        child = Child(command, Lives(limit=None), reported=self._spark_reported, changed=self._processes_changed)
+        self._keep("spark", child)
+
+    def _spark_reported(self, report: Document) -> None:
+        self.tell({**report, "event": f"spark.{report.get('event')}"})
+
+    def _keep(self, name: str, child: Child) -> None:
+        self.children[name] = child
+        child.start()
+
+    def _processes_changed(self) -> None:
+        self.tell({"event": "processes"})
+
+    async def _stop_all(self) -> None:
+        """Callers first, then who answers them, the data's place last."""
+        for names in (("http",), ("spark",), ("redis",)):
+            if names == ("spark",):
+                await asyncio.gather(*(keeper.leave() for keeper in self.jobs.values()))
+            for name in names:
+                if name in self.children:
+                    await self.children[name].stop()
+
+    # --- events ------------------------------------------------------------------------------------------------------
+
+    async def watch(self, name: str) -> AsyncIterator[Document]:
+        """Everything that happens from now on; begins with the jobs as they are."""
+        queue: asyncio.Queue[Document] = asyncio.Queue()
+        self._watchers.add(queue)
+        try:
+            if name == "http":
+                self._http_ready.set()
+            yield {"event": "jobs", "jobs": [job_document(job) for job in self.store.jobs.find(over=False)]}
+            while True:
+                yield await queue.get()
+        finally:
+            self._watchers.discard(queue)
+
+    def tell(self, event: Document) -> None:
+        """Tell everyone who watches."""
+        for queue in self._watchers:
+            queue.put_nowait(event)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+async def _answers_ping(path: Path) -> None:
+    """Return when the Redis at this socket has loaded its data and answers."""
+    while True:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_unix_connection(str(path))
+            writer.write(b"PING\r\n")
+            answer = await reader.readline()
+            writer.close()
+            if answer.startswith(b"+PONG"):
+                return
+        await asyncio.sleep(0.01)  # a server that starts has no way to tell
+
+
+def run(options: Options) -> None:
+    """Own the state directory and be the daemon until SIGTERM or SIGINT. GhcmError if it cannot start."""
+    lock = Lock(options.state)
+    try:
+        listener = _listen(options.host, options.port)
+        with listener, contextlib.closing(open_store(options.state.store)) as store:
+            asyncio.run(_live(options, store, listener))
+    finally:
+        lock.release()
+
+
+async def _live(options: Options, store: Store, listener: socket.socket) -> None:
+    daemon = Daemon(options, store, listener)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, daemon.stopping.set)
+    log.info("daemon %d in %s, http at %s", os.getpid(), options.state.path, daemon.url)
+    await daemon.run()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The socket that every successor of the HTTP process takes over, so that callers wait and are not refused."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise GhcmError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            code="GHCM-725",
+            hint="end who listens there, or choose another port: --port or GHCM_PORT; 0 takes any free one.",
+        ) from error
+    return listener

@@ -1,0 +1,131 @@
+"""One job: its engine process kept alive, its state in the store moved as the process reports.
+
+Knows nothing of other jobs. Calls of its units are the business of `CallKeeper`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from ghcm.runtime.daemon.child import Child, Command, Phase
+from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.log_files import tail
+from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.jobs.job_list import Job, JobState
+from ghcm.runtime.jobs.store import Store
+from ghcm.spg.graph import Program, Unit
+
+__all__ = ["JobKeeper"]
+
+log = logging.getLogger("ghcm.daemon")
+
+_DEATHS = 5
+
+
+class JobKeeper:
+    """`changed` is called with the keeper after each change of the job's state, `heard` with each report."""
+
+    def __init__(
+        self,
+        job: Job,
+        program: Program,
+        base: Path,
+        store: Store,
+        command: Command,
+        changed: Callable[[JobKeeper], None],
+        heard: Callable[[JobKeeper, Document], None],
+    ) -> None:
+        self.id = job.id
+        self.program = program
+        self.base = base
+        self.inputs_done = False
+        self._store = store
+        self._changed = changed
+        self._heard = heard
+        self._stopped = False
+        self._log = command.log
+        self.child: Child | None = None
+        if self._streams:
+            lives = Lives(limit=_DEATHS)
+            self.child = Child(command, lives, reported=self._reported, died=self._died, changed=self._child_changed)
+
+    @property
+    def job(self) -> Job:
+        """The job as stored."""
+        return self._store.jobs.known(self.id)
+
+    @property
+    def batches(self) -> list[Unit]:
+        """The units that Spark runs."""
+        return [unit for unit in self.program.units if unit.kind == "batch"]
+
+    @property
+    def serves(self) -> bool:
+        """Whether it has units that can be called at any time, so that it never ends by itself."""
+        return any(unit.responsive for unit in self.program.units)
+
+    @property
+    def _streams(self) -> bool:
+        return any(unit.kind == "stream" for unit in self.program.units)
+
+    def start(self) -> None:
+        """Start the engine process, where the program has stream units."""
+        self._move(JobState.STARTING)
+        if self.child is not None:
+            self.child.start()
+        else:
+            self.inputs_done = True
+            self._move(JobState.RUNNING)
+
+    async def stop(self, *, reason: str) -> None:
+        """End the process and the job for good."""
+        await self.leave()
+        self._move(JobState.STOPPED, reason)
+
+    async def leave(self) -> None:
+        """End the process but not the job: another daemon goes on with it."""
+        self._stopped = True
+        if self.child is not None:
+            await self.child.stop()
+
+    def finish(self) -> None:
+        """Note that everything was read, written and answered."""
+        self._move(JobState.DONE)
+
+    def _reported(self, report: Document) -> None:
+        match report.get("event"):
+            case "running":
+                self._move(JobState.RUNNING)
+            case "progress" | "commit":
+                if self.child is not None:
+                    self.child.progressed()
+            case "done":
+                self.inputs_done = True
+                self._changed(self)
+            case "failed":
+                self._stopped = True
+                self._move(JobState.FAILED, str(report.get("reason", "it gave no reason")))
+            case _:
+                log.warning("%s reports what is not known: %s", self.id, report)
+        self._heard(self, report)
+
+    def _died(self, code: int) -> bool:
+        """Whether to start the process again."""
+        if self._stopped or (code == 0 and self.inputs_done):
+            return False
+        self._move(JobState.STARTING, restarted=True)
+        return True
+
+    def _child_changed(self) -> None:
+        if self.child is not None and self.child.phase is Phase.FAILED:
+            last = next((line for line in reversed(tail(self._log, 20)) if line.strip()), "")
+            self._move(
+                JobState.FAILED, f"{self.child.reason}. Its log ends with: {last[:300]}" if last else self.child.reason
+            )
+        self._changed(self)
+
+    def _move(self, state: JobState, reason: str = "", *, restarted: bool = False) -> None:
+        self._store.jobs.move(self.id, state, reason, restarted=restarted)
+        self._changed(self)

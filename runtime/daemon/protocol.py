@@ -1,0 +1,151 @@
+"""What is said over the control socket: one JSON object a line; a request, then its answers.
+
+{"op": "submit", "bundle": "/x/traffic.ghcm", "base": "/x"}   ->   {"job": {...}} {"op": "watch"}
+->   {"event": "job", "job": {...}} and so on, without end anything that cannot be done
+->   {"error": {"code", "message", "detail", "hint"}}
+
+The last answer of a request that has several is `{"end": true}`.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.pubsub.envelope import feedback_to_json
+
+__all__ = [
+    "LONGEST_LINE",
+    "Control",
+    "Document",
+    "call_document",
+    "decode",
+    "encode",
+    "error_document",
+    "job_document",
+    "raised",
+]
+
+Document: TypeAlias = dict[str, object]
+
+LONGEST_LINE = 4 * 1024 * 1024
+
+
+def encode(document: Mapping[str, object]) -> bytes:
+    """One line."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str).encode() + b"\n"
+
+
+def decode(line: bytes) -> Document:
+    """The object on a line; GhcmError if there is none."""
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise GhcmError("the request is no JSON", code="GHCM-722", detail=str(error)) from error
+    if not isinstance(found, dict):
+        raise GhcmError("the request is no JSON object", code="GHCM-722")
+    return cast("Document", found)
+
+
+def error_document(error: GhcmError) -> Document:
+    """An error as an answer."""
+    return {"error": {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}}
+
+
+def raised(answer: Document) -> Document:
+    """The answer, or its error raised."""
+    error = answer.get("error")
+    if isinstance(error, dict) and "message" in error:
+        parts = {name: str(text) for name, text in cast("Document", error).items()}
+        raise GhcmError(
+            parts["message"],
+            code=parts.get("code", "GHCM-700"),
+            detail=parts.get("detail", ""),
+            hint=parts.get("hint", ""),
+        )
+    return answer
+
+
+def job_document(job: Job) -> Document:
+    """A job as JSON."""
+    return {
+        "id": job.id,
+        "program": job.program,
+        "state": job.state.value,
+        "reason": job.reason,
+        "restarts": job.restarts,
+        "submitted": job.submitted,
+        "started": job.started,
+        "ended": job.ended,
+    }
+
+
+def call_document(call: Call) -> Document:
+    """A call as JSON: what was asked, and the latest feedback."""
+    return {
+        "id": call.id,
+        "program": call.program,
+        "unit": call.unit,
+        "state": call.state.value,
+        "parameters": dict(call.instruction.parameters),
+        "publisher": call.instruction.publisher,
+        "deadline": call.instruction.deadline,
+        "accepted": call.accepted,
+        "started": call.started,
+        "ended": call.ended,
+        "attempts": call.attempts,
+        "feedback": feedback_to_json(call.feedback),
+    }
+
+
+@dataclass(slots=True)
+class Control:
+    """The client's side, blocking: one connection for each request."""
+
+    path: Path
+
+    def ask(self, op: str, **arguments: object) -> Document:
+        """The answer to a request; GhcmError if it is an error or nobody listens."""
+        return next(iter(self.stream(op, **arguments)))
+
+    def stream(self, op: str, **arguments: object) -> Iterator[Document]:
+        """The answers to a request, as they come."""
+        with self._connect() as connection:
+            connection.sendall(encode({"op": op, **arguments}))
+            with connection.makefile("rb") as lines:
+                for line in lines:
+                    answer = raised(decode(line))
+                    if answer.get("end"):
+                        return
+                    yield answer
+        if op not in ("watch", "logs", "shutdown"):
+            raise GhcmError("the daemon ended before it answered", code="GHCM-723", hint="see its log in the state.")
+
+    def listening(self) -> bool:
+        """Whether a daemon answers there."""
+        try:
+            self._connect().close()
+        except GhcmError:
+            return False
+        return True
+
+    def _connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(self.path))
+        except OSError as error:
+            connection.close()
+            raise GhcmError(
+                "no daemon runs here",
+                code="GHCM-723",
+                detail=f"Nothing answers at {self.path} ({error.strerror}).",
+                hint='"ghcm supervise" starts one; --state or GHCM_STATE names the state directory of another.',
+            ) from None
+        return connection

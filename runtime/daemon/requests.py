@@ -1,0 +1,104 @@
+"""What the daemon does for each request of the control socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ghcm
+from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.daemon.log_files import follow, tail
+from ghcm.runtime.daemon.protocol import Document, call_document, job_document
+from ghcm.runtime.jobs.calls import CallState
+
+if TYPE_CHECKING:
+    from ghcm.runtime.daemon.daemon import Daemon
+
+__all__ = ["answers"]
+
+_REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shutdown")
+
+
+async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator[Document]:
+    """The answers to one request; GhcmError where it cannot be done."""
+    match op:
+        case "status":
+            yield _status(daemon)
+        case "submit":
+            path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
+            yield {"job": job_document(await daemon.submit(path, base))}
+        case "list":
+            yield {"jobs": [job_document(job) for job in daemon.store.jobs.find()]}
+        case "stop":
+            yield {"job": job_document(await daemon.stop_job(_text(arguments, "job")))}
+        case "calls":
+            state = arguments.get("state")
+            found = daemon.store.calls.find(
+                _optional(arguments, "program"),
+                _optional(arguments, "unit"),
+                None if state is None else CallState(str(state)),
+                int(str(arguments.get("limit", 100))),
+            )
+            yield {"calls": [call_document(call) for call in found]}
+        case "logs":
+            async for line in _logs(daemon, arguments):
+                yield line
+        case "watch":
+            async for event in daemon.watch(str(arguments.get("name", ""))):
+                yield event
+        case "shutdown":
+            yield {"stopping": True}
+            daemon.stopping.set()
+        case _:
+            raise GhcmError(f'the daemon knows no request "{op}"', code="GHCM-722", hint=suggest(op, _REQUESTS))
+
+
+def _status(daemon: Daemon) -> Document:
+    processes: list[Document] = [
+        {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
+        for name, child in [
+            *daemon.children.items(),
+            *((keeper.id, keeper.child) for keeper in daemon.jobs.values() if keeper.child is not None),
+        ]
+    ]
+    return {
+        "pid": os.getpid(),
+        "version": ghcm.__version__,
+        "state": str(daemon.state.path.absolute()),
+        "url": daemon.url,
+        "redis": daemon.redis_url,
+        "embedded": daemon.options.redis == "embedded",
+        "processes": processes,
+    }
+
+
+async def _logs(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
+    name = _text(arguments, "name")
+    files = {path.stem: path for path in sorted(daemon.state.logs.glob("*.log"))}
+    jobs = {job.program: job.id for job in reversed(daemon.store.jobs.find())}
+    path = files.get(name) or files.get(jobs.get(name, ""))
+    if path is None:
+        known = ", ".join(f'"{each}"' for each in files) or "none"
+        raise GhcmError(
+            f'there is no log "{name}"', code="GHCM-726", detail=f"There are {known}.", hint=suggest(name, files)
+        )
+    for line in await asyncio.to_thread(tail, path, int(str(arguments.get("lines", 100)))):
+        yield {"line": line}
+    if arguments.get("follow"):
+        async for line in follow(path):
+            yield {"line": line}
+
+
+def _text(arguments: Document, name: str) -> str:
+    found = _optional(arguments, name)
+    if found is None:
+        raise GhcmError(f'the request lacks "{name}"', code="GHCM-722")
+    return found
+
+
+def _optional(arguments: Document, name: str) -> str | None:
+    found = arguments.get(name)
+    return None if found is None else str(found)

@@ -1,0 +1,41 @@
+"""`python -m ghcm.supervisor`: the HTTP process. The daemon starts it with a socket that is already bound."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+import uvicorn
+
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.supervisor.app import Supervisor
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve until told to end."""
+    parser = argparse.ArgumentParser(prog="python -m ghcm.supervisor", description=__doc__)
+    parser.add_argument("--state", type=Path, required=True, help="the state directory of the daemon")
+    parser.add_argument("--redis", required=True, help="the URL of the caches and places")
+    parser.add_argument("--fd", type=int, help="a listening socket to take over")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8400)
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis)
+    uvicorn.run(
+        supervisor,
+        fd=arguments.fd,
+        host=arguments.host,
+        port=arguments.port,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""The Supervisor as an ASGI application: the endpoints of the present programs, exchanged when the programs change.
+
+Follows the daemon's events over the control socket, so a program that is submitted can be called without a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import redis
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.async_cache import Inbox
+from ghcm.runtime.pubsub.cache import AsyncMessageCache
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.supervisor import problems
+from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
+from ghcm.supervisor.desk import Desk
+from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.routes import build
+from ghcm.supervisor.settings import Limits
+
+__all__ = ["FEEDBACK", "Supervisor"]
+
+log = logging.getLogger("ghcm.supervisor")
+
+FEEDBACK = "ghcm:feedback:supervisor"
+"""The address that feedback to calls from outside goes to."""
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """One HTTP process. `url` is the Redis of the caches and places; `state` where jobs and calls are."""
+
+    state: StateDirectory
+    url: str
+    limits: Limits = field(default_factory=Limits)
+    _store: Store | None = None
+    _mail: AsyncMessageCache | None = None
+    _desk: Desk | None = None
+    _app: Application | None = None
+    _reader: Reader = field(default_factory=read_catalogue)
+    _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
+    _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}))
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._app is not None:
+            await limited(self._app, self.limits.body)(scope, receive, send)
+
+    async def open(self) -> None:
+        """Open what calls need and begin to follow the daemon."""
+        self._store = open_store(self.state.store)
+        self._mail = self._places(self.state.path).async_cache(FEEDBACK, "supervisor")
+        inbox = Inbox(self._mail, FEEDBACK)
+        self._desk = Desk(self._store, inbox, self._places(self.state.path).async_cache, self.limits)
+        self._tasks.append(asyncio.create_task(inbox.serve(), name="feedback"))
+        self.refresh()
+        self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
+
+    async def close(self) -> None:
+        """Give everything back."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._mail is not None:
+            await self._mail.close()
+        if self._desk is not None:
+            await self._desk.close()
+        for places in self._bases.values():
+            places.close()
+        if self._store is not None:
+            self._store.close()
+
+    def refresh(self) -> None:
+        """Offer the programs that are there now."""
+        assert self._store is not None and self._desk is not None
+        jobs = [(job, self._base(job.id)) for job in self._store.jobs.find()]
+        self._catalogue, errors = self._reader.catalogue(jobs)
+        for error in errors:
+            log.error("%s", error)
+        self._app = build(self._catalogue, self._desk, self._connections, self._ready)
+
+    async def _ready(self) -> bool:
+        try:
+            return bool(await asyncio.to_thread(self._places(self.state.path).redis().ping))
+        except (redis.RedisError, GhcmError):
+            return False
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            match (await receive())["type"]:
+                case "lifespan.startup":
+                    await self.open()
+                    await send({"type": "lifespan.startup.complete"})
+                case "lifespan.shutdown":
+                    await self.close()
+                    await send({"type": "lifespan.shutdown.complete"})
+                    return
+                case _:
+                    pass
+
+    async def _follow(self) -> None:
+        """Refresh whenever the daemon says that its jobs have changed. The daemon outlives us; we end with it."""
+        with contextlib.suppress(OSError):
+            reader, writer = await asyncio.open_unix_connection(str(self.state.control), limit=LONGEST_LINE)
+            writer.write(encode({"op": "watch", "name": "http"}))
+            while line := await reader.readline():
+                if decode(line).get("event") in ("job", "jobs"):
+                    self.refresh()
+            writer.close()
+
+    def _connections(self, program: str) -> Connections:
+        return self._places(self._catalogue.program(program).base)
+
+    def _places(self, base: Path) -> Connections:
+        found = self._bases.get(base)
+        if found is None:
+            found = self._bases[base] = Connections(base, self.url)
+        return found
+
+    def _base(self, job: str) -> Path:
+        try:
+            return Path(self.state.base(job).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return Path.cwd()
+
+
+def limited(app: Application, limit: int) -> Application:
+    """The app, for requests of at most `limit` bytes; larger ones are answered with 413 and not read further."""
+    answer = problems.response(
+        Problem(
+            413,
+            "GHCM-331",
+            f"the request is too large: the limit is {limit:,} bytes",
+            detail="Parameters travel in an instruction, which holds references and no data.",
+            hint="put the data in a sink and pass where it is.",
+        )
+    )
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        body = None if declared.isdigit() and int(declared) > limit else await _read(receive, limit)
+        if body is None:
+            await answer(scope, receive, send)
+            return
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await app(scope, replay, send)
+
+    return call
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    """The body of a request, or None if it is over the limit."""
+    body = b""
+    while True:
+        message = await receive()
+        part: bytes = message.get("body", b"")
+        body += part
+        if len(body) > limit:
+            return None
+        if not message.get("more_body", False):
+            return body

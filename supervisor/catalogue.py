@@ -1,0 +1,117 @@
+"""What can be called: the programs of the jobs that run, with their responsive units and the models of their
+parameters.
+
+Immutable; a change of the jobs gives a new catalogue. Reads bundles, never the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.jobs.job_list import Job, JobState
+from ghcm.runtime.pubsub.connections import place_of
+from ghcm.spg.graph import Program, Unit
+from ghcm.supervisor.models import parameters_model
+from ghcm.supervisor.problems import Problem
+
+__all__ = ["Catalogue", "KnownProgram", "KnownUnit", "read_catalogue"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUnit:
+    """A responsive unit: where its calls go and what they may hold."""
+
+    program: str
+    unit: Unit
+    cache: str
+    model: type[BaseModel]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProgram:
+    """A program that was submitted, as its latest job has it."""
+
+    job: Job
+    base: Path
+    program: Program
+    units: Mapping[str, KnownUnit]
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.program.name
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All programs by name."""
+
+    programs: Mapping[str, KnownProgram]
+
+    def program(self, name: str) -> KnownProgram:
+        """The program of that name; Problem 404 if none was submitted."""
+        found = self.programs.get(name)
+        if found is None:
+            hint = suggest(name, self.programs)
+            known = ", ".join(f'"{each}"' for each in self.programs) or "none"
+            raise Problem(404, "GHCM-321", f'there is no program "{name}"', detail=f"Running: {known}.", hint=hint)
+        return found
+
+    def unit(self, program: str, name: str) -> KnownUnit:
+        """The responsive unit of that name; Problem 404 if there is none."""
+        known = self.program(program)
+        found = known.units.get(name)
+        if found is None:
+            if any(unit.name == name for unit in known.program.units):
+                message = f'unit "{name}" of program "{program}" cannot be called: it is not responsive'
+            else:
+                message = f'program "{program}" has no unit "{name}"'
+            callable_ = ", ".join(f'"{each}"' for each in known.units) or "none"
+            raise Problem(
+                404, "GHCM-322", message, detail=f"Can be called: {callable_}.", hint=suggest(name, known.units)
+            )
+        return found
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the bundles of jobs, each once."""
+
+    _read: dict[str, KnownProgram]
+
+    def catalogue(self, jobs: list[tuple[Job, Path]]) -> tuple[Catalogue, list[GhcmError]]:
+        """The catalogue of these jobs (newest first, each with its base), and what could not be read."""
+        programs: dict[str, KnownProgram] = {}
+        errors: list[GhcmError] = []
+        for job, base in jobs:
+            if job.program in programs or job.state in (JobState.FAILED, JobState.STOPPED):
+                continue
+            try:
+                known = self._read.get(job.id) or _known(job, base)
+            except GhcmError as error:
+                errors.append(error)
+                continue
+            self._read[job.id] = known
+            programs[job.program] = KnownProgram(job, known.base, known.program, known.units)
+        return Catalogue(programs), errors
+
+
+def read_catalogue() -> Reader:
+    """A reader that has read nothing yet."""
+    return Reader({})
+
+
+def _known(job: Job, base: Path) -> KnownProgram:
+    program = Bundle.open(Path(job.bundle)).program
+    units = {
+        unit.name: KnownUnit(program.name, unit, place_of(program, unit), parameters_model(unit))
+        for unit in program.units
+        if unit.responsive
+    }
+    return KnownProgram(job, base, program, units)

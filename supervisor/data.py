@@ -1,0 +1,154 @@
+"""The rows of a call: of its reply, or what it wrote into a sink, as JSON or CSV.
+
+Reads the places where data rests; nothing here touches a msg cache. Blocking, so it runs in a thread.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ghcm.errors import suggest
+from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.spg.graph import Unit
+from ghcm.spg.ops import Reply, To
+from ghcm.supervisor.catalogue import KnownProgram
+from ghcm.supervisor.problems import Problem
+from ghcm.types import Struct
+from ghcm.values import to_json
+
+if TYPE_CHECKING:
+    from ghcm.runtime.pubsub.connections import Connections
+
+__all__ = ["Rows", "as_csv", "result", "rows_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a call as JSON, and how many it has in all. `sink` None: they are its reply."""
+
+    columns: Sequence[str]
+    rows: Sequence[Any]
+    total: int
+    sink: str | None
+
+
+def rows_of(
+    known: KnownProgram, call: Call, connections: Connections, *, sink: str | None, limit: int, offset: int
+) -> Rows:
+    """Rows `offset` to `offset + limit` of a call. Problem 409 while it has no result, 404 if it never will or it is
+    gone.
+    """
+    _finished(call)
+    unit = known.program.unit(call.unit)
+    if sink is None and (element := _reply(unit)) is not None:
+        return _of_reply(call, element, connections, limit, offset)
+    return _of_sink(known, unit, call, connections, _sink(unit, call, sink), limit, offset)
+
+
+def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Any] | None:
+    """The reply of a call that is done, for who has waited for it; None where it has none or it is long."""
+    if call.state is not CallState.DONE or (element := _reply(known.program.unit(call.unit))) is None:
+        return None
+    found = _of_reply(call, element, connections, limit + 1, 0)
+    return list(found.rows) if found.total <= limit else None
+
+
+def as_csv(rows: Rows) -> str:
+    """RFC 4180 with a header line; null is an empty field, what is nested is JSON text."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(rows.columns)
+    for row in rows.rows:
+        writer.writerow([_cell(row[name]) if isinstance(row, dict) else _cell(row) for name in rows.columns])
+    return text.getvalue()
+
+
+def _finished(call: Call) -> None:
+    match call.state:
+        case CallState.DONE:
+            return
+        case CallState.ACCEPTED | CallState.RUNNING:
+            raise Problem(
+                409,
+                "GHCM-326",
+                f'call "{call.id}" has no data yet: it is {call.state.value}',
+                hint='ask for the call with "?wait=10", and for its data when it is done.',
+            )
+        case CallState.FAILED | CallState.EXPIRED | CallState.CANCELLED:
+            error = call.feedback.error
+            raise Problem(
+                404,
+                "GHCM-327",
+                f'call "{call.id}" has no data: it is {call.state.value}',
+                detail=error.message if error else "",
+            )
+
+
+def _reply(unit: Unit) -> Struct | None:
+    return next((task.schema for task in unit.tasks if isinstance(task.op, Reply)), None)
+
+
+def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
+    written = sorted({task.op.sink for task in unit.tasks if isinstance(task.op, To)})
+    if wanted is None:
+        if len(written) == 1:
+            return written[0]
+        names = ", ".join(f'"{name}"' for name in written)
+        if not written:
+            raise Problem(404, "GHCM-328", f'unit "{unit.name}" gives no data')
+        raise Problem(
+            400,
+            "GHCM-328",
+            f'unit "{unit.name}" writes {names}: say which',
+            hint=f"add ?sink={written[0]} to the path.",
+        )
+    if wanted not in written:
+        raise Problem(
+            404, "GHCM-328", f'call "{call.id}" has not written the sink "{wanted}"', hint=suggest(wanted, written)
+        )
+    return wanted
+
+
+def _of_reply(call: Call, element: Struct, connections: Connections, limit: int, offset: int) -> Rows:
+    text = connections.redis().get(f"ghcm:reply:{call.id}")
+    if text is None:
+        raise Problem(
+            404,
+            "GHCM-329",
+            f'the reply of call "{call.id}" is gone',
+            detail="Replies are kept for ten minutes.",
+            hint="call again, or have the unit write to a sink.",
+        )
+    rows: list[Any] = json.loads(text)
+    return Rows(element.names, rows[offset : offset + limit], len(rows), None)
+
+
+def _of_sink(
+    known: KnownProgram, unit: Unit, call: Call, connections: Connections, name: str, limit: int, offset: int
+) -> Rows:
+    from ghcm.runtime.pubsub.sink import columns_of, rows_of_call
+
+    sink = known.program.sink(name)
+    written = call.feedback.sinks.get(name)
+    columns = columns_of(sink)
+    if written is None:
+        return Rows(columns.names, [], 0, name)
+    page = rows_of_call(sink, connections, call=call.id, version=written.version, limit=limit, offset=offset)
+    return Rows(columns.names, [to_json(tuple(row), columns) for row in page.rows], page.total, name)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool() | dict() | list():
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)

@@ -1,0 +1,142 @@
+"""The desk where calls are taken: stored, sent through their msg cache, waited for and cancelled.
+
+The only way in for calls from outside. Results are not its business; they rest in sinks (`ghcm.supervisor.data`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.pubsub.async_cache import Inbox
+from ghcm.runtime.pubsub.cache import AsyncMessageCache
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
+from ghcm.supervisor.catalogue import KnownUnit
+from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.settings import Limits
+
+__all__ = ["Desk"]
+
+T = TypeVar("T")
+
+OpenCache = Callable[[str, str], AsyncMessageCache]
+"""The caller's side of the msg cache at a place, for a program."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """Takes calls. To be used in one event loop; the store is asked in a thread beside it."""
+
+    store: Store
+    inbox: Inbox
+    open_cache: OpenCache
+    limits: Limits = field(default_factory=Limits)
+    _caches: dict[str, AsyncMessageCache] = field(default_factory=dict[str, AsyncMessageCache])
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
+
+    async def take(
+        self, unit: KnownUnit, parameters: Mapping[str, object], *, id: str | None, seconds: float | None
+    ) -> tuple[Call, bool]:
+        """Accept a call and send it; the call, and whether it is new. An id that was used is that call."""
+        instruction = Instruction(
+            id=id or new_id(),
+            program=unit.program,
+            unit=unit.unit.name,
+            parameters=parameters,
+            reply=self.inbox.address,
+            deadline=now_us() + int(self._seconds(unit, seconds) * 1_000_000),
+            publisher="supervisor",
+        )
+        call, new = await self._in_thread(lambda: self._accept(instruction))
+        if new:
+            await self._send(unit, instruction)
+        return call, new
+
+    async def wait(self, id: str, seconds: float) -> Call:
+        """The call once it is final, or as it stands after so many seconds. Problem 404 if there is none."""
+        end = time.monotonic() + seconds
+        with self.inbox.follow(id) as feedback:
+            call = await self.get(id)
+            while not call.final and (left := end - time.monotonic()) > 0:
+                try:
+                    heard = await asyncio.wait_for(feedback.get(), left)
+                except TimeoutError:
+                    break
+                if heard.final:
+                    break
+            return call if call.final else await self.get(id)
+
+    async def get(self, id: str) -> Call:
+        """The call of that id; Problem 404 if there is none."""
+        call = await self._in_thread(lambda: self.store.calls.get(id))
+        if call is None:
+            raise Problem(404, "GHCM-323", f'there is no call "{id}"', hint="answered calls are forgotten after a day.")
+        return call
+
+    async def cancel(self, id: str) -> Feedback:
+        """Cancel the call unless it has its answer; the answer that holds."""
+        return await self._in_thread(lambda: self.store.calls.cancel(id))
+
+    async def close(self) -> None:
+        """Close the caches; the store is closed by who opened it."""
+        for cache in self._caches.values():
+            await cache.close()
+        self._thread.shutdown()
+
+    def _accept(self, instruction: Instruction) -> tuple[Call, bool]:
+        calls = self.store.calls
+        known = calls.get(instruction.id)
+        if known is not None:
+            return _same(known, instruction), False
+        waiting = calls.open_calls(instruction.program, instruction.unit)
+        if waiting >= self.limits.open_calls:
+            raise Problem(
+                429,
+                "GHCM-324",
+                f'unit "{instruction.unit}" has {waiting} calls that wait or run',
+                detail=f"More than {self.limits.open_calls} are not taken.",
+                hint="call again when some are done.",
+            )
+        return calls.accept(instruction), True
+
+    async def _send(self, unit: KnownUnit, instruction: Instruction) -> None:
+        cache = self._caches.get(unit.cache)
+        if cache is None:
+            cache = self._caches[unit.cache] = self.open_cache(unit.cache, unit.program)
+        try:
+            await asyncio.wait_for(cache.send(instruction), self.limits.send)
+        except TimeoutError:
+            # The daemon sends accepted calls again when the cache is back; this caller need not wait for that.
+            return
+        except GhcmError as error:
+            answer = failure(instruction.id, error)
+            await self._in_thread(lambda: self.store.calls.finish(instruction.id, answer))
+            raise
+
+    def _seconds(self, unit: KnownUnit, wanted: float | None) -> float:
+        if wanted is not None:
+            return wanted
+        return self.limits.deadline_of_batch if unit.unit.kind == "batch" else self.limits.deadline_of_stream
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _same(known: Call, instruction: Instruction) -> Call:
+    same = (known.program, known.unit) == (instruction.program, instruction.unit)
+    if not same or dict(known.instruction.parameters) != dict(instruction.parameters):
+        raise Problem(
+            409,
+            "GHCM-325",
+            f'the id "{instruction.id}" belongs to another call',
+            detail=f'It is of unit "{known.unit}" of program "{known.program}" with other parameters.',
+            hint="give each call an Idempotency-Key of its own.",
+        )
+    return known

@@ -1,0 +1,136 @@
+"""The JSON documents of programs, units and calls, as OpenAPI describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from ghcm.runtime.jobs.calls import Call
+from ghcm.supervisor.catalogue import Catalogue, KnownProgram
+from ghcm.supervisor.models import json_schema
+from ghcm.values import timestamp_text
+
+__all__ = [
+    "CallDocument",
+    "CallError",
+    "ProgramDocument",
+    "SinkDocument",
+    "UnitDocument",
+    "call",
+    "program",
+    "programs",
+]
+
+
+class CallError(BaseModel):
+    """Why a call failed."""
+
+    code: str
+    message: str
+
+
+class SinkDocument(BaseModel):
+    """The version of a sink that a call wrote."""
+
+    version: str
+    rows: int
+
+
+class CallDocument(BaseModel):
+    """A call. `state` is accepted, running, done, failed, expired or cancelled; the last four never change."""
+
+    id: str
+    program: str
+    unit: str
+    state: str
+    progress: float
+    detail: str
+    parameters: dict[str, Any]
+    publisher: str
+    accepted: str
+    started: str | None
+    ended: str | None
+    deadline: str | None
+    attempts: int
+    rows: int | None
+    sinks: dict[str, SinkDocument]
+    error: CallError | None
+    timings: dict[str, float]
+    as_of: str | None
+    links: dict[str, str]
+    data: list[Any] | None = None
+    """The rows, where the request waited for them and they are few; all of them are at `links.data`."""
+
+
+class UnitDocument(BaseModel):
+    """A unit. `parameters` are JSON schemas by name; `calls` is where a responsive unit is called."""
+
+    name: str
+    kind: str
+    responsive: bool
+    parameters: dict[str, Any]
+    required: list[str]
+    calls: str | None
+
+
+class ProgramDocument(BaseModel):
+    """A program, as its latest job has it."""
+
+    name: str
+    job: str
+    state: str
+    units: list[UnitDocument]
+
+
+def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
+    """The document of a call, as `CallDocument` says."""
+    feedback = found.feedback
+    here = f"/programs/{found.program}/units/{found.unit}/calls/{found.id}"
+    return {
+        "id": found.id,
+        "program": found.program,
+        "unit": found.unit,
+        "state": found.state.value,
+        "progress": 1.0 if found.state.value == "done" else feedback.progress,
+        "detail": feedback.detail,
+        "parameters": dict(found.instruction.parameters),
+        "publisher": found.instruction.publisher,
+        "accepted": timestamp_text(found.accepted),
+        "started": _moment(found.started),
+        "ended": _moment(found.ended),
+        "deadline": _moment(found.instruction.deadline),
+        "attempts": found.attempts,
+        "rows": feedback.rows,
+        "sinks": {name: {"version": sink.version, "rows": sink.rows} for name, sink in feedback.sinks.items()},
+        "error": None if feedback.error is None else {"code": feedback.error.code, "message": feedback.error.message},
+        "timings": dict(feedback.timings),
+        "as_of": _moment(feedback.as_of),
+        "links": {"self": here, "data": f"{here}/data"},
+        "data": data,
+    }
+
+
+def programs(catalogue: Catalogue) -> list[ProgramDocument]:
+    """All programs, by name."""
+    return [program(known) for _, known in sorted(catalogue.programs.items())]
+
+
+def program(known: KnownProgram) -> ProgramDocument:
+    """One program."""
+    units = [
+        UnitDocument(
+            name=unit.name,
+            kind=unit.kind,
+            responsive=unit.responsive,
+            parameters={parameter.name: json_schema(parameter.type) for parameter in unit.parameters},
+            required=[parameter.name for parameter in unit.parameters if parameter.required],
+            calls=f"/programs/{known.name}/units/{unit.name}/calls" if unit.responsive else None,
+        )
+        for unit in known.program.units
+    ]
+    return ProgramDocument(name=known.name, job=known.job.id, state=known.job.state.value, units=units)
+
+
+def _moment(micros: int | None) -> str | None:
+    return None if micros is None or abs(micros) >= 2**62 else timestamp_text(micros)

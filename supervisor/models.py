@@ -1,0 +1,147 @@
+"""The pydantic model of a unit's parameters, made from their types: it checks calls and describes them in OpenAPI.
+
+A value is read by `ghcm.values`, so that what is accepted here is what units understand; the model gives back the
+canonical JSON that an instruction carries.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, assert_never, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model, model_validator
+
+from ghcm.errors import suggest
+from ghcm.spg.graph import Parameter, Unit
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
+from ghcm.values import from_json, to_json
+
+__all__ = ["canonical", "json_schema", "parameters_model"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parameters_model(unit: Unit) -> type[BaseModel]:
+    """The model of the body of a call: a property for each parameter, none else."""
+    name = "".join(part.capitalize() for part in unit.name.split("_")) + "Parameters"
+    fields: dict[str, Any] = {parameter.name: _field(parameter) for parameter in unit.parameters}
+    names = tuple(fields)
+
+    def refuse_unknown(data: object) -> object:
+        if isinstance(data, dict):
+            for each in cast("dict[str, object]", data):
+                if each not in names:
+                    known = ", ".join(f'"{other}"' for other in names) or "none"
+                    hint = suggest(each, names)
+                    raise ValueError(f'there is no parameter "{each}", {hint or f"the unit has {known}"}')
+        return data
+
+    validators: dict[str, Any] = {"refuse_unknown": model_validator(mode="before")(refuse_unknown)}
+    return create_model(
+        name,
+        __config__=ConfigDict(extra="forbid", protected_namespaces=()),
+        __validators__=validators,
+        __doc__=f'The parameters of "{unit.name}".',
+        **fields,
+    )
+
+
+def _field(parameter: Parameter) -> tuple[Any, Any]:
+    type_ = parameter.type
+    annotation = Annotated[
+        object,
+        PlainValidator(lambda data: canonical(data, type_)),
+        WithJsonSchema(json_schema(type_), mode="validation"),
+    ]
+    if parameter.required:
+        return annotation, Field(description=str(type_))
+    return annotation, Field(default=to_json(parameter.default, type_), description=str(type_))
+
+
+def canonical(data: object, type_: Type) -> object:
+    """The canonical JSON of a value given by a caller; moments may carry an offset or none (UTC). ValueError if it does
+    not fit.
+    """
+    if isinstance(strip(type_), Timestamp) and isinstance(data, str):
+        data = _moment(data)
+    return to_json(from_json(data, type_), type_)
+
+
+def _moment(text: str) -> str:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return text  # whatever it is, the reader of the type says what it expects
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    micros = (found - _EPOCH) // timedelta(microseconds=1)
+    return cast("str", to_json(micros, Timestamp()))
+
+
+def json_schema(type_: Type) -> dict[str, Any]:
+    """The JSON schema of the JSON form of a type."""
+    match type_:
+        case Null():
+            return {"type": "null"}
+        case Bool():
+            return {"type": "boolean"}
+        case Int():
+            return {"type": "integer", "format": "int64", "minimum": INT_MIN, "maximum": INT_MAX}
+        case Int32():
+            return {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1}
+        case Float():
+            return {"anyOf": [{"type": "number"}, {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]}]}
+        case Decimal():
+            return {"type": "string", "format": "decimal"}
+        case String():
+            return {"type": "string"}
+        case Bytes():
+            return {"type": "string", "contentEncoding": "base64"}
+        case Timestamp():
+            return {"type": "string", "format": "date-time"}
+        case Date():
+            return {"type": "string", "format": "date"}
+        case Duration():
+            return {"type": "number", "description": "seconds"}
+        case List(item=item):
+            return {"type": "array", "items": json_schema(item)}
+        case Map(key=key, value=value):
+            if isinstance(key, String):
+                return {"type": "object", "additionalProperties": json_schema(value)}
+            pair = {
+                "type": "array",
+                "prefixItems": [json_schema(key), json_schema(value)],
+                "minItems": 2,
+                "maxItems": 2,
+            }
+            return {"type": "array", "items": pair}
+        case Struct(fields=fields):
+            return {
+                "type": "object",
+                "properties": {part.name: json_schema(part.type) for part in fields},
+                "required": [part.name for part in fields if not isinstance(part.type, Nullable)],
+                "additionalProperties": False,
+            }
+        case Nullable(of=of):
+            return {"anyOf": [json_schema(of), {"type": "null"}]}
+        case _:
+            assert_never(type_)

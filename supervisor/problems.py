@@ -1,0 +1,128 @@
+"""What is answered when a request cannot be served: one JSON form for every problem (RFC 9457, with our code and
+hint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from ghcm.errors import GhcmError
+
+__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "install", "response"]
+
+MEDIA_TYPE = "application/problem+json"
+
+Handler: TypeAlias = Callable[[Request, Exception], Awaitable[JSONResponse]]
+
+
+class Problem(Exception):
+    """A request that cannot be served; `status` is HTTP's, the rest is what the user is told."""
+
+    def __init__(self, status: int, code: str, message: str, *, detail: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+
+class Mistake(BaseModel):
+    """One thing that is wrong with a request."""
+
+    parameter: str
+    message: str
+
+
+class ProblemDocument(BaseModel):
+    """Why a request was not served, and what to do."""
+
+    status: int
+    code: str
+    message: str
+    detail: str = ""
+    hint: str = ""
+    errors: list[Mistake] = []
+
+
+def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
+    """The problem as an answer."""
+    document = ProblemDocument(
+        status=problem.status,
+        code=problem.code,
+        message=problem.message,
+        detail=problem.detail,
+        hint=problem.hint,
+        errors=list(errors),
+    )
+    headers = {"Retry-After": "1"} if problem.status in (429, 503) else None
+    return JSONResponse(document.model_dump(), problem.status, headers, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Have the app answer every problem in this form."""
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(GhcmError, _ghcm_error)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
+
+
+async def _problem(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Problem)
+    return response(error)
+
+
+async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
+    """What went wrong behind us: the places that hold data or instructions cannot be used just now."""
+    assert isinstance(error, GhcmError)
+    status = 503 if error.code[-3:-1] in ("72", "73", "74") else 400
+    return response(Problem(status, error.code, error.message, detail=error.detail, hint=error.hint))
+
+
+async def _validation(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    mistakes: list[Mistake] = []
+    for each in error.errors():
+        place = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
+        message = str(each["msg"]).removeprefix("Value error, ")
+        mistakes.append(Mistake(parameter=".".join(place), message=message))
+    named = ", ".join(f'"{mistake.parameter}"' for mistake in mistakes if mistake.parameter)
+    first = mistakes[0].message if mistakes else ""
+    return response(
+        Problem(
+            422,
+            "GHCM-310",
+            f"the call does not fit the unit: see {named}" if named else "the body of the call cannot be read",
+            detail=f"{first[:1].upper()}{first[1:]}.",
+            hint="the types of the parameters stand in /docs.",
+        ),
+        mistakes,
+    )
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case 404:
+            message, hint = f'there is nothing at "{request.url.path}"', "what there is stands in /docs."
+        case 405:
+            message, hint = f'"{request.url.path}" does not take {request.method}', "what it takes stands in /docs."
+        case _:
+            message, hint = str(error.detail), ""
+    answer = response(Problem(error.status_code, "GHCM-320", message, hint=hint))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _bug(_request: Request, _error: Exception) -> JSONResponse:
+    """A mistake of ours: the server writes it to its log, the caller learns where to look."""
+    hint = 'report it with the log "http" of the daemon: ghcm logs http.'
+    return response(Problem(500, "GHCM-799", "GHCM has a bug that stopped this request", hint=hint))
