@@ -29,11 +29,14 @@ class _Entry:
 
 @dataclass(slots=True)
 class MemoryPlaces:
-    """All that rests in this process: caches by place, feedback by address. `tables` belongs to `memory_sink`."""
+    """All that rests in this process: caches by place, feedback by address. `tables` belongs to `memory_sink`,
+    `replies` to `reply`.
+    """
 
     entries: dict[str, list[_Entry]] = field(default_factory=dict)
     feedback: dict[str, list[bytes]] = field(default_factory=dict)
     tables: dict[str, object] = field(default_factory=dict)
+    replies: dict[str, tuple[float, str]] = field(default_factory=dict)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
 

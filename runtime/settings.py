@@ -1,0 +1,233 @@
+"""Settings: what a run needs to know that is no part of the program, from `ghcm.toml`, the environment and the
+command line.
+
+Later ones win: file, then `GHCM_*` variables, then arguments. Names follow the file: `[http] port` is
+`GHCM_HTTP_PORT`, `commit_interval` is `GHCM_COMMIT_INTERVAL`. A program names connections, never a password; the
+Redis URL may hold one and is never printed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.pubsub.redis_connection import shown
+
+__all__ = ["EMBEDDED", "FILE", "Http", "Limits", "Seconds", "Settings", "Spark", "load_settings"]
+
+FILE = "ghcm.toml"
+"""Looked for in the working directory; GHCM_CONFIG names another."""
+
+EMBEDDED = "embedded"
+
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _seconds(value: object) -> object:
+    """`"500ms"`, `"10s"`, `"2m"` or a number of seconds."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\\s*(\\d+(?:\\.\\d+)?)\\s*(us|ms|s|m|h|d)?\\s*", value)
+    if found is None:
+        raise ValueError('expected a duration such as "10s", "500ms" or "2m"')
+    return float(found[1]) * _UNITS[found[2] or "s"]
+
+
+def _redis(value: object) -> object:
+    if isinstance(value, str) and (value == EMBEDDED or re.match(r"(redis|rediss|unix)://", value)):
+        return value
+    raise ValueError('expected "embedded", "redis://host:port/0" or "unix:///path/of/socket"')
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
+
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class Http(BaseModel):
+    """`[http]`: where the Supervisor listens."""
+
+    model_config = _STRICT
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """0: a free one."""
+
+
+class Spark(BaseModel):
+    """`[spark]`: where batch units run."""
+
+    model_config = _STRICT
+    master: str = "local[*]"
+    memory: str = "1g"
+    """Heap of the driver, which in local mode does all the work."""
+    home: Path | None = None
+    """A Spark installation; None: that of the pyspark package."""
+
+
+class Limits(BaseModel):
+    """`[limits]`: so that nobody takes what belongs to all."""
+
+    model_config = _STRICT
+    calls: Annotated[int, Field(gt=0)] = 1000
+    """Open calls of one unit; more are refused."""
+    batches: Annotated[int, Field(gt=0)] = 2
+    """Batch calls that run at once."""
+    rows: Annotated[int, Field(gt=0)] = 10_000
+    """Rows in one answer over HTTP."""
+    restarts: Annotated[int, Field(ge=0)] = 5
+    """Deaths of a process within a minute after which its job is reported as failed."""
+
+
+class Settings(BaseSettings):
+    """All settings with their defaults. Paths are relative to the working directory."""
+
+    model_config = SettingsConfigDict(
+        extra="forbid",
+        frozen=True,
+    )
+
+    state: Path = Path(".ghcm")
+    redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED
+    commit_interval: Seconds = 1.0
+    call_timeout: Seconds = 3600.0
+    """How long a call without a deadline of its own may take."""
+    patience: Seconds = 30.0
+    """How long a server that is away is waited for."""
+    http: Http = Http()
+    spark: Spark = Spark()
+    limits: Limits = Limits()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is given: `load_settings` reads file and environment, so that it can say where a bad value stands."""
+        return (init_settings,)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether GHCM starts a private Redis."""
+        return self.redis == EMBEDDED
+
+    def shown(self) -> dict[str, object]:
+        """The settings as they may be printed."""
+        settings = self.model_dump(mode="json")
+        return settings | {"redis": self.redis if self.embedded else shown(self.redis)}
+
+
+def load_settings(
+    arguments: Mapping[str, object] | None = None,
+    *,
+    directory: Path = Path(),
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings of a run. `arguments` are those given on the command line, by name (`{"http": {"port": 0}}`; None
+    values are not given). GhcmError lists every bad value with the file, variable or argument it stands in, what was
+    found and what is expected.
+    """
+    variables = os.environ if environment is None else environment
+    path = Path(variables.get("GHCM_CONFIG", directory / FILE))
+    sources: list[tuple[str, dict[str, object]]] = [
+        ("the arguments", _given(arguments or {})),
+        ("the environment", _from_environment(variables)),
+        (f'"{path}"', _from_file(path, required="GHCM_CONFIG" in variables)),
+    ]
+    merged: dict[str, object] = {}
+    for _, values in reversed(sources):
+        merged = _merge(merged, values)
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        raise _bad(error.errors(include_url=False), sources) from None
+
+
+def _from_file(path: Path, *, required: bool) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not required:
+            return {}
+        hint = "correct GHCM_CONFIG, or unset it"
+        raise GhcmError(f'there is no settings file "{path}"', code="GHCM-602", hint=hint) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise GhcmError(f'"{path}" is no valid TOML', code="GHCM-602", detail=f"{error}.") from None
+    except OSError as error:
+        raise GhcmError(f'"{path}" cannot be read: {error.strerror}', code="GHCM-602") from None
+
+
+def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:
+    """`GHCM_<NAME>`, and `GHCM_<TABLE>_<NAME>` for the tables."""
+    found: dict[str, object] = {}
+    for name, field in Settings.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            prefix = f"GHCM_{name.upper()}_"
+            table = {
+                key.removeprefix(prefix).lower(): text for key, text in variables.items() if key.startswith(prefix)
+            }
+            if table:
+                found[name] = table
+        elif f"GHCM_{name.upper()}" in variables:
+            found[name] = variables[f"GHCM_{name.upper()}"]
+    return found
+
+
+def _given(arguments: Mapping[str, object]) -> dict[str, object]:
+    inner = {name: _given(value) if isinstance(value, Mapping) else value for name, value in arguments.items()}
+    return {name: value for name, value in inner.items() if value is not None and value != {}}
+
+
+def _merge(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(below)
+    for name, value in above.items():
+        old = merged.get(name)
+        merged[name] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _bad(errors: list[ErrorDetails], sources: list[tuple[str, dict[str, object]]]) -> GhcmError:
+    lines = [_line(error, sources) for error in errors]
+    count = "a setting is" if len(lines) == 1 else f"{len(lines)} settings are"
+    return GhcmError(f"{count} wrong", code="GHCM-602", detail="\n            ".join(lines), hint=_hint(errors))
+
+
+def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> str:
+    place = tuple(str(part) for part in error["loc"])
+    source = next((name for name, values in sources if _holds(values, place)), "the settings")
+    name = f"GHCM_{'_'.join(place).upper()}" if source == "the environment" else ".".join(place)
+    found = "" if place == ("redis",) else f"; found {error['input']!r}"
+    expected = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        expected, found = "there is no such setting", ""
+    return f"{name} in {source}: {expected[:1].lower()}{expected[1:]}{found}"
+
+
+def _holds(values: object, place: tuple[str, ...]) -> bool:
+    for part in place:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _hint(errors: list[ErrorDetails]) -> str:
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            table = Settings.model_fields[str(error["loc"][0])].annotation if len(error["loc"]) > 1 else Settings
+            if isinstance(table, type) and issubclass(table, BaseModel):
+                return suggest(str(error["loc"][-1]), table.model_fields)
+    return ""
