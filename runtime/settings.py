@@ -36,7 +36,7 @@ def _seconds(value: object) -> object:
     """`"500ms"`, `"10s"`, `"2m"` or a number of seconds."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"\\s*(\\d+(?:\\.\\d+)?)\\s*(us|ms|s|m|h|d)?\\s*", value)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?\s*", value)
     if found is None:
         raise ValueError('expected a duration such as "10s", "500ms" or "2m"')
     return float(found[1]) * _UNITS[found[2] or "s"]
@@ -115,7 +115,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is given: `load_settings` reads file and environment, so that it can say where a bad value stands."""
+        """Only what is given: `load_settings` reads file and environment, so it can say where a bad value stands."""
         return (init_settings,)
 
     @property
@@ -227,7 +227,8 @@ def _holds(values: object, place: tuple[str, ...]) -> bool:
 def _hint(errors: list[ErrorDetails]) -> str:
     for error in errors:
         if error["type"] == "extra_forbidden":
-            table = Settings.model_fields[str(error["loc"][0])].annotation if len(error["loc"]) > 1 else Settings
-            if isinstance(table, type) and issubclass(table, BaseModel):
-                return suggest(str(error["loc"][-1]), table.model_fields)
+            table, *inner = map(str, error["loc"])
+            known: object = Settings.model_fields[table].annotation if inner else Settings
+            if isinstance(known, type) and issubclass(known, BaseModel):
+                return suggest((inner or [table])[-1], known.model_fields)
     return ""

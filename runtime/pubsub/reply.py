@@ -48,7 +48,7 @@ def store_reply(connections: Connections, call: str, rows: Sequence[Row], column
 def load_reply(connections: Connections, call: str) -> list[Json] | None:
     """The rows in their JSON form, or None where there is no reply (any more)."""
     if connections.url is None:
-        found = _load_from_memory(connections, call)
+        found: object = _load_from_memory(connections, call)
     else:
         client = connections.redis()
         key, patience = reply_key(call), connections.patience
