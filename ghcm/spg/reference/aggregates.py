@@ -1,0 +1,110 @@
+"""The meaning of reducers and aggregates: sums are exact and checked at the end, nulls skipped, nothing gives null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import assert_never, cast
+
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.reference.functions import checked
+from ghcm.spg.reference.order import order_key
+from ghcm.spg.reference.state import Run
+from ghcm.types import Float, Type, strip
+
+__all__ = ["aggregate", "reduce"]
+
+
+def reduce(run: Run, reducer: Reducer, values: Sequence[object]) -> object:
+    """One value of at least one; `Failed` if it does not fit or a user's reducer fails."""
+    match reducer:
+        case Builtin(kind=kind, type=type_):
+            return _builtin(run, kind, type_, [each for each in values if each is not None])
+        case Fields(parts=parts):
+            columns = zip(*cast("Sequence[tuple[object, ...]]", values), strict=True)
+            return tuple([reduce(run, each, column) for each, column in zip(parts, columns, strict=True)])
+        case Custom(function=function, order=order):
+            if order is not None:
+                values = _ordered(run, reducer, values)
+            result = values[0]
+            for each in values[1:]:
+                result = run.apply(function, result, each)
+            return result
+        case _:
+            assert_never(reducer)
+
+
+def _ordered(run: Run, reducer: Custom, values: Sequence[object]) -> list[object]:
+    """By the user's order, equal ones by the whole value."""
+    order, type_ = reducer.order, reducer.function.parameters[0].type
+    assert order is not None
+    keyed = [(order_key(run.apply(order, each), order.body.type), order_key(each, type_), each) for each in values]
+    return [each for _, _, each in sorted(keyed, key=lambda key: key[:2])]
+
+
+def _builtin(run: Run, kind: Kind, type_: Type, values: list[object]) -> object:
+    if not values:
+        return None
+    match kind:
+        case Kind.SUM:
+            return _sum(run, type_, values)
+        case Kind.MIN:
+            return min(values, key=lambda value: order_key(value, type_))
+        case Kind.MAX:
+            return max(values, key=lambda value: order_key(value, type_))
+        case Kind.ALL:
+            return all(values)
+        case Kind.ANY:
+            return any(values)
+        case _:
+            assert_never(kind)
+
+
+def aggregate(run: Run, what: Aggregate, values: list[object]) -> object:
+    """The aggregate of the argument's values (of `count()`: any value per record); `Failed` if it does not fit."""
+    known = [each for each in values if each is not None]
+    type_ = what.argument.body.type if what.argument is not None else what.type
+    match what.function:
+        case AggregateFunction.COUNT:
+            return len(known)
+        case AggregateFunction.SUM:
+            return _sum(run, type_, known) if known else None
+        case AggregateFunction.MIN:
+            return _builtin(run, Kind.MIN, type_, known)
+        case AggregateFunction.MAX:
+            return _builtin(run, Kind.MAX, type_, known)
+        case AggregateFunction.MEAN:
+            return _mean(run, what.type, type_, known) if known else None
+        case _:
+            assert_never(what.function)
+
+
+def _sum(run: Run, type_: Type, values: list[object]) -> object:
+    if isinstance(strip(type_), Float):
+        return _exact(run, cast("list[float]", values), 1)
+    return checked(sum(cast("list[int]", values)))
+
+
+def _mean(run: Run, result: Type, type_: Type, values: list[object]) -> object:
+    if isinstance(strip(type_), Float):
+        return _exact(run, cast("list[float]", values), len(values))
+    exact = Fraction(sum(cast("list[int]", values)), len(values))
+    return float(exact) if isinstance(strip(result), Float) else round(exact)
+
+
+def _exact(run: Run, values: list[float], count: int) -> float:
+    """The double nearest to the exact sum divided by `count`; NaN and the infinities as IEEE adds them."""
+    special = [each for each in values if not math.isfinite(each)]
+    if special:
+        return sum(special)
+    exact = [Fraction(each) for each in values]
+    run.result.magnitude = max(run.result.magnitude, _double(sum(map(abs, exact), Fraction(0)) / count))
+    return _double(sum(exact, Fraction(0)) / count)
+
+
+def _double(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf

@@ -1,0 +1,115 @@
+"""The operations on groups: reductions and aggregations by key, lists by key, counts, distinct records.
+
+Windowed groups are given out by the ends of their windows, then as their keys came; their results have the time `end
+- 1 us`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from ghcm.reducers import Aggregate
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey
+from ghcm.spg.reference.aggregates import aggregate, reduce
+from ghcm.spg.reference.functions import Failed
+from ghcm.spg.reference.order import order_key
+from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, part
+from ghcm.types import Shape, Struct, Type
+
+__all__ = ["aggregated", "counted", "distinct", "grouped", "reduced"]
+
+
+@dataclass(slots=True)
+class Group:
+    """The values of one key (and window), in order of arrival."""
+
+    key: object
+    window: tuple[int, int] | None
+    values: list[object] = field(default_factory=list[object])
+
+
+def _groups(step: Step, records: Sequence[tuple[Record, object]]) -> list[Group]:
+    """The groups of records, each with the second of its pair as value."""
+    element, keyed = step.takes.columns, step.takes.shape is not Shape.STREAM
+    groups: dict[object, Group] = {}
+    for record, value in records:
+        key = part(record.value, element, "key") if keyed else NO_KEY
+        window = cast("tuple[int, int]", part(record.value, element, "window")) if step.takes.windowed else None
+        identity = (order_key(key, _type(element, "key")) if keyed else None, window)
+        groups.setdefault(identity, Group(key, window)).values.append(value)
+    return sorted(groups.values(), key=lambda group: group.window[1] if group.window else 0)
+
+
+def _type(element: Struct, name: str) -> Type:
+    return element.fields[element.index(name)].type
+
+
+def _results(run: Run, step: Step, groups: list[Group], result_of: Callable[[Group], object]) -> list[Record]:
+    results: list[Record] = []
+    for group in groups:
+        try:
+            value = result_of(group)
+        except Failed as failure:
+            run.dead_group(step, group.key, group.window, failure)
+            continue
+        names = {"key": None if group.key is NO_KEY else group.key, "value": value, "window": group.window}
+        element = step.gives.element
+        made = tuple(names[name] for name in element.names) if isinstance(element, Struct) else value
+        results.append(Record(made, None if group.window is None else group.window[1] - 1))
+    return results
+
+
+def _by_value(step: Step, records: Sequence[Record]) -> list[Group]:
+    return _groups(step, [(record, part(record.value, step.takes.element, "value")) for record in records])
+
+
+def reduced(run: Run, step: Step, op: ReduceByKey, records: Sequence[Record]) -> list[Record]:
+    """One value per key."""
+    return _results(run, step, _by_value(step, records), lambda group: reduce(run, op.reducer, group.values))
+
+
+def aggregated(run: Run, step: Step, op: AggregateByKey, records: Sequence[Record]) -> list[Record]:
+    """The aggregates per key; a record whose arguments fail takes part in none of them."""
+
+    def arguments(record: Record) -> tuple[object, ...]:
+        value = part(record.value, step.takes.element, "value")
+        return tuple([True if each.argument is None else run.apply(each.argument, value) for each in op.aggregates])
+
+    groups = _groups(step, run.each(step, records, arguments))
+    return _results(run, step, groups, lambda group: _aggregates(run, op.aggregates, op.scalar, group.values))
+
+
+def _aggregates(run: Run, aggregates: tuple[Aggregate, ...], scalar: bool, rows: list[object]) -> object:
+    columns = list(zip(*cast("list[tuple[object, ...]]", rows), strict=True))
+    values = tuple([aggregate(run, each, list(column)) for each, column in zip(aggregates, columns, strict=True)])
+    return values[0] if scalar else values
+
+
+def grouped(run: Run, step: Step, _: GroupByKey, records: Sequence[Record]) -> list[Record]:
+    """The values per key in ascending order."""
+    type_ = _type(step.takes.columns, "value")
+    groups = _by_value(step, records)
+    return _results(run, step, groups, lambda group: sorted(group.values, key=lambda value: order_key(value, type_)))
+
+
+def counted(run: Run, step: Step, _: Count, records: Sequence[Record]) -> list[Record]:
+    """How many values per key, or records per window or in all."""
+    groups = _groups(step, [(record, None) for record in records])
+    if not groups and step.takes.shape is Shape.STREAM and step.takes.bounded and not step.takes.windowed:
+        groups = [Group(NO_KEY, None)]
+    return _results(run, step, groups, lambda group: len(group.values))
+
+
+def distinct(_run: Run, step: Step, _op: Distinct, records: Sequence[Record]) -> list[Record]:
+    """The first of equal records; the window is part of the record."""
+    found: dict[object, Record] = {}
+    for record in records:
+        found.setdefault(order_key(record.value, step.takes.element), record)
+    results: list[Record] = []
+    for record in found.values():
+        window = part(record.value, step.takes.columns, "window") if step.takes.windowed else None
+        end = cast("tuple[int, int]", window)[1] if window is not None else None
+        results.append(Record(record.value, None if end is None else end - 1))
+    return results

@@ -1,0 +1,130 @@
+"""Runs a unit: every task on the whole output of the tasks before it.
+
+Inputs come one after the other in the order in which a task names them; that order decides where policies count and
+which of several records of a key is the last. Engines may interleave inputs otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import assert_never, cast
+
+from ghcm.spg.graph import Program, Task
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    To,
+    Top,
+    Union,
+    Window,
+)
+from ghcm.spg.reference.ends import publish, write
+from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
+from ghcm.spg.reference.ordering import joined, sorted_records, top
+from ghcm.spg.reference.rows import event_time, fused, row_operation
+from ghcm.spg.reference.sources import read_sink, read_table, source
+from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
+from ghcm.types import Shape
+
+__all__ = ["run"]
+
+
+def run(
+    program: Program,
+    unit_name: str,
+    *,
+    parameters: Mapping[str, object] | None = None,
+    base: Path = Path(),
+    inputs: Mapping[str, Mapping[str, bytes]] | None = None,
+    sinks: Mapping[str, Sequence[object]] | None = None,
+    tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]] | None = None,
+) -> Result:
+    """Run a unit on finite input until it ends.
+
+    `parameters`: canonical values by name; the others have their defaults. `base`: where paths and user modules start
+    from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give. `sinks`:
+    canonical rows of the sinks that are read. `tables`: pairs by (unit, task). GhcmError where there is nothing to
+    read.
+    """
+    unit = program.unit(unit_name)
+    given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
+    state = Run(program, unit, given, Outside(base, inputs or {}, sinks or {}, tables or {}))
+    outputs: dict[str, list[Record]] = {}
+    for task in unit.tasks:
+        outputs[task.id] = _run_task(state, task, [outputs[edge.producer] for edge in task.inputs])
+        if task.collection.shape is Shape.TABLE and not isinstance(task.op, To | Publish | Reply):
+            pairs = [cast("tuple[object, object]", record.value) for record in outputs[task.id]]
+            state.result.tables[task.id] = pairs
+    return state.result
+
+
+def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
+    records = [record for each in inputs for record in each]
+    takes = run.unit.task(task.inputs[0].producer).collection if task.inputs else task.collection
+    step = Step(task.id, task.op, takes, task.collection, str(task.origin))
+    op = task.op
+    match op:
+        case Source():
+            return source(run, step, op)
+        case ReadSink():
+            return read_sink(run, step, op)
+        case ReadTable():
+            return read_table(run, step, op)
+        case EventTime():
+            return event_time(run, step, op, records)
+        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window():
+            return row_operation(run, step, op, records)
+        case Fused():
+            return fused(run, step, op, records)
+        case Union():
+            return records
+        case ReduceByKey():
+            return reduced(run, step, op, records)
+        case AggregateByKey():
+            return aggregated(run, step, op, records)
+        case GroupByKey():
+            return grouped(run, step, op, records)
+        case Count():
+            return counted(run, step, op, records)
+        case Distinct():
+            return distinct(run, step, op, records)
+        case Sort():
+            return sorted_records(run, step, op, records)
+        case Top():
+            return top(run, step, op, records)
+        case Join():
+            sides = [
+                (run.unit.task(edge.producer).collection, each) for edge, each in zip(task.inputs, inputs, strict=True)
+            ]
+            return joined(run, step, op, sides)
+        case To():
+            write(run, step, op, records)
+            return []
+        case Publish():
+            publish(run, step, op, records)
+            return []
+        case Reply():
+            run.result.reply = [*(run.result.reply or ()), *(record.value for record in records)]
+            return []
+        case _:
+            assert_never(op)

@@ -1,0 +1,157 @@
+"""The user's Python functions: how they are found, what they are handed, and how their results are checked.
+
+A timestamp is handed out as an aware `datetime`, a duration as a `timedelta`, a date as a `date`, a struct as a tuple
+with attributes. A result for a struct may be a tuple, a mapping or any object with the attributes.
+"""
+
+from __future__ import annotations
+
+import decimal
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NoReturn, assert_never, cast
+
+from ghcm.functions import Failure
+from ghcm.spg.reference.functions import Failed
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["load", "result_of"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_ONE = date(1970, 1, 1).toordinal()
+
+
+def load(module: str, function: str, base: Path) -> Callable[[object], object]:
+    """The function `module:function`, looked for in `base` first."""
+    sys.path.insert(0, str(base))
+    try:
+        return cast("Callable[[object], object]", getattr(importlib.import_module(module), function))
+    finally:
+        sys.path.remove(str(base))
+
+
+def result_of(function: Callable[[object], object], value: object, takes: Type, gives: Type) -> object:
+    """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
+    try:
+        given = function(_hand(value, takes))
+    except Exception as error:  # whatever a user's function raises is this record's failure
+        raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
+    try:
+        return _take(given, gives)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Failed(Failure.WRONG_RESULT, str(error)) from None
+
+
+def _hand(value: Any, type_: Type) -> object:
+    if value is None:
+        return None
+    match type_:
+        case Nullable(of=of):
+            return _hand(value, of)
+        case Timestamp():
+            return _EPOCH + timedelta(microseconds=value)
+        case Duration():
+            return timedelta(microseconds=value)
+        case Date():
+            return date.fromordinal(value + _DAY_ONE)
+        case List(item=item):
+            return [_hand(each, item) for each in value]
+        case Map(key=key, value=held):
+            return {_hand(name, key): _hand(each, held) for name, each in value.items()}
+        case Struct(fields=fields):
+            members = {field.name: property(itemgetter(index)) for index, field in enumerate(fields)}
+            record = type(type_.name or "Record", (tuple,), members)
+            return cast("object", record(_hand(each, field.type) for each, field in zip(value, fields, strict=True)))
+        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Bytes() | Null():
+            return cast("object", value)
+        case _:
+            assert_never(type_)
+
+
+def _take(value: object, type_: Type) -> object:
+    match type_:
+        case Nullable(of=of):
+            return None if value is None else _take(value, of)
+        case Null():
+            return value if value is None else _wrong("None", value)
+        case Bool():
+            return value if isinstance(value, bool) else _wrong("bool", value)
+        case Int():
+            return _whole(value, INT_MIN, INT_MAX)
+        case Int32():
+            return _whole(value, -(2**31), 2**31 - 1)
+        case Float():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            return float(cast("float", value)) if number else _wrong("float", value)
+        case String():
+            return str(value) if isinstance(value, str) else _wrong("str", value)
+        case Bytes():
+            return bytes(value) if isinstance(value, bytes) else _wrong("bytes", value)
+        case Decimal():
+            return value if isinstance(value, decimal.Decimal) else _wrong("Decimal", value)
+        case Timestamp():
+            if not isinstance(value, datetime):
+                _wrong("datetime", value)
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            return (aware - _EPOCH) // timedelta(microseconds=1)
+        case Date():
+            day = isinstance(value, date) and not isinstance(value, datetime)
+            return cast("date", value).toordinal() - _DAY_ONE if day else _wrong("date", value)
+        case Duration():
+            return value // timedelta(microseconds=1) if isinstance(value, timedelta) else _wrong("timedelta", value)
+        case List(item=item):
+            several = cast("list[object]", value) if isinstance(value, list | tuple) else _wrong("list", value)
+            return [_take(each, item) for each in several]
+        case Map(key=key, value=held):
+            pairs = cast("dict[object, object]", value) if isinstance(value, Mapping) else _wrong("mapping", value)
+            return {_take(name, key): _take(each, held) for name, each in pairs.items()}
+        case Struct():
+            return _take_struct(value, type_)
+        case _:
+            assert_never(type_)
+
+
+def _take_struct(value: object, type_: Struct) -> object:
+    if isinstance(value, tuple):
+        parts = cast("tuple[object, ...]", value)
+        if len(parts) != len(type_.fields):
+            _wrong(f"{len(type_.fields)} fields", value)
+    elif isinstance(value, Mapping):
+        mapping = cast("Mapping[str, object]", value)
+        parts = tuple(mapping[name] if name in mapping else _wrong(f"the field {name}", value) for name in type_.names)
+    else:
+        parts = tuple(getattr(value, n) if hasattr(value, n) else _wrong(f"the field {n}", value) for n in type_.names)
+    return tuple([_take(each, field.type) for each, field in zip(parts, type_.fields, strict=True)])
+
+
+def _whole(value: object, least: int, greatest: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= greatest:
+        _wrong("int", value)
+    return int(value)
+
+
+def _wrong(expected: str, found: object) -> NoReturn:
+    raise TypeError(f"expected {expected}, found {type(found).__name__}")

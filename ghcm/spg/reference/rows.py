@@ -1,0 +1,105 @@
+"""The operations on single records: filter, map and their kind, event time, windows, Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never, cast
+
+from ghcm.expr import Lambda
+from ghcm.functions import Failure
+from ghcm.spg.ops import EventTime, Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.spg.reference.functions import Failed, checked
+from ghcm.spg.reference.python import load, result_of
+from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
+from ghcm.types import Collection, Shape, Struct
+
+__all__ = ["event_time", "fused", "row_operation"]
+
+RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+
+
+def row_operation(run: Run, step: Step, op: RowOp, records: Sequence[Record]) -> list[Record]:
+    """What the operation makes of the records, in order."""
+    match op:
+        case Filter(predicate=predicate):
+            tested = run.each(step, records, lambda record: run.apply(predicate, record.value))
+            return [record for record, holds in tested if holds is True]
+        case Map(function=function) | MapToPair(function=function):
+            return _mapped(run, step, function, records)
+        case FlatMap(function=function):
+            several = run.each(step, records, lambda record: run.apply(function, record.value))
+            return [
+                record.with_value(item)
+                for record, items in several
+                for item in cast("list[object] | None", items) or ()
+            ]
+        case MapValues(function=function):
+            return _new_values(run, step, function, records)
+        case KeyBy(function=function):
+            keyed = run.each(step, records, lambda record: run.apply(function, record.value))
+            return [record.with_value((key, record.value)) for record, key in keyed]
+        case PythonCall():
+            function_ = load(op.module, op.function, run.outside.base)
+            takes, gives = step.takes.element, step.gives.element
+            made = run.each(step, records, lambda record: result_of(function_, record.value, takes, gives))
+            return [record.with_value(value) for record, value in made]
+        case Window():
+            return [new for _, new in run.each(step, records, lambda record: _windowed(step, op, record))]
+        case _:
+            assert_never(op)
+
+
+def _mapped(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -> list[Record]:
+    made = run.each(step, records, lambda record: run.apply(function, record.value))
+    return [record.with_value(value) for record, value in made]
+
+
+def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -> list[Record]:
+    place = cast("Struct", step.takes.element).index("value")
+    made = run.each(step, records, lambda record: run.apply(function, part(record.value, step.takes.element, "value")))
+    result: list[Record] = []
+    for record, value in made:
+        row = cast("tuple[object, ...]", record.value)
+        result.append(record.with_value((*row[:place], value, *row[place + 1 :])))
+    return result
+
+
+def _windowed(step: Step, op: Window, record: Record) -> Record:
+    time = cast("int", record.time)
+    start = time - time % op.assigner.size_us
+    window = (checked(start), checked(start + op.assigner.size_us))
+    if window[1] + op.allowed_lateness_us <= record.watermark:
+        raise Failed(Failure.LATE, f"the window ended at {window[1]}, the watermark was {record.watermark}")
+    plain = cast("tuple[object, ...]", record.value) if isinstance(step.takes.element, Struct) else (record.value,)
+    return record.with_value((*plain, window))
+
+
+def event_time(run: Run, step: Step, op: EventTime, records: Sequence[Record]) -> list[Record]:
+    """The records with their time, and with the watermark of their partition before them."""
+    timed: list[Record] = []
+    greatest: dict[tuple[str, str], int] = {}
+    for record, time in run.each(step, records, lambda record: _time(run, op, record)):
+        seen = greatest.get(record.partition)
+        watermark = NEVER if seen is None or op.disorder_us is None else max(NEVER, seen - op.disorder_us)
+        timed.append(Record(record.value, time, watermark, record.partition))
+        greatest[record.partition] = time if seen is None else max(seen, time)
+    return timed
+
+
+def _time(run: Run, op: EventTime, record: Record) -> int:
+    time = run.apply(op.time, record.value)
+    if time is None:
+        raise Failed(Failure.NULL_TIME, "the record has no time")
+    return cast("int", time)
+
+
+def fused(run: Run, step: Step, op: Fused, records: Sequence[Record]) -> list[Record]:
+    """What the stages make of the records, one after the other."""
+    takes = step.takes
+    for stage in op.stages:
+        windowed = takes.windowed if isinstance(stage.op, Filter | MapValues) else isinstance(stage.op, Window)
+        gives = Collection(Shape.STREAM, stage.element, takes.bounded, takes.timed, windowed)
+        inner = Step(stage.id, stage.op, takes, gives, stage.origin)
+        records = row_operation(run, inner, stage.op, records)
+        takes = gives
+    return list(records)
