@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dead",
+    "Function",
     "GroupCode",
     "JoinCode",
     "OrderCode",
@@ -82,23 +83,26 @@ class GroupCode:
 
 @dataclass(frozen=True, slots=True)
 class OrderCode:
-    """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None where it is dead."""
+    """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None where it is dead.
+
+    `columns` adds the function's value as the column `@by` where Polars orders it and the other columns rightly.
+    """
 
     by: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, object] | None]]
     count: Callable[[Parameters], object] | None = None
+    columns: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinCode:
-    """A join. `left` and `right` give for each row its key as a tuple, or None where it is dead or a part is null.
+    """A join. `left` and `right` give for each row its key, or None where it is dead or a part is null.
 
-    `residual` says whether a pair of rows belongs together; it raises `RecordFailure`. `pair` makes the joined row of two rows.
+    `residual` says whether two records (canonical values) belong together; it raises `RecordFailure`.
     """
 
     left: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
     right: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
-    pair: Callable[[Row, Row], Row]
-    residual: Callable[[Row, Row, Parameters], bool] | None = None
+    residual: Callable[[object, object, Parameters], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,9 @@ class SinkCode:
 
 @dataclass(frozen=True, slots=True)
 class PolicyCode:
-    """A publish policy. `when` is its condition; `first`, `add` and `arguments` gather what is sent over the records since the last publication."""
+    """A publish policy: `add` gathers what `arguments` sends, from `zero` over the records since the last publication. `when` is its condition."""
 
-    first: Callable[[Row, Parameters], object]
+    zero: object
     add: Callable[[object, Row, Parameters], object]
     arguments: Callable[[object, Parameters], dict[str, object]]
     when: Callable[[Row, Parameters], bool] | None = None

@@ -6,6 +6,7 @@ A function here raises `RecordFailure` where the table `ghcm.functions` says tha
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from collections.abc import Sequence
 from typing import NoReturn, TypeVar
 
@@ -34,6 +35,8 @@ __all__ = [
     "modulo",
     "multiply",
     "negate",
+    "on_time",
+    "pattern",
     "replace",
     "split",
     "string_to_float",
@@ -41,6 +44,7 @@ __all__ = [
     "subtract",
     "substring",
     "timestamp_to_string",
+    "too_late",
     "truncate",
     "within",
 ]
@@ -224,6 +228,15 @@ def split(text: str, separator: str) -> list[str]:
     return text.split(separator)
 
 
+@lru_cache(maxsize=256)
+def pattern(text: str) -> re.Pattern[str]:
+    """The compiled form of a pattern that is a parameter of the unit."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise RecordFailure(Failure.BAD_PATTERN, f'"{text[:100]}": {error}') from error
+
+
 def item(items: Sequence[T], index: int) -> T:
     """The item at `index`."""
     if not 0 <= index < len(items):
@@ -244,3 +257,19 @@ def truncate(micros: int, unit: int) -> int:
     if unit <= 0:
         raise RecordFailure(Failure.ZERO_DIVISOR, f"truncate to a unit of {unit} microseconds")
     return within(micros - micros % unit, "truncate gives")
+
+
+def on_time(start: int, end: int, closed: int, watermark: int) -> bool:
+    """Whether a record may still enter the window that closes at watermark `closed`."""
+    return watermark < closed and start >= INT_MIN and end <= INT_MAX
+
+
+def too_late(start: int, end: int, closed: int, watermark: int) -> tuple[Failure, str]:
+    """Why it may not."""
+    if start < INT_MIN or end > INT_MAX:
+        return Failure.OVERFLOW, f"the window from {start} to {end} does not fit 64 bits"
+    return Failure.LATE, f"the watermark {_moment(watermark)} had passed the window that ends at {_moment(end)}"
+
+
+def _moment(micros: int) -> str:
+    return "of the end of input" if micros == INT_MAX else timestamp_text(micros)

@@ -1,0 +1,78 @@
+"""What every emitter of expressions asks: can this fail, what does it mention, is it a constant.
+
+Answers err on the safe side: `can_fail` may say yes for what never fails, never no for what may.
+"""
+
+from __future__ import annotations
+
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var, walk
+from ghcm.types import Bool, Date, Decimal, Duration, Float, Int, Int32, List, Map, Null, Nullable, String, Struct, Timestamp, Type, strip
+from ghcm.types import Bytes
+
+__all__ = ["can_fail", "constant", "mentions_record", "parameters_of", "plainly_ordered"]
+
+_COUNTED = (Int, Int32, Timestamp, Duration)
+_PATTERNS = ("matches", "extract_all")
+
+
+def can_fail(expr: Expr) -> bool:
+    """Whether evaluating the expression may fail the record."""
+    return any(isinstance(part, Call) and _call_can_fail(part) for part in walk(expr))
+
+
+def _call_can_fail(call: Call) -> bool:
+    arguments = call.arguments
+    kind = strip(arguments[0].type) if arguments else None
+    match call.function:
+        case "add" | "sub" | "mul" | "neg" | "abs":
+            return isinstance(strip(call.type), _COUNTED)
+        case "div" | "mod":
+            return not _is_nonzero(arguments[1])
+        case "floordiv":
+            return not _is_nonzero(arguments[1]) or (isinstance(kind, Int | Duration) and constant(arguments[1]) == -1)
+        case "to_int":
+            return isinstance(kind, Float | String)
+        case "to_float":
+            return isinstance(kind, String)
+        case "substring":
+            return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
+        case "split":
+            return not constant(arguments[1])
+        case "get" | "truncate":
+            return True
+        case name if name in _PATTERNS:
+            return not isinstance(arguments[1], Literal)
+        case _:
+            return False
+
+
+def _is_nonzero(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value is not None and expr.value != 0
+
+
+def constant(expr: Expr) -> object:
+    """The value of a literal; None for anything else (and for the literal null)."""
+    return expr.value if isinstance(expr, Literal) else None
+
+
+def mentions_record(expr: Expr) -> bool:
+    """Whether the value differs from record to record."""
+    return any(isinstance(part, Var) for part in walk(expr))
+
+
+def parameters_of(*exprs: Expr) -> list[str]:
+    """The parameters of the unit that the expressions mention, sorted."""
+    return sorted({part.name for expr in exprs for part in walk(expr) if isinstance(part, Param)})
+
+
+def plainly_ordered(type_: Type) -> bool:
+    """Whether Python's own comparison of canonical values is the language's: no float, no null and no map anywhere inside."""
+    match type_:
+        case Float() | Nullable() | Null() | Map():
+            return False
+        case List(item=item):
+            return plainly_ordered(item)
+        case Struct(fields=fields):
+            return all(plainly_ordered(field.type) for field in fields)
+        case Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+            return True

@@ -1,0 +1,142 @@
+"""Breaks the long lines of generated Python, so that templates and emitters need not count columns.
+
+Each line must be a whole statement (or a comment); strings of several lines are not understood. Meaning never changes: lines are broken inside
+brackets only, and one trailing comma is added where a list of items is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["format_python"]
+
+_OPEN, _CLOSE = "([{", ")]}"
+_WORDS = ((" else ",), (" if ",), (" or ",), (" and ",), (" | ",), (" & ",), (" == ", " != ", " <= ", " >= ", " < ", " > "), (" + ", " - "), (" * ", " / "))
+
+
+def format_python(text: str, width: int = 120) -> str:
+    """The text with every line that is too long broken over several, where that can be done."""
+    lines = [piece for line in text.split("\n") for piece in _fit(line, width)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Brackets:
+    start: int
+    end: int
+
+
+def _fit(line: str, width: int) -> list[str]:
+    code = line.strip()
+    if len(line) <= width or not code or code.startswith("#"):
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    pairs = [pair for pair in _outer_brackets(code) if pair.end - pair.start > 1]
+    if not pairs:
+        return _in_parentheses(code, indent, width) or [line]
+    pair = max(pairs, key=lambda each: each.end - each.start)
+    head, body, tail = code[: pair.start + 1], code[pair.start + 1 : pair.end], code[pair.end :]
+    if len(body) * 2 < len(code) and (wrapped := _in_parentheses(code, indent, width)):
+        return wrapped
+    inner = _broken_body(body, indent + "    ", width, comma=_takes_comma(head, body))
+    return [*_fit(indent + head, width)[:-1], _fit(indent + head, width)[-1], *inner, *_fit(indent + tail, width)]
+
+
+def _in_parentheses(code: str, indent: str, width: int) -> list[str] | None:
+    """`x = a or b` as `x = (`, `a`, `or b`, `)`."""
+    for start in ("return ", "yield ", "if ", "elif ", "while "):
+        if code.startswith(start):
+            end = ":" if code.endswith(":") else ""
+            value = code[len(start) : len(code) - len(end)]
+            break
+    else:
+        cut = next((place for place in _top_level(code, (" = ", " += ")) if place), None)
+        if cut is None:
+            return None
+        start, value, end = code[: cut + 3], code[cut + 3 :], ""
+        if start.endswith("+="):
+            start, value = start + " ", value.lstrip()
+    parts = _by_operators(value)
+    if len(parts) < 2:
+        return None
+    return [f"{indent}{start}(", *(piece for part in parts for piece in _fit(f"{indent}    {part}", width)), f"{indent}){end}"]
+
+
+def _broken_body(body: str, indent: str, width: int, *, comma: bool) -> list[str]:
+    items = _split(body, ", ")
+    if len(items) == 1 and not body.endswith(","):
+        if len(indent) + len(body) <= width:
+            return [indent + body]
+        parts = _by_operators(body)
+        return [piece for part in parts for piece in _fit(indent + part, width)]
+    ends = [","] * (len(items) - 1) + ["," if comma and not items[-1].endswith(",") else ""]
+    return [piece for item, end in zip(items, ends, strict=True) for piece in _fit(indent + item + end, width)]
+
+
+def _takes_comma(head: str, body: str) -> bool:
+    """Whether a trailing comma is harmless: never behind a comprehension, never where it would make a tuple."""
+    comprehension = any(True for _ in _top_level(body, (" for ",)))
+    return not comprehension and not body.lstrip().startswith("**")
+
+
+def _by_operators(code: str) -> list[str]:
+    """The code cut before its loosest operators."""
+    if any(True for _ in _top_level(code, ("lambda ", " for "))):
+        return [code]
+    for words in _WORDS:
+        places = list(_top_level(code, words))
+        if words == (" else ",) and places:
+            places = sorted([*places, *_top_level(code, (" if ",))])
+        if places:
+            cuts = [0, *(place + 1 for place in places), len(code)]
+            return [code[start:end].strip() for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [code]
+
+
+def _split(code: str, separator: str) -> list[str]:
+    places = list(_top_level(code, (separator,)))
+    starts = [0, *(place + len(separator) for place in places)]
+    return [code[start:end] for start, end in zip(starts, [*places, len(code)], strict=True)]
+
+
+def _top_level(code: str, words: tuple[str, ...]) -> Iterator[int]:
+    """Where one of the words stands outside of brackets and strings."""
+    for place, depth in _depths(code):
+        if depth == 0 and code.startswith(words, place):
+            yield place
+
+
+def _outer_brackets(code: str) -> list[_Brackets]:
+    found: list[_Brackets] = []
+    start = 0
+    before = 0
+    for place, depth in _depths(code):
+        if code[place] in _OPEN and before == 0 and depth == 1:
+            start = place
+        if code[place] in _CLOSE and depth == 0 and before == 1:
+            found.append(_Brackets(start, place))
+        before = depth
+    return found
+
+
+def _depths(code: str) -> Iterator[tuple[int, int]]:
+    """The places outside of strings and comments with the depth of brackets behind the character."""
+    depth, place = 0, 0
+    while place < len(code):
+        char = code[place]
+        if char in "\"'":
+            place = _string_end(code, place)
+            continue
+        if char == "#":
+            return
+        depth += (char in _OPEN) - (char in _CLOSE)
+        yield place, depth
+        place += 1
+
+
+def _string_end(code: str, start: int) -> int:
+    quote, place = code[start], start + 1
+    while place < len(code) and code[place] != quote:
+        place += 2 if code[place] == "\\" else 1
+    return place + 1

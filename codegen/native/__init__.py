@@ -1,0 +1,5 @@
+"""The generator for the native engine: one Python module per unit, with a row form and a columnar form of every task."""
+
+from ghcm.codegen.native.module import generate
+
+__all__ = ["generate"]

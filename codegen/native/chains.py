@@ -1,0 +1,91 @@
+"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ghcm.expr import Lambda
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Stage, Window
+from ghcm.types import Field, Struct, Type
+
+__all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "lambda_of"]
+
+RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row operation: what it takes and gives, and where the user wrote it."""
+
+    id: str
+    op: RowOp
+    taken: Type
+    given: Type
+    origin: str
+
+    @property
+    def name(self) -> str:
+        """The operator's name in the language."""
+        match self.op:
+            case Filter():
+                return "filter"
+            case Map():
+                return "map"
+            case FlatMap():
+                return "flat_map"
+            case MapToPair():
+                return "map_to_pair"
+            case MapValues():
+                return "map_values"
+            case KeyBy():
+                return "key_by"
+            case PythonCall():
+                return "python"
+            case Window():
+                return "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The steps of one task in order; `timed` says whether records carry time and watermark."""
+
+    task: Task
+    steps: tuple[Step, ...]
+    timed: bool
+
+
+def columns_of(element: Type) -> Struct:
+    """The columns that hold an element."""
+    return element if isinstance(element, Struct) else Struct((Field("value", element),))
+
+
+def chain_of(task: Task, unit: Unit) -> Chain | None:
+    """The chain of a row task; None for any other."""
+    op = task.op
+    if not isinstance(op, Fused | RowOp):  # type: ignore[misc, arg-type]
+        return None
+    source = unit.task(task.inputs[0].producer).collection
+    stages = op.stages if isinstance(op, Fused) else (Stage(task.id, op, task.collection.element, str(task.origin)),)  # type: ignore[arg-type]
+    steps: list[Step] = []
+    taken = source.element
+    for stage in stages:
+        steps.append(Step(stage.id, stage.op, taken, stage.element, stage.origin))
+        taken = stage.element
+    return Chain(task, tuple(steps), source.timed)
+
+
+def lambda_of(op: RowOp) -> Lambda | None:
+    """The function of a row operation; None for those that have none."""
+    match op:
+        case Filter(predicate=function):
+            return function
+        case Map(function=function) | FlatMap(function=function) | MapToPair(function=function):
+            return function
+        case MapValues(function=function) | KeyBy(function=function):
+            return function
+        case PythonCall() | Window():
+            return None
+
+

@@ -1,0 +1,146 @@
+"""The columnar form of a chain: one Polars statement per step, with a guard before each that can fail.
+
+A guard finds failing records; the function then gives None and the engine does the batch by rows, which takes them out one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ghcm.codegen.expressions import mentions_record
+from ghcm.codegen.native.chains import Chain, Step, columns_of
+from ghcm.codegen.native.column_expressions import Column, ColumnScope, Unsupported
+from ghcm.expr import Expr, Lambda, MakeStruct, Var
+from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.types import Struct
+
+__all__ = ["column_chain", "guard", "selection"]
+
+
+@dataclass
+class _Writer:
+    chain: Chain
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def hidden(self) -> list[str]:
+        return ["*columns.TIMES"] if self.chain.timed else []
+
+
+def column_chain(chain: Chain, name: str) -> str | Unsupported:
+    """The text of the function `<name>_columns`, or why there is none."""
+    writer = _Writer(chain)
+    for step in chain.steps:
+        writer.lines.append(f"# {step.origin}  {step.name}")
+        try:
+            _step(writer, step)
+        except Unsupported as reason:
+            return Unsupported(f"{step.origin}  {step.name}: {reason}")
+    head = f"def {name}_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:"
+    return "\n".join([head, *(f"    {line}" for line in writer.lines), "    return frame"])
+
+
+def guard(mask: Column | None) -> list[str]:
+    """The lines that give the batch up if any record fails."""
+    return [] if mask is None else [f"if columns.any_fails(frame, {mask.text}):", "    return None"]
+
+
+def selection(pairs: list[tuple[str, Column]]) -> list[str]:
+    """Columns under their new names, as arguments of `select`."""
+    return [f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(7)}.alias("{name}")' for name, column in pairs]
+
+
+def _step(writer: _Writer, step: Step) -> None:
+    match step.op:
+        case Filter(predicate=predicate):
+            test = _scope(predicate).value(predicate.body)
+            writer.lines += [*guard(test.fails), f"frame = frame.filter({test.text})"]
+        case Map(function=function) | MapToPair(function=function):
+            _map(writer, step, function)
+        case FlatMap(function=function):
+            _flat_map(writer, step, function)
+        case MapValues(function=function):
+            scope = ColumnScope()
+            scope.bind_column(function.parameters[0], "value")
+            others = [name for name in columns_of(step.given).names if name != "value"]
+            _select(writer, step, {"value": (scope.value(function.body), function.body)}, others)
+        case KeyBy(function=function):
+            _key_by(writer, step, function)
+        case PythonCall():
+            raise Unsupported("a Python function by row has no columnar form")
+        case Window(assigner=assigner, allowed_lateness_us=lateness):
+            names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+            writer.lines += [
+                f'start = columns.truncate(pl.col("@time"), pl.lit({assigner.size_us:_}, pl.Int64))',
+                f"if columns.any_fails(frame, columns.too_late(start, {assigner.size_us:_}, {lateness:_})):",
+                "    return None",
+                f"frame = frame.select({names}, columns.window(start, {assigner.size_us:_}), *columns.TIMES)",
+            ]
+        case _:
+            assert_never(step.op)
+
+
+def _scope(function: Lambda) -> ColumnScope:
+    scope = ColumnScope()
+    scope.bind(function.parameters[0])
+    return scope
+
+
+def _select(writer: _Writer, step: Step, made: dict[str, tuple[Column, Expr]], kept: list[str]) -> None:
+    """The frame of the step's columns: those made here, and those kept as they are."""
+    names = columns_of(step.given).names
+    pairs = [(name, made[name][0] if name in made else Column(f'pl.col("{name}")')) for name in names]
+    for column, _ in made.values():
+        writer.lines += guard(column.fails)
+    listed = selection(pairs)
+    if kept or any(mentions_record(expr) for _, expr in made.values()):
+        writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
+    else:
+        writer.lines.append(f"frame = columns.fill(frame, {', '.join(listed)})")
+
+
+def _map(writer: _Writer, step: Step, function: Lambda) -> None:
+    scope, body, given = _scope(function), function.body, columns_of(step.given)
+    if not isinstance(step.given, Struct):
+        _select(writer, step, {"value": (scope.value(body), body)}, [])
+    elif isinstance(body, MakeStruct):
+        made = {name: (scope.value(each), each) for name, each in zip(given.names, body.values, strict=False)}
+        _select(writer, step, made, [])
+    elif isinstance(body, Var):
+        old = body.type.names if isinstance(body.type, Struct) else ("value",)
+        pairs = [(new, Column(f'pl.col("{name}")')) for new, name in zip(given.names, old, strict=False)]
+        writer.lines.append(f"frame = frame.select({', '.join([*selection(pairs), *writer.hidden])})")
+    else:
+        whole = scope.value(body)
+        parts = [(name, Column(f'{whole.at(7)}.struct.field("{part}")')) for name, part in zip(given.names, _fields(body), strict=False)]
+        writer.lines += guard(whole.fails)
+        writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")
+
+
+def _fields(body: Expr) -> tuple[str, ...]:
+    assert isinstance(body.type, Struct)
+    return body.type.names
+
+
+def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
+    body = function.body
+    items = _scope(function).value(body)
+    writer.lines += guard(items.fails)
+    listed = selection([("value", items)])
+    if mentions_record(body):
+        writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
+    else:
+        writer.lines.append(f"frame = columns.fill(frame, {listed[0]})")
+    writer.lines.append('frame = frame.explode("value", empty_as_null=False, keep_nulls=False)')
+    if isinstance(step.given, Struct):
+        writer.lines.append('frame = frame.unnest("value")')
+
+
+def _key_by(writer: _Writer, step: Step, function: Lambda) -> None:
+    key = _scope(function).value(function.body)
+    value = columns_of(step.given).fields[1].type
+    names = value.names if isinstance(value, Struct) else None
+    text = "pl.struct({})".format(", ".join(f'"{name}"' for name in names)) if names is not None else 'pl.col("value")'
+    whole = Var("", value)
+    _select(writer, step, {"key": (key, function.body), "value": (Column(text), whole)}, [])

@@ -1,0 +1,202 @@
+"""Keyed aggregations: functions over the state of one key, and the columnar pre-aggregation of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ghcm.codegen.expressions import can_fail
+from ghcm.codegen.native.aggregates import add_text, merge_text, partial_of, result_text, zero_text
+from ghcm.codegen.native.column_chains import guard
+from ghcm.codegen.native.column_expressions import ColumnScope, Unsupported
+from ghcm.codegen.native.names import RESERVED, Names
+from ghcm.codegen.native.reducers import Partial, Reduction
+from ghcm.codegen.native.row_chains import parameter_lines
+from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.expr import Lambda
+from ghcm.reducers import Aggregate
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
+from ghcm.types import Type
+
+__all__ = ["GroupText", "group_code"]
+
+GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
+
+
+@dataclass(frozen=True, slots=True)
+class GroupText:
+    """The functions' texts; `partial` is the reason where there is no pre-aggregation."""
+
+    functions: tuple[str, ...]
+    partial: Unsupported | None
+
+
+def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -> GroupText:
+    """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`."""
+    element = unit.task(task.inputs[0].producer).collection
+    value = element.columns.get("value")
+    writer = _Writer(name, module, element.windowed, element.columns.get("key") is not None)
+    match op:
+        case ReduceByKey(reducer=reducer):
+            found = Reduction(module, reducer)
+            functions = _functions(
+                writer,
+                first=lambda scope: found.first("value"),
+                add=lambda scope: found.add("state", "value", scope),
+                merge=lambda scope: found.merge("left", "right", scope),
+                result=lambda scope: found.result("state", scope),
+            )
+            return _with_partial(writer, functions, [], lambda: [found.partial('pl.col("value")')])
+        case AggregateByKey():
+            return _aggregates(writer, op)
+        case GroupByKey():
+            assert value is not None
+            return _lists(writer, value.type)
+        case Count():
+            functions = _functions(
+                writer,
+                first=lambda scope: "1",
+                add=lambda scope: "state + 1",
+                merge=lambda scope: "left + right",
+                result=lambda scope: "state",
+            )
+            return _with_partial(writer, functions, [], lambda: [Partial((("s", "pl.len().cast(pl.Int64)"),), "s")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    name: str
+    module: Module
+    windowed: bool
+    keyed: bool
+
+    def scope(self) -> RowScope:
+        return RowScope(self.module, Names(RESERVED | self.module.names.taken))
+
+    def define(self, name: str, arguments: str, lines: Callable[[RowScope], list[str]]) -> str:
+        scope = self.scope()
+        body = lines(scope)
+        return "\n".join([f"def {self.name}_{name}({arguments}, parameters):", *(f"    {line}" for line in [*parameter_lines(scope), *body])])
+
+
+def _functions(writer: _Writer, **texts: Callable[[RowScope], str]) -> list[str]:
+    arguments = {"first": "value", "add": "state, value", "merge": "left, right", "result": "state"}
+
+    def define(name: str, text: Callable[[RowScope], str]) -> str:
+        return writer.define(name, arguments[name], lambda scope: [f"return {text(scope)}"])
+
+    return [define(name, text) for name, text in texts.items()]
+
+
+def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
+    names = Names(RESERVED | writer.module.names.taken)
+    states = [names.new(aggregate.name) for aggregate in op.aggregates]
+    zeros = [zero_text(aggregate) for aggregate in op.aggregates]
+    zero = writer.module.constant(f"_{writer.name}_zero", _tuple(zeros))
+
+    def add(scope: RowScope) -> list[str]:
+        lines, values = [], []
+        for aggregate, state in zip(op.aggregates, states, strict=True):
+            local = ""
+            if aggregate.argument is not None:
+                local = scope.names.new(f"{state}_of")
+                scope.bind(aggregate.argument.parameters[0], Binding(value=Code("value", simple=True)))
+                code = scope.value(aggregate.argument.body)
+                lines.append(f"{local} = {code.inner}")
+            values.append(add_text(writer.module, aggregate, state, local))
+        return [*lines, f"{_targets(states)} = state", f"return {_tuple(values)}"]
+
+    def result(scope: RowScope) -> str:
+        found = [result_text(aggregate, f"state[{index}]") for index, aggregate in enumerate(op.aggregates)]
+        return found[0] if op.scalar else _tuple(found)
+
+    merged = [merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(op.aggregates)]
+    functions = [
+        writer.define("add", "state, value", add),
+        *_functions(
+            writer,
+            first=lambda scope: f"{writer.name}_add({zero}, value, parameters)",
+            merge=lambda scope: _tuple(merged),
+            result=result,
+        ),
+    ]
+    arguments = [(f"a{index}", each.argument) for index, each in enumerate(op.aggregates)]
+    return _with_partial(writer, functions, arguments, lambda: [_partial(op.aggregates, index) for index in range(len(states))], always=True)
+
+
+def _partial(aggregates: tuple[Aggregate, ...], index: int) -> Partial:
+    return partial_of(aggregates[index], f'pl.col("a{index}")', f"s{index}_")
+
+
+def _lists(writer: _Writer, value: Type) -> GroupText:
+    key = order_text(value)
+    ordered = "sorted(state)" if key == "order.plain" else f"sorted(state, key={writer.module.order(value)})"
+    functions = _functions(
+        writer,
+        first=lambda scope: "[value]",
+        add=lambda scope: "state + [value]",
+        merge=lambda scope: "left + right",
+        result=lambda scope: ordered,
+    )
+    functions[1] = writer.define("add", "state, value", lambda scope: ["state.append(value)", "return state"])
+    functions[2] = writer.define("merge", "left, right", lambda scope: ["left.extend(right)", "return left"])
+    return GroupText(tuple(functions), Unsupported("the list of a key is made of its values one by one"))
+
+
+def _with_partial(
+    writer: _Writer,
+    functions: list[str],
+    arguments: list[tuple[str, Lambda | None]],
+    make: Callable[[], list[Partial]],
+    *,
+    always: bool = False,
+) -> GroupText:
+    try:
+        parts = make()
+        prepared = _prepared(arguments)
+    except Unsupported as reason:
+        return GroupText(tuple(functions), reason)
+    keys = [*(['"key"'] if writer.keyed else []), *(["columns.START"] if writer.windowed else [])]
+    columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
+    grouped = f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})" if keys else f"frame.select({', '.join(columns)})"
+    lines = [*prepared, f"return {grouped}"]
+    partial = "\n".join([f"def {writer.name}_partial(frame, parameters):", *(f"    {line}" for line in lines)])
+    return GroupText((*functions, partial, _states(writer.name, parts, always)), None)
+
+
+def _prepared(arguments: list[tuple[str, Lambda | None]]) -> list[str]:
+    """The lines that put the aggregates' arguments into columns."""
+    lines, columns = [], []
+    for name, argument in arguments:
+        if argument is None:
+            continue
+        scope = ColumnScope()
+        scope.bind_column(argument.parameters[0], "value")
+        column = scope.value(argument.body)
+        if can_fail(argument.body) or column.fails is not None:
+            lines += guard(column.fails)
+        columns.append(f'{column.at(7)}.alias("{name}")')
+    return [*lines, *([f"frame = frame.with_columns({', '.join(columns)})"] if columns else [])]
+
+
+def _states(name: str, parts: list[Partial], always: bool) -> str:
+    names = [column for part in parts for column, _ in part.columns]
+    state = _tuple([part.state for part in parts]) if always else parts[0].state
+    if [state] == names:
+        text = f'frame["{state}"].to_list()'
+    else:
+        source = ", ".join(f'frame["{column}"].to_list()' for column in names)
+        source = f"zip({source}, strict=True)" if len(names) > 1 else source
+        text = f"[{state} for {', '.join(names)} in {source}]"
+    return f"def {name}_states(frame):\n    return {text}"
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def _targets(names: list[str]) -> str:
+    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+
+

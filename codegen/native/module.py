@@ -1,0 +1,169 @@
+"""Puts a unit's generated module together: a section per task, the constants they share, and the table `TASKS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ghcm.codegen.formatting import format_python
+from ghcm.codegen.native.chains import chain_of
+from ghcm.codegen.native.column_chains import column_chain
+from ghcm.codegen.native.column_expressions import Unsupported
+from ghcm.codegen.native.groups import GroupOp, group_code
+from ghcm.codegen.native.names import RESERVED, Names
+from ghcm.codegen.native.others import (
+    expression_function,
+    join_functions,
+    order_functions,
+    policy_functions,
+    sink_key,
+    time_functions,
+)
+from ghcm.codegen.native.row_chains import row_chain
+from ghcm.codegen.native.row_expressions import Module
+from ghcm.codegen.templating import render
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    To,
+    Top,
+    Union,
+    Window,
+)
+
+__all__ = ["generate"]
+
+
+@dataclass
+class _Section:
+    """What the module holds of one task: its functions, its entry in `TASKS`, and why a form is missing."""
+
+    task: Task
+    title: str
+    functions: list[str] = field(default_factory=list)
+    entry: str = ""
+    missing: list[str] = field(default_factory=list)
+
+
+def generate(program: Program, unit: Unit) -> str:
+    """The text of the module `native/<unit>.py` of a bundle; the same for the same graph."""
+    module = Module(Names(RESERVED))
+    names = Names()
+    sections = [section for task in unit.tasks if (section := _section(program, unit, task, names.new(task.id), module))]
+    body = render(
+        "native_module.py.j2",
+        program=program.name,
+        unit=unit,
+        sections=sections,
+        constants=module.constants,
+        rule=_rule,
+    )
+    return format_python(body)
+
+
+def _rule(title: str) -> str:
+    return f"# --- {title} ".ljust(119, "-")
+
+
+def _section(program: Program, unit: Unit, task: Task, name: str, module: Module) -> _Section | None:
+    op = task.op
+    section = _Section(task, f"{task.id}  ({task.origin})")
+    match op:
+        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
+            _rows(section, unit, name, module)
+        case EventTime():
+            section.functions, reason = time_functions(task, op, unit, name, module)
+            section.entry = _entry("TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns")
+            _note(section, reason)
+        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+            _group(section, unit, op, name, module)
+        case Sort() | Top():
+            section.functions, reason = order_functions(task, op, unit, name, module)
+            count = None
+            if isinstance(op, Top):
+                count = f"{name}_count"
+                section.functions.append(expression_function(count, op.count, module))
+            section.entry = _entry("OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns")
+            _note(section, reason)
+        case Join():
+            section.functions = join_functions(task, op, unit, name, module)
+            residual = None if op.residual is None else f"{name}_residual"
+            section.entry = _entry("JoinCode", left=f"{name}_left", right=f"{name}_right", residual=residual)
+        case To(sink=sink):
+            key = sink_key(task, program.sink(sink), unit, name, module)
+            section.functions = [] if key is None else [key]
+            section.entry = _entry("SinkCode", key=None if key is None else f"{name}_key")
+        case Publish():
+            section.functions = policy_functions(task, op, unit, name, module)
+            when = None if op.policy.when is None else f"{name}_when"
+            section.entry = _entry("PolicyCode", zero=f"_{name}_zero", add=f"{name}_add", arguments=f"{name}_arguments", when=when)
+        case ReadTable(key=key) if key is not None:
+            section.functions = [expression_function(f"{name}_key", key, module)]
+            section.entry = _entry("ReadCode", key=f"{name}_key")
+        case Source() | Union() | Distinct() | ReadSink() | ReadTable() | Reply():
+            return None
+        case _:
+            assert_never(op)
+    return section
+
+
+def _entry(kind: str, **parts: str | None) -> str:
+    return f"{kind}({', '.join(f'{name}={text}' for name, text in parts.items() if text is not None)})"
+
+
+def _names(functions: tuple[str, ...]) -> str:
+    return "(" + "".join(f'"{each}", ' for each in functions).rstrip() + ")"
+
+
+def _note(section: _Section, reason: Unsupported | None) -> None:
+    if reason is not None:
+        section.missing.append(f"by rows only: {reason}")
+
+
+def _rows(section: _Section, unit: Unit, name: str, module: Module) -> None:
+    chain = chain_of(section.task, unit)
+    assert chain is not None
+    text, functions = row_chain(chain, name, module)
+    section.functions.append(text)
+    columnar = column_chain(chain, name)
+    if isinstance(columnar, Unsupported):
+        _note(section, columnar)
+    else:
+        section.functions.append(columnar)
+    section.entry = _entry(
+        "RowCode",
+        rows=f"{name}_rows",
+        columns=None if isinstance(columnar, Unsupported) else f"{name}_columns",
+        functions=_names(functions) if functions else None,
+    )
+
+
+def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module) -> None:
+    found = group_code(section.task, op, unit, name, module)
+    section.functions += found.functions
+    parts = {part: f"{name}_{part}" for part in ("first", "add", "merge", "result")}
+    if found.partial is None:
+        parts |= {part: f"{name}_{part}" for part in ("partial", "states")}
+    else:
+        section.missing.append(f"not pre-aggregated: {found.partial}")
+    section.entry = _entry("GroupCode", **parts)

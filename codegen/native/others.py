@@ -1,0 +1,241 @@
+"""The tasks that are neither chains nor aggregations: event time, order, joins, keys of sinks, policies and reads."""
+
+from __future__ import annotations
+
+from ghcm.codegen.expressions import can_fail, plainly_ordered
+from ghcm.codegen.native.aggregates import add_text, result_text, zero_text
+from ghcm.codegen.native.column_chains import guard
+from ghcm.codegen.native.column_expressions import Column, ColumnScope, Unsupported
+from ghcm.codegen.native.names import RESERVED, Names
+from ghcm.codegen.native.row_chains import Lines, bind_record, catch, loop_head, parameter_lines
+from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.expr import Expr, Lambda
+from ghcm.reducers import Aggregate
+from ghcm.spg.graph import Sink, Task, Unit
+from ghcm.spg.ops import EventTime, Join, Publish, Sort, Top
+from ghcm.types import Collection, Struct, Type, is_nullable, strip
+
+__all__ = ["expression_function", "join_functions", "order_functions", "policy_functions", "sink_key", "time_functions"]
+
+
+def _input(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
+    return unit.task(task.inputs[ordinal].producer).collection
+
+
+def _scope(module: Module) -> RowScope:
+    return RowScope(module, Names(RESERVED | module.names.taken))
+
+
+def _per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: object) -> str:
+    """A function that gives one thing for each row, None where the row is dead or `make` says so."""
+    assert callable(make)
+    scope = _scope(module)
+    columns = {part.name: Code(scope.names.new(part.name), simple=True) for part in collection.columns.fields}
+    out = Lines(depth=2)
+    record = _record(collection.element, columns)
+    fails, lines, value = make(scope, columns, record)
+    if fails:
+        catch(out, task_id, record, *lines)
+        out.lines.insert(-1, "            emit(None)")
+    else:
+        out.add(*lines)
+    out.add(*value)
+    body = "\n".join(out.lines)
+    heads = [code.text for code in columns.values()]
+    top = Lines()
+    top.add(*parameter_lines(scope), f"result: list[{given} | None] = []", "emit = result.append")
+    top.add(loop_head(heads, body, timed=collection.timed))
+    head = f"def {name}(rows: Sequence[Row], dead: Dead, parameters: Parameters) -> list[{given} | None]:"
+    return "\n".join([head, *top.lines, body, "    return result"])
+
+
+def _record(element: Type, columns: dict[str, Code]) -> str:
+    if isinstance(element, Struct):
+        return Binding(columns={name: columns[name] for name in element.names}).whole().text
+    return columns["value"].text
+
+
+# --- event time ------------------------------------------------------------------------------------------------------
+
+
+def time_functions(task: Task, op: EventTime, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+    """`<name>_times` and `<name>_times_columns`."""
+    collection, time = _input(task, unit), op.time
+    optional = is_nullable(time.body.type)
+
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
+        scope.bind(time.parameters[0], bind_record(time.parameters[0], columns))
+        code = scope.value(time.body)
+        fails = can_fail(time.body)
+        lines = [f"moment = {code.inner}"] if fails or optional else []
+        text = "moment" if lines else code.inner
+        if not optional:
+            return fails, lines, [f"emit({text})"]
+        null = f'    dead("{task.id}", {record}, Failure.NULL_TIME, "the event time is null")'
+        return fails, lines, ["if moment is None:", null, "emit(moment)"]
+
+    texts = [_per_row(task.id, collection, module, f"{name}_times", "int", make)]
+    scope = ColumnScope()
+    scope.bind(time.parameters[0])
+    try:
+        column = scope.value(time.body)
+    except Unsupported as reason:
+        return texts, reason
+    lines = guard(column.fails)
+    if optional:
+        lines += guard(Column(f"{column.at(7)}.is_null()"))
+    body = "".join(f"    {line}\n" for line in lines)
+    micros = f'columns.micros({column.text}).alias("time")'
+    texts.append(
+        f"def {name}_times_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.Series | None:\n"
+        f"{body}    return columns.fill(frame, {micros}).get_column(\"time\")"
+    )
+    return texts, None
+
+
+# --- order -----------------------------------------------------------------------------------------------------------
+
+
+def order_functions(task: Task, op: Sort | Top, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+    """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`."""
+    collection, by = _input(task, unit), op.by
+    last = isinstance(op, Top) and not op.descending and is_nullable(by.body.type)
+    key = order_text(strip(by.body.type)) if last else order_text(by.body.type)
+    key = module.constant("_by", f"order.null_last({key})") if last else (key if "(" not in key else module.constant("_by", key))
+    whole = order_text(collection.element)
+    tie = whole if "(" not in whole else module.constant("_tie", whole)
+
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
+        scope.bind(by.parameters[0], bind_record(by.parameters[0], columns))
+        code = scope.value(by.body)
+        fails = can_fail(by.body)
+        lines = [f"by = {code.inner}"] if fails else []
+        text = "by" if fails else code.inner
+        one = text if key == "order.plain" else f"{key}({text})"
+        plain = isinstance(collection.element, Struct) and plainly_ordered(collection.element)
+        two = record if tie == "order.plain" or plain else f"{tie}({record})"
+        return fails, lines, [f"emit(({one}, {two}))"]
+
+    texts = [_per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)]
+    scope = ColumnScope()
+    scope.bind(by.parameters[0])
+    try:
+        column = scope.value(by.body)
+        if isinstance(strip(by.body.type), Struct) or not all(_sorts(part.type) for part in collection.columns.fields):
+            raise Unsupported("Polars orders no structs and lists as the language does")
+    except Unsupported as reason:
+        return texts, reason
+    lines = "".join(f"    {line}\n" for line in guard(column.fails))
+    texts.append(
+        f"def {name}_by_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:\n"
+        f'{lines}    return frame.with_columns({column.at(7)}.alias("@by"))'
+    )
+    return texts, None
+
+
+def _sorts(type_: Type) -> bool:
+    from ghcm.types import List, Map
+
+    return not isinstance(strip(type_), Struct | List | Map)
+
+
+# --- joins -----------------------------------------------------------------------------------------------------------
+
+
+def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> list[str]:
+    """`<name>_left` and `<name>_right`, which give the keys of rows, and `<name>_residual`."""
+    texts = []
+    for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
+        texts.append(_keys(task, _input(task, unit, ordinal), module, f"{name}_{side}", keys))
+    if op.residual is not None:
+        scope = _scope(module)
+        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
+            scope.bind(variable, Binding(value=Code(side, simple=True)))
+        code = scope.truth(op.residual.body)
+        lines = [*parameter_lines(scope), f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}"]
+        texts.append("\n".join([f"def {name}_residual(left, right, parameters):", *(f"    {line}" for line in lines)]))
+    return texts
+
+
+def _keys(task: Task, collection: Collection, module: Module, name: str, keys: tuple[Lambda, ...]) -> str:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
+        lines, parts, nulls = [], [], []
+        fails = any(can_fail(each.body) for each in keys)
+        for each in keys:
+            scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
+            code = scope.value(each.body)
+            if not code.simple:
+                local = scope.names.new("key")
+                lines.append(f"{local} = {code.inner}")
+                code = Code(local, simple=True)
+            if is_nullable(each.body.type):
+                nulls.append(f"{code.text} is None")
+            order = order_text(strip(each.body.type))
+            parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
+        whole = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        return fails, lines, [f"emit(None if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
+
+    return _per_row(task.id, collection, module, name, "tuple[object, ...]", make)
+
+
+# --- sinks, reads, policies ------------------------------------------------------------------------------------------
+
+
+def sink_key(task: Task, sink: Sink, unit: Unit, name: str, module: Module) -> str | None:
+    """`<name>_key`, the key of a row; None where the sink has none."""
+    if sink.key is None:
+        return None
+    scope = _scope(module)
+    _bind_row(scope, sink.key, _input(task, unit))
+    return f"def {name}_key(row: Row) -> object:\n    return {scope.value(sink.key.body).inner}"
+
+
+def _bind_row(scope: RowScope, function: Lambda, collection: Collection) -> None:
+    columns = {part: Code(f"row[{index}]", simple=True) for index, part in enumerate(collection.columns.names)}
+    scope.bind(function.parameters[0], bind_record(function.parameters[0], columns))
+
+
+def expression_function(name: str, expr: Expr, module: Module) -> str:
+    """A function of the parameters alone."""
+    scope = _scope(module)
+    code = scope.value(expr)
+    lines = [*parameter_lines(scope), f"return {code.inner}"]
+    return "\n".join([f"def {name}(parameters: Parameters) -> object:", *(f"    {line}" for line in lines)])
+
+
+def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Module) -> list[str]:
+    """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition, `<name>_when`."""
+    collection = _input(task, unit)
+    gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
+    fixed = [(wanted, each) for wanted, each in op.call.arguments if not isinstance(each, Aggregate)]
+    zeros = [zero_text(each) for _, each in gathered]
+    module.constants[f"_{name}_zero"] = f"({', '.join(zeros)}{',' if len(zeros) == 1 else ''})"
+    module.names.taken.add(f"_{name}_zero")
+    scope = _scope(module)
+    lines, values = [], []
+    for index, (wanted, each) in enumerate(gathered):
+        local = ""
+        if each.argument is not None:
+            local = scope.names.new(wanted)
+            _bind_row(scope, each.argument, collection)
+            lines.append(f"{local} = {scope.value(each.argument.body).inner}")
+        values.append(add_text(module, each, f"state[{index}]", local))
+    lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
+    texts = [_function(f"{name}_add", "state, row", [*parameter_lines(scope), *lines])]
+    scope = _scope(module)
+    pairs = [f'"{wanted}": {result_text(each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)]
+    pairs += [f'"{wanted}": {scope.value(each).inner}' for wanted, each in fixed]
+    texts.append(_function(f"{name}_arguments", "state", [*parameter_lines(scope), f"return {{{', '.join(pairs)}}}"]))
+    if op.policy.when is not None:
+        scope = _scope(module)
+        _bind_row(scope, op.policy.when, collection)
+        test = scope.truth(op.policy.when.body)
+        text = f"return bool({test.inner})" if is_nullable(op.policy.when.body.type) else f"return {test.inner}"
+        texts.append(_function(f"{name}_when", "row", [*parameter_lines(scope), text]))
+    return texts
+
+
+def _function(name: str, arguments: str, lines: list[str]) -> str:
+    return "\n".join([f"def {name}({arguments}, parameters):", *(f"    {line}" for line in lines)])
+
+

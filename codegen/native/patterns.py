@@ -1,0 +1,48 @@
+"""Regular expressions for Python and for Polars (Rust).
+
+The lowering has spelt out classes and `.`, and groups capture nothing; what is left to say differently is the end of the text.
+"""
+
+from __future__ import annotations
+
+from re import _parser
+
+__all__ = ["may_be_empty", "polars_pattern", "python_pattern"]
+
+
+def python_pattern(pattern: str) -> str:
+    r"""The pattern for `re`.
+
+    >>> python_pattern(r"a\$[$]$")
+    'a\\$[$]\\Z'
+    """
+    return _with_end(pattern, r"\Z")
+
+
+def polars_pattern(pattern: str) -> str:
+    r"""The pattern for Polars, whose engine is Rust's."""
+    return _with_end(pattern, r"\z")
+
+
+def may_be_empty(pattern: str) -> bool:
+    """Whether it can match the empty text: then engines differ in which matches they list.
+
+    >>> may_be_empty("a*"), may_be_empty("[a-z]+")
+    (True, False)
+    """
+    least, _ = _parser.parse(python_pattern(pattern)).getwidth()
+    return bool(least == 0)
+
+
+def _with_end(pattern: str, end: str) -> str:
+    result, place, in_class = [], 0, False
+    while place < len(pattern):
+        char = pattern[place]
+        if char == "\\":
+            result.append(pattern[place : place + 2])
+            place += 2
+            continue
+        in_class = (in_class or char == "[") and not (in_class and char == "]")
+        result.append(end if char == "$" and not in_class else char)
+        place += 1
+    return "".join(result)

@@ -1,0 +1,71 @@
+"""Types as the calls of `ghcm.runtime.native.python` that carry their values to users' functions and back."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["python_text"]
+
+
+def python_text(type_: Type) -> str:
+    """The exchange of a type as Python text.
+
+    >>> python_text(Nullable(List(Int())))
+    'python.Optional(python.Items(python.INT))'
+    """
+    match type_:
+        case Nullable(of=of):
+            return f"python.Optional({python_text(of)})"
+        case List(item=item):
+            return f"python.Items({python_text(item)})"
+        case Map(key=key, value=value):
+            return f"python.Mapped({python_text(key)}, {python_text(value)})"
+        case Struct(fields=fields):
+            parts = [f'"{part.name}": {python_text(part.type)}' for part in fields]
+            plain = [f"{part.name}={python_text(part.type)}" for part in fields]
+            name = f'"{type_.name or "Record"}"'
+            simple = all(part.name.isidentifier() for part in fields)
+            return f"python.Record({name}, {', '.join(plain)})" if simple else f"python.Record({name}, **{{{', '.join(parts)}}})"
+        case Null():
+            return "python.Optional(python.BOOL)"
+        case Bool():
+            return "python.BOOL"
+        case Int():
+            return "python.INT"
+        case Int32():
+            return "python.INT32"
+        case Float():
+            return "python.FLOAT"
+        case Decimal():
+            return "python.DECIMAL"
+        case String():
+            return "python.STRING"
+        case Bytes():
+            return "python.BYTES"
+        case Timestamp():
+            return "python.TIMESTAMP"
+        case Date():
+            return "python.DATE"
+        case Duration():
+            return "python.DURATION"
+        case _:
+            assert_never(type_)

@@ -1,0 +1,196 @@
+"""Reducers as Python over single states: what starts a state, adds a value, joins two states and gives the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from ghcm.codegen.expressions import plainly_ordered
+from ghcm.codegen.native.column_expressions import Unsupported
+from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
+from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
+
+__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as text over those names."""
+
+    columns: tuple[tuple[str, str], ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Python texts over the names `state`, `value`, `left`, `right`."""
+
+    module: Module
+    reducer: Reducer
+
+    def first(self, value: str) -> str:
+        """The state of one value."""
+        match self.reducer:
+            case Builtin(kind=Kind.SUM, type=Float()):
+                return f"aggregates.float_sum({value})"
+            case Builtin():
+                return value
+            case Fields(parts=parts):
+                return self._each(parts, lambda part, index: part.first(f"{value}[{index}]"))
+            case Custom(claimed=True):
+                return value
+            case Custom(order=None):
+                return f"[(None, {value})]"
+            case Custom():
+                return f"[({self._order_of(value)}, {value})]"
+            case _:
+                assert_never(self.reducer)
+
+    def add(self, state: str, value: str, scope: RowScope) -> str:
+        """The state with one more value."""
+        match self.reducer:
+            case Builtin(kind=Kind.SUM, type=Float()):
+                return f"aggregates.add_float({state}, {value})"
+            case Builtin():
+                return self.merge(state, value, scope)
+            case Fields(parts=parts):
+                return self._each(parts, lambda part, index: part.add(f"{state}[{index}]", f"{value}[{index}]", scope))
+            case Custom(claimed=True):
+                return self.merge(state, value, scope)
+            case Custom():
+                return f"{state} + {self.first(value)}"
+            case _:
+                assert_never(self.reducer)
+
+    def merge(self, left: str, right: str, scope: RowScope) -> str:
+        """One state of two."""
+        match self.reducer:
+            case Builtin(kind=Kind.SUM, type=Float()):
+                return f"aggregates.merge_float({left}, {right})"
+            case Builtin(kind=kind, type=type_):
+                return self._builtin(kind, type_, left, right)
+            case Fields(parts=parts):
+                return self._each(parts, lambda part, index: part.merge(f"{left}[{index}]", f"{right}[{index}]", scope))
+            case Custom(function=function, claimed=True):
+                one, two = function.parameters
+                scope.bind(one, Binding(value=Code(left, simple=True)))
+                scope.bind(two, Binding(value=Code(right, simple=True)))
+                return scope.value(function.body).inner
+            case Custom():
+                return f"{left} + {right}"
+            case _:
+                assert_never(self.reducer)
+
+    def result(self, state: str, scope: RowScope) -> str:
+        """The value that is emitted."""
+        match self.reducer:
+            case Builtin(kind=Kind.SUM, type=Float()):
+                return f"aggregates.total({state})"
+            case Builtin(kind=Kind.SUM):
+                return f"aggregates.fit({state})"
+            case Builtin():
+                return state
+            case Fields(parts=parts):
+                return self._each(parts, lambda part, index: part.result(f"{state}[{index}]", scope))
+            case Custom(claimed=True):
+                return state
+            case Custom(function=function):
+                one, two = function.parameters
+                scope.bind(one, Binding(value=Code("before", simple=True)))
+                scope.bind(two, Binding(value=Code("value", simple=True)))
+                step = scope.value(function.body).inner
+                return f"aggregates.fold(lambda before, value: {step}, {state}, {self._tie(one.type)})"
+            case _:
+                assert_never(self.reducer)
+
+    def partial(self, column: str, prefix: str = "s") -> Partial:
+        """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
+        match self.reducer:
+            case Builtin(kind=Kind.SUM, type=Float()):
+                return Partial(((prefix, f"{column}.sum()"),), f"({prefix}, 0.0)")
+            case Builtin(kind=Kind.SUM):
+                return Partial(((prefix, f"{column}.cast(pl.Int64).cast(pl.Int128).sum()"),), prefix)
+            case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
+                return Partial(((prefix, extreme_series(column, type_, least=kind is Kind.MIN)),), prefix)
+            case Builtin(kind=Kind.ALL):
+                return Partial(((prefix, f"{column}.all()"),), prefix)
+            case Builtin(kind=Kind.ANY):
+                return Partial(((prefix, f"{column}.any()"),), prefix)
+            case Fields(parts=parts, type=type_):
+                found = [
+                    Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
+                    for index, (part, field) in enumerate(zip(parts, type_.fields, strict=True))
+                ]
+                states = ", ".join(each.state for each in found)
+                return Partial(tuple(pair for each in found for pair in each.columns), f"({states}{',' if len(found) == 1 else ''})")
+            case Custom():
+                raise Unsupported("a reducer that is not built in works value by value")
+            case _:
+                assert_never(self.reducer)
+
+    def _each(self, parts: tuple[Reducer, ...], make: object) -> str:
+        assert callable(make)
+        texts = [make(Reduction(self.module, part), index) for index, part in enumerate(parts)]
+        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+    def _builtin(self, kind: Kind, type_: Type, left: str, right: str) -> str:
+        match kind:
+            case Kind.SUM:
+                return f"{left} + {right}"
+            case Kind.MIN | Kind.MAX:
+                return extreme_of(self.module, type_, left, right, least=kind is Kind.MIN)
+            case Kind.ALL:
+                return f"{left} and {right}"
+            case Kind.ANY:
+                return f"{left} or {right}"
+            case _:
+                assert_never(kind)
+
+    def _order_of(self, value: str) -> str:
+        assert isinstance(self.reducer, Custom) and self.reducer.order is not None
+        order = self.reducer.order
+        scope = self._scope
+        scope.bind(order.parameters[0], Binding(value=Code(value, simple=True)))
+        code = scope.value(order.body)
+        key = order_text(order.body.type)
+        return code.inner if key == "order.plain" else f"{self.module.order(order.body.type)}({code.inner})"
+
+    def _tie(self, type_: Type) -> str:
+        return self.module.order(type_)
+
+    @property
+    def _scope(self) -> RowScope:
+        from ghcm.codegen.native.names import Names
+
+        return RowScope(self.module, Names(self.module.names.taken))
+
+
+def reduction(module: Module, reducer: Reducer) -> Reduction:
+    """The texts of a reducer."""
+    return Reduction(module, reducer)
+
+
+def extreme_of(module: Module, type_: Type, left: str, right: str, *, least: bool) -> str:
+    """The smaller or greater of two values that are there."""
+    word = "min" if least else "max"
+    if isinstance(strip(type_), Float):
+        return f"checked.{'least' if least else 'greatest'}({left}, {right})"
+    key = "" if plainly_ordered(type_) else f", key={module.order(type_)}"
+    return f"{word}({left}, {right}{key})"
+
+
+def extreme_series(column: str, type_: Type, *, least: bool) -> str:
+    """The least or greatest of a group in Polars, as canonical values; nulls are left out, NaN is greatest."""
+    word = "min" if least else "max"
+    match strip(type_):
+        case Float() if not least:
+            return f"columns.greatest_float({column})"
+        case Timestamp() | Duration():
+            return f"{column}.cast(pl.Int64).{word}()"
+        case Date():
+            return f"{column}.cast(pl.Int32).{word}()"
+        case Struct() | List() | Bytes() | Decimal():
+            raise Unsupported(f"the {word} of {type_}: Polars has none in groups")
+        case Int() | Int32() | _:
+            return f"{column}.{word}()"

@@ -1,0 +1,247 @@
+"""The row form of a chain: one loop over tuples in which a record goes through every step before the next record comes.
+
+Columns live in local variables; a `try` stands only around steps that can fail, and the record given to `dead` is rebuilt only there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from ghcm.codegen.expressions import can_fail
+from ghcm.codegen.native.chains import Chain, Step, columns_of
+from ghcm.codegen.native.names import RESERVED, Names, identifier
+from ghcm.codegen.native.python_types import python_text
+from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope
+from ghcm.expr import Expr, Lambda, MakeStruct, Var
+from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.types import Struct, Type, is_nullable
+
+__all__ = ["Lines", "bind_record", "catch", "loop_head", "parameter_lines", "row_chain"]
+
+
+@dataclass
+class Lines:
+    """Python text in the making."""
+
+    depth: int = 1
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, *lines: str) -> None:
+        """Lines at the present depth."""
+        self.lines.extend("    " * self.depth + line for line in lines)
+
+    def block(self, head: str, *lines: str) -> None:
+        """A head with lines under it."""
+        self.add(head)
+        self.depth += 1
+        self.add(*lines)
+        self.depth -= 1
+
+
+@dataclass
+class _Writer:
+    chain: Chain
+    scope: RowScope
+    out: Lines
+    columns: dict[str, Code]
+    functions: list[str] = field(default_factory=list)
+
+
+def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, ...]]:
+    """The text of the function `<name>_rows`, and the user's functions that it is handed."""
+    names = Names(RESERVED | set(module.names.taken))
+    scope = RowScope(module, names)
+    first = columns_of(chain.steps[0].taken)
+    columns = {part.name: Code(names.new(part.name), simple=True) for part in first.fields}
+    heads = [code.text for code in columns.values()]
+    writer = _Writer(chain, scope, Lines(depth=2), columns)
+    for index, step in enumerate(chain.steps):
+        writer.out.add(f"# {step.origin}  {step.name}")
+        _step(writer, step, last=index == len(chain.steps) - 1)
+    body = "\n".join(writer.out.lines)
+    lines = Lines()
+    lines.add(*parameter_lines(scope), "result: list[Row] = []", "emit = result.append", loop_head(heads, body, timed=chain.timed))
+    head = f"def {name}_rows(rows: Sequence[Row], dead: Dead, parameters: Parameters, functions: Sequence[Function]) -> list[Row]:"
+    return "\n".join([head, *lines.lines, body, "    return result"]), tuple(writer.functions)
+
+
+def parameter_lines(scope: RowScope) -> list[str]:
+    """The lines that take the unit's parameters which the function mentions."""
+    return [f'{local} = parameters["{name}"]' for name, local in sorted(scope.parameters.items())]
+
+
+def loop_head(names: list[str], body: str, *, timed: bool) -> str:
+    """`for a, _, c in rows:`, where names that the body does not mention are not taken."""
+    hidden = ["time", "watermark"] if timed else []
+    taken = [name if re.search(rf"\b{name}\b", body) else "_" for name in [*names, *hidden]]
+    return f"for {', '.join(taken)}{',' if len(taken) == 1 else ''} in rows:"
+
+
+def bind_record(variable: Var, columns: dict[str, Code]) -> Binding:
+    """What a record's variable stands for: its columns, or the column `value` of scalars."""
+    if isinstance(variable.type, Struct):
+        return Binding(columns={name: columns[name] for name in variable.type.names})
+    return Binding(value=columns["value"])
+
+
+def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
+    """Lines that can fail; a failing record is given to `dead` and left."""
+    out.block("try:", *lines)
+    out.block(
+        "except RecordFailure as failure:",
+        f'dead("{stage}", {record}, failure.reason, failure.detail)',
+        "continue",
+    )
+
+
+def _step(writer: _Writer, step: Step, *, last: bool) -> None:
+    match step.op:
+        case Filter(predicate=predicate):
+            _filter(writer, step, predicate)
+        case Map(function=function):
+            _map(writer, step, function, last=last)
+        case FlatMap(function=function):
+            _flat_map(writer, step, function)
+        case MapToPair(function=function):
+            _map(writer, step, function, last=last)
+        case MapValues(function=function):
+            _map_values(writer, step, function, last=last)
+        case KeyBy(function=function):
+            _key_by(writer, step, function, last=last)
+        case PythonCall(module=module, function=name):
+            _python(writer, step, f"{module}:{name}")
+        case Window(assigner=assigner, allowed_lateness_us=lateness):
+            _window(writer, step, assigner.size_us, lateness)
+        case _:
+            assert_never(step.op)
+    if last:
+        hidden = ["time", "watermark"] if writer.chain.timed else []
+        values = [*(writer.columns[name].inner for name in columns_of(step.given).names), *hidden]
+        writer.out.add(f"emit(({', '.join(values)}{',' if len(values) == 1 else ''}))")
+
+
+def _record(writer: _Writer, step: Step) -> str:
+    """The record that a step takes, as `dead` wants it."""
+    taken = step.taken
+    if not isinstance(taken, Struct):
+        return writer.columns["value"].inner
+    return Binding(columns={name: writer.columns[name] for name in taken.names}).whole().text
+
+
+def _filter(writer: _Writer, step: Step, predicate: Lambda) -> None:
+    writer.scope.bind(predicate.parameters[0], bind_record(predicate.parameters[0], writer.columns))
+    test = writer.scope.truth(predicate.body)
+    if can_fail(predicate.body):
+        keep = writer.scope.names.new("keep")
+        catch(writer.out, step.id, _record(writer, step), f"{keep} = {test.inner}")
+        test = Code(keep, simple=True)
+    writer.out.block(f"if not {test.at(5)}:", "continue")
+
+
+def _assign(writer: _Writer, step: Step, wanted: list[tuple[str, Expr]], *, last: bool) -> dict[str, Code]:
+    """The codes of new columns; what is not cheap to repeat gets a variable, unless it is only emitted."""
+    fails = any(can_fail(expr) for _, expr in wanted)
+    record = _record(writer, step)
+    result: dict[str, Code] = {}
+    lines: list[str] = []
+    for name, expr in wanted:
+        code = writer.scope.value(expr)
+        if not code.simple and (fails or not last):
+            local = writer.scope.names.new(name)
+            lines.append(f"{local} = {code.inner}")
+            code = Code(local, simple=True)
+        result[name] = code
+    if fails:
+        catch(writer.out, step.id, record, *lines)
+    else:
+        writer.out.add(*lines)
+    return result
+
+
+def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
+    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
+    given = columns_of(step.given)
+    body = function.body
+    if not isinstance(step.given, Struct):
+        writer.columns = _assign(writer, step, [("value", body)], last=last)
+    elif isinstance(body, MakeStruct):
+        writer.columns = _assign(writer, step, list(zip(given.names, body.values, strict=False)), last=last)
+    elif isinstance(body, Var) and body.name == function.parameters[0].name:
+        old = writer.scope.bindings[body.name].columns
+        writer.columns = dict(zip(given.names, old.values(), strict=False))
+    else:
+        whole = _assign(writer, step, [("record", body)], last=False)["record"]
+        writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
+
+
+def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
+    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
+    items = writer.scope.value(function.body)
+    if can_fail(function.body):
+        name = writer.scope.names.new("items")
+        catch(writer.out, step.id, _record(writer, step), f"{name} = {items.inner}")
+        items = Code(name, simple=True)
+    text = f"{items.at(2)} or ()" if is_nullable(function.body.type) else items.inner
+    given = columns_of(step.given)
+    wishes = given.names if isinstance(step.given, Struct) else (_singular(writer, items.text),)
+    locals_ = [writer.scope.names.new(wish) for wish in wishes]
+    writer.out.add(f"for {', '.join(locals_)}{',' if len(locals_) == 1 and isinstance(step.given, Struct) else ''} in {text}:")
+    writer.out.depth += 1
+    writer.columns = {name: Code(local, simple=True) for name, local in zip(given.names, locals_, strict=True)}
+
+
+def _singular(writer: _Writer, text: str) -> str:
+    return text[:-1] if re.fullmatch(r"[a-z]+s", text) and len(text) > 3 else "item"
+
+
+def _map_values(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
+    writer.scope.bind(function.parameters[0], Binding(value=writer.columns["value"]))
+    writer.columns = writer.columns | _assign(writer, step, [("value", function.body)], last=last)
+
+
+def _key_by(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
+    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
+    value_type = columns_of(step.given).fields[1].type
+    whole = _whole(writer, value_type)
+    key = _assign(writer, step, [("key", function.body)], last=last)["key"]
+    if not last and not whole.simple:
+        local = writer.scope.names.new("value")
+        writer.out.add(f"{local} = {whole.text}")
+        whole = Code(local, simple=True)
+    writer.columns = {"key": key, "value": whole}
+
+
+def _whole(writer: _Writer, type_: Type) -> Code:
+    if isinstance(type_, Struct):
+        return Binding(columns={name: writer.columns[name] for name in type_.names}).whole()
+    return writer.columns["value"]
+
+
+def _python(writer: _Writer, step: Step, function: str) -> None:
+    index = len(writer.functions)
+    writer.functions.append(function)
+    text = f"python.Call({python_text(step.taken)}, {python_text(step.given)})"
+    call = writer.scope.module.constant(f"_{identifier(function.split(':')[1])}", text)
+    outcome = writer.scope.names.new("outcome")
+    record = _record(writer, step)
+    catch(writer.out, step.id, record, f"{outcome} = {call}(functions[{index}], {record})")
+    if isinstance(step.given, Struct):
+        writer.columns = {name: Code(f"{outcome}[{place}]", simple=True) for place, name in enumerate(step.given.names)}
+    else:
+        writer.columns = {"value": Code(outcome, simple=True)}
+
+
+def _window(writer: _Writer, step: Step, size: int, lateness: int) -> None:
+    start = writer.scope.names.new("start")
+    limits = f"{start}, {start} + {size:_}, {start} + {size + lateness:_}, watermark"
+    writer.out.add(f"{start} = time - time % {size:_}")
+    writer.out.block(
+        f"if not checked.on_time({limits}):",
+        f'dead("{step.id}", {_record(writer, step)}, *checked.too_late({limits}))',
+        "continue",
+    )
+    window = writer.scope.names.new("window")
+    writer.out.add(f"{window} = ({start}, {start} + {size:_})")
+    writer.columns = writer.columns | {"window": Code(window, simple=True)}
