@@ -22,7 +22,8 @@ _DEEPEST = 60
 _LOOSE, _OR, _AND, _NOT, _COMPARISON, _COALESCE, _SUM, _PRODUCT, _UNARY, _TIGHT = range(10)
 _LEVELS: dict[str, int] = {
     "or": _OR, "and": _AND, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
-    ">": _COMPARISON, ">=": _COMPARISON, "??": _COALESCE, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT,
+    ">": _COMPARISON, ">=": _COMPARISON, "??": _COALESCE, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
+    "//": _PRODUCT, "%": _PRODUCT,
 }  # fmt: skip
 
 
@@ -289,7 +290,7 @@ def links(expr: ast.Expr) -> tuple[ast.Expr, list[ast.Apply]]:
 
 
 def chain_head(start: ast.Expr, calls: Sequence[ast.Apply], column: int) -> tuple[list[str], int, int]:
-    """How a broken chain begins: its first lines, the column of the dots below, and how many calls stand in those lines.
+    """How a broken chain begins: its first lines, the column of the dots, and how many calls stand in those lines.
 
     The first call stays beside a bare name; after a source, which is a call itself, all calls go below it.
     """

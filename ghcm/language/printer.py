@@ -1,7 +1,7 @@
 """Canonical text: the one layout of a program, for `ghcm fmt`, messages and golden files.
 
-`parse(print_program(x)) == x`, and formatting formatted text changes nothing. Comments and single empty lines of a source
-are kept; a comment that stood inside an expression moves above its line.
+`parse(print_program(x)) == x`, and formatting formatted text changes nothing. Comments and single empty lines of a
+source are kept; a comment that stood inside an expression moves above its line.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _hoisted(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
 
 
 def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[ast.Declaration]]:
-    """Neighbours that stand without an empty line between them and are aligned: records of one line, caches and sinks."""
+    """Neighbours without an empty line between them, which are aligned: records of one line, caches and sinks."""
     runs: list[list[ast.Declaration]] = []
     for declaration in declarations:
         previous = runs[-1][-1] if runs else None
@@ -103,9 +103,9 @@ def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[
 
 
 def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia) -> bool:
-    if second.span is not None and first.span is not None:
-        if trivia.apart(second.span.start) or trivia.stands_alone(first.span.end, second.span.start):
-            return False
+    end, start = _end(first.span), _start(second.span)
+    if second.span is not None and (trivia.apart(start) or trivia.stands_alone(end, start)):
+        return False
     match first, second:
         case ast.RecordDecl(), ast.RecordDecl():
             return _short(first, trivia) and _short(second, trivia)

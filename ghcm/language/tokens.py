@@ -8,16 +8,29 @@ knows nothing of the grammar's rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
 from lark import Lark, Token
+from lark.common import LexerConf
+from lark.lexer import BasicLexer, Lexer, LexerState, LexerThread
 
 from ghcm.errors import Diagnostics
 from ghcm.source import Source, Span
 
-__all__ = ["SEPARATOR", "STARTS", "Tokens", "begins_declaration", "grammar", "raw_tokens", "read_tokens", "span_of"]
+__all__ = [
+    "SEPARATOR",
+    "STARTS",
+    "Tokens",
+    "begins_declaration",
+    "grammar",
+    "grammar_text",
+    "raw_tokens",
+    "read_tokens",
+    "span_of",
+]
 
 SEPARATOR = "_SEP"
 STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
@@ -43,11 +56,33 @@ _FOREIGN = {
 }
 
 
+def grammar_text() -> str:
+    """The grammar as it is written."""
+    return files("ghcm.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+
+
 @cache
-def grammar(strict: bool = False) -> Lark:
-    """The grammar's tables. `strict` proves that it has no conflicts, which takes as long again; the tests do it."""
-    text = files("ghcm.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer="basic", strict=strict, propagate_positions=True, start=list(STARTS))
+def grammar() -> Lark:
+    """The tables of the grammar. A test proves that it has no conflicts (`strict`), which would take as long again."""
+    return Lark(grammar_text(), parser="lalr", lexer=_Fed, propagate_positions=True, start=list(STARTS))
+
+
+class _Fed(Lexer):
+    """The parser is fed with tokens and reads no text."""
+
+    def __init__(self, conf: LexerConf) -> None:
+        self.conf = conf
+
+    def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Token]:
+        """Give nothing."""
+        yield from ()
+
+
+@cache
+def _lexer() -> BasicLexer:
+    conf = copy(grammar().lexer_conf)
+    conf.ignore, conf.skip_validation = (), True
+    return BasicLexer(conf)
 
 
 @dataclass(slots=True)
@@ -67,7 +102,8 @@ def span_of(source: Source, token: Token) -> Span:
 
 def raw_tokens(source: Source) -> Iterator[Token]:
     """Every token, comments and white space included; together they are the whole text."""
-    return grammar().lex(source.text, dont_ignore=True)
+    found: Iterator[Token] = LexerThread.from_text(_lexer(), source.text).lex(None)  # type: ignore[no-untyped-call]
+    return found
 
 
 def read_tokens(source: Source, problems: Diagnostics) -> Tokens:
