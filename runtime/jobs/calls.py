@@ -178,7 +178,7 @@ class CallStore:
         """Cancel the call if it has no answer yet; the answer that holds."""
         return self.finish(id, Feedback(id, State.CANCELLED))
 
-    def cancelled(self, id: str) -> bool:
+    def answered(self, id: str) -> bool:
         """Whether the work on this call can be dropped because it has its answer."""
         rows = self._database.rows("SELECT final FROM calls WHERE id = ?", id)
         return bool(rows) and bool(rows[0]["final"])

@@ -1,0 +1,182 @@
+"""The store of jobs and calls: one answer per call, whoever asks and however often."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.calls import CallState, Start
+from ghcm.runtime.jobs.job_list import JobState
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, now_us
+
+CALL = Instruction("c1", "traffic", "rebuild", {"depth": 3}, reply="here", versions={"alarms": "v7"})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(tmp_path / "jobs.sqlite")
+    yield store
+    store.close()
+
+
+def done(id: str, rows: int = 1) -> Feedback:
+    return Feedback(id, State.DONE, 1.0, sinks={"steps": SinkVersion(id, rows)}, rows=rows, timings={"run": 0.25})
+
+
+def test_a_call_goes_from_accepted_over_running_to_its_answer(store: Store) -> None:
+    assert store.calls.accept(CALL).state is CallState.ACCEPTED
+    start, call = store.calls.started(CALL, "spark-1")
+    assert (start, call.state, call.attempts, call.executor) == (Start.RUN, CallState.RUNNING, 1, "spark-1")
+    assert store.calls.progress("c1", Feedback("c1", State.PROGRESS, 0.5, "stage 1 of 2"))
+    assert store.calls.finish("c1", done("c1", 42)) == done("c1", 42)
+    found = store.calls.get("c1")
+    assert found is not None
+    assert (found.state, found.feedback, found.instruction) == (CallState.DONE, done("c1", 42), CALL)
+    assert found.accepted <= (found.started or 0) <= (found.ended or 0)
+
+
+def test_the_same_id_is_the_same_call(store: Store) -> None:
+    store.calls.accept(CALL)
+    store.calls.finish("c1", done("c1"))
+    assert store.calls.accept(CALL).feedback == done("c1")
+    assert store.calls.started(CALL, "spark-2")[0] is Start.ANSWERED
+    with pytest.raises(GhcmError, match="belongs to a call of"):
+        store.calls.accept(replace(CALL, unit="talkers"))
+
+
+def test_the_first_answer_wins(store: Store) -> None:
+    store.calls.accept(CALL)
+    assert store.calls.cancel("c1").state is State.CANCELLED
+    assert store.calls.finish("c1", done("c1")).state is State.CANCELLED
+    assert not store.calls.progress("c1", Feedback("c1", State.PROGRESS, 0.9))
+    assert store.calls.answered("c1")
+
+
+def test_eight_processes_that_answer_the_same_calls_agree(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    store = open_store(path)
+    for number in range(20):
+        store.calls.accept(Instruction(f"c{number}", "p", "u"))
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from ghcm.runtime.jobs.store import open_store\n"
+        "from ghcm.runtime.pubsub.envelope import Feedback, State\n"
+        "store = open_store(Path(sys.argv[1]))\n"
+        "sys.stdin.read()\n"
+        "for n in range(20):\n"
+        "    print(store.calls.finish(f'c{n}', Feedback(f'c{n}', State.DONE, detail=sys.argv[2])).detail)\n"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(path), f"process {n}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(8)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()  # all of them start at once
+        process.stdin = None
+    answers = [process.communicate()[0].split("\n")[:-1] for process in processes]
+    assert len(answers[0]) == 20
+    assert all(answer == answers[0] for answer in answers)
+    assert [store.calls.get(f"c{n}").feedback.detail for n in range(20)] == answers[0]  # type: ignore[union-attr]
+    store.close()
+
+
+def test_a_call_that_another_executor_had_begun_is_run_again(store: Store) -> None:
+    assert store.calls.started(CALL, "engine-1")[0] is Start.RUN
+    assert store.calls.started(CALL, "engine-1")[0] is Start.BUSY
+    assert [call.id for call in store.calls.unanswered(executor="engine-1")] == ["c1"]
+    start, call = store.calls.started(CALL, "engine-2")
+    assert (start, call.attempts, call.executor) == (Start.RUN, 2, "engine-2")
+
+
+def test_overdue_calls_expire_once(store: Store) -> None:
+    now = now_us()
+    store.calls.accept(replace(CALL, deadline=now + 10_000_000))
+    store.calls.accept(replace(CALL, id="c2", deadline=None))
+    assert store.calls.next_deadline() == now + 10_000_000
+    assert store.calls.expire_overdue(now) == []
+    (expired,) = store.calls.expire_overdue(now + 10_000_000)
+    assert (expired.id, expired.state, expired.feedback.state) == ("c1", CallState.EXPIRED, State.EXPIRED)
+    assert store.calls.expire_overdue(now + 10_000_001) == []
+    assert store.calls.next_deadline() is None
+
+
+def test_a_call_that_comes_after_its_deadline_is_not_run(store: Store) -> None:
+    start, call = store.calls.started(replace(CALL, deadline=now_us() - 1), "engine-1")
+    assert (start, call.state) == (Start.ANSWERED, CallState.EXPIRED)
+
+
+def test_calls_are_found_by_program_unit_and_state(store: Store) -> None:
+    for number in range(5):
+        store.calls.accept(Instruction(f"a{number}", "p", "a"))
+    store.calls.accept(Instruction("b0", "p", "b"))
+    store.calls.finish("a3", done("a3"))
+    assert [call.id for call in store.calls.find("p", "a")] == ["a4", "a3", "a2", "a1", "a0"]
+    assert [call.id for call in store.calls.find("p", state=CallState.DONE)] == ["a3"]
+    assert [call.id for call in store.calls.find("p", limit=2)] == ["b0", "a4"]
+    assert store.calls.open_calls("p", "a") == 4
+    assert [call.id for call in store.calls.unanswered("p")] == ["a0", "a1", "a2", "a4", "b0"]
+
+
+def test_answered_calls_are_forgotten_open_ones_never(store: Store) -> None:
+    store.calls.accept(CALL)
+    store.calls.accept(replace(CALL, id="c2"))
+    store.calls.finish("c1", done("c1"))
+    assert store.calls.forget(now_us() + 1) == 1
+    assert store.calls.get("c1") is None
+    assert store.calls.get("c2") is not None
+    with pytest.raises(GhcmError, match='there is no call "c1"'):
+        store.calls.finish("c1", done("c1"))
+
+
+def test_a_thread_of_its_own_sees_what_others_wrote(store: Store) -> None:
+    seen: list[CallState] = []
+    store.calls.accept(CALL)
+    thread = threading.Thread(target=lambda: seen.append(store.calls.accept(CALL).state))
+    thread.start()
+    thread.join()
+    assert seen == [CallState.ACCEPTED]
+
+
+def test_a_job_that_is_over_stays_over(store: Store) -> None:
+    store.jobs.submit("j1", "traffic", "/bundles/traffic.ghcm")
+    assert store.jobs.move("j1", JobState.RUNNING).started is not None
+    assert store.jobs.move("j1", JobState.STARTING, restarted=True).restarts == 1
+    failed = store.jobs.move("j1", JobState.FAILED, "it died six times in a minute")
+    assert (failed.over, failed.reason) == (True, "it died six times in a minute")
+    assert store.jobs.move("j1", JobState.RUNNING).state is JobState.FAILED
+    assert store.jobs.move("j1", JobState.STARTING).state is JobState.STARTING
+    assert [job.id for job in store.jobs.find(over=False)] == ["j1"]
+    with pytest.raises(GhcmError, match='there is no job "j2"'):
+        store.jobs.known("j2")
+
+
+def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    path.write_bytes(b"this is no database, but it is long enough to look like a file with a header" * 100)
+    with pytest.raises(GhcmError) as refused:
+        open_store(path)
+    assert "is damaged" in refused.value.message
+    assert "move" in refused.value.hint
+
+
+def test_a_file_of_a_later_ghcm_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    store = open_store(path)
+    with store.database.transaction() as connection:
+        connection.execute("PRAGMA user_version = 99")
+    store.close()
+    with pytest.raises(GhcmError, match="has schema 99"):
+        open_store(path)
