@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Sequence
 from itertools import chain
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 import polars as pl
 import pyarrow as pa
@@ -110,7 +110,8 @@ def values(column: pl.Series, type_: Type) -> list[object]:
         case List(item=item):
             return _items(column, item)
         case Map(key=key, value=value):
-            return [None if each is None else dict(each) for each in _items(column, _entry(key, value))]
+            pairs = cast("list[list[tuple[object, object]] | None]", _items(column, _entry(key, value)))
+            return [None if each is None else dict(each) for each in pairs]
         case Timestamp() | Duration():
             return column.cast(pl.Int64).to_list()
         case Date():

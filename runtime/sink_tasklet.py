@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.pubsub.sink import SinkWriter
-from ghcm.runtime.scheduler import Progress, Scheduler
+from ghcm.runtime.scheduler import Progress
 from ghcm.runtime.tasklet import Counters, Host, Saved
 from ghcm.runtime.worker import Worker
 
@@ -28,11 +28,10 @@ class SinkTasklet:
         self,
         name: str,
         sink: str,
-        writer: SinkWriter,
+        open_writer: Callable[[], SinkWriter],
         worker: Worker,
         edge: Edge,
         host: Host,
-        scheduler: Scheduler,
         version: Callable[[int], str],
         *,
         urgent: bool = False,
@@ -40,18 +39,40 @@ class SinkTasklet:
         self.name = name
         self.sink = sink
         self.urgent = urgent
-        self.writer = writer
         self.worker = worker
+        self._open_writer = open_writer
+        self._writer: SinkWriter | None = None
         self.counters = Counters()
         self._edge = edge
         self._host = host
-        self._scheduler = scheduler
         self._version = version
         self._flight = 0
         self._uncommitted = 0
         self._held = False
         self._ended = False
         self._done = False
+
+    def open(self, committed: str | None, done: Callable[[], None]) -> None:
+        """Open the writer, drop what a dead one has left and commit again what the snapshot says is committed."""
+
+        def opened(writer: SinkWriter) -> None:
+            self._writer = writer
+            self._host.scheduler.wake(self)
+            done()
+
+        def open_() -> SinkWriter:
+            writer = self._open_writer()
+            writer.recover([committed] if committed else [])
+            if committed:
+                writer.commit(committed)
+            return writer
+
+        self.worker.submit(open_, opened, self.fail)
+
+    @property
+    def _opened(self) -> SinkWriter:
+        assert self._writer is not None, "a sink takes nothing before it is open"
+        return self._writer
 
     def backlog(self) -> int:
         """Records that wait to be written."""
@@ -66,7 +87,7 @@ class SinkTasklet:
         """Hand on one item."""
         if self._done:
             return Progress.DONE
-        if self._held or self._flight >= _ROWS_IN_FLIGHT:
+        if self._held or self._writer is None or self._flight >= _ROWS_IN_FLIGHT:
             return Progress.WAITING
         match self._edge.take(_ROWS_AT_ONCE):
             case None:
@@ -90,7 +111,7 @@ class SinkTasklet:
 
     def prepare(self, snapshot: int) -> None:
         """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
-        if not self._uncommitted:
+        if not self._uncommitted and not self._flight:
             self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
             return
         version, ended = self._version(snapshot), self._ended
@@ -99,39 +120,39 @@ class SinkTasklet:
             self._uncommitted = 0
             self._host.acknowledge(self.name, snapshot, Saved(version=version, rows=rows, finished=ended))
 
-        self.worker.submit(lambda: self.writer.prepare(version), prepared, self.fail)
+        self.worker.submit(lambda: self._opened.prepare(version), prepared, self.fail)
 
     def commit(self, version: str | None, done: Callable[[], None]) -> None:
         """Make a prepared version visible, then call `done`."""
         if version is None:
             done()
             return
-        self.worker.submit(lambda: self.writer.commit(version), lambda _: done(), self.fail)
+        self.worker.submit(lambda: self._opened.commit(version), lambda _: done(), self.fail)
 
     def release(self) -> None:
         """The snapshot is complete: go on."""
         self._held = False
-        self._scheduler.wake(self)
+        self._host.scheduler.wake(self)
 
     def close(self) -> None:
         """Never step again, drop what is not prepared and end the thread."""
         self._done = True
-        self.worker.close(self.writer.close)
+        self.worker.close(self._opened.close if self._writer is not None else None)
 
     def _write(self, batch: Batch) -> None:
         rows = len(batch)
         self.counters.taken += rows
         self._flight += rows
         self._uncommitted += rows
-        content = batch.frame() if batch.columnar and not batch.timed else [*_bare(batch)]
+        content = batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch)
 
         def written(_: None) -> None:
             full = self._flight >= _ROWS_IN_FLIGHT
             self._flight -= rows
             if full:
-                self._scheduler.wake(self)
+                self._host.scheduler.wake(self)
 
-        self.worker.submit(lambda: self.writer.write(content), written, self.fail)
+        self.worker.submit(lambda: self._opened.write(content), written, self.fail)
 
 
 def _bare(batch: Batch) -> list[tuple[object, ...]]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from ghcm.functions import Failure
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, End, Inlet, Partitions
-from ghcm.runtime.scheduler import Progress, Scheduler, Timer
+from ghcm.runtime.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
-from ghcm.runtime.tasklet import Counters, Host, Outputs
+from ghcm.runtime.tasklet import Counters, Host, Outputs, Saved
 
 __all__ = ["SourceTasklet"]
 
@@ -27,7 +27,6 @@ class SourceTasklet:
         source: Source,
         outputs: Sequence[Inlet],
         host: Host,
-        scheduler: Scheduler,
         *,
         letter: Callable[[Failure, str, str], DeadLetter],
         ready: Callable[[], bool] = lambda: True,
@@ -40,7 +39,6 @@ class SourceTasklet:
         self.counters = Counters()
         self.outbox = Outputs(name, outputs, self.counters)
         self._host = host
-        self._scheduler = scheduler
         self._letter = letter
         self._ready = ready
         self._rows = rows
@@ -48,20 +46,26 @@ class SourceTasklet:
         self._open: frozenset[str] | None = None
         self._timer: Timer | None = None
         self._done = False
+        self._finished_before = False
+        self._position: object = None
 
-    def open(self, position: object) -> None:
-        """Open the source behind a position. GhcmError if it cannot be."""
+    def open(self, position: object, *, finished: bool = False) -> None:
+        """Open the source behind a position. GhcmError if it cannot be. `finished`: it had ended already."""
+        scheduler = self._host.scheduler
 
         def wake() -> None:
-            self._scheduler.post(lambda: self._scheduler.wake(self))
+            scheduler.post(lambda: scheduler.wake(self))
 
-        self.source.open(position, wake)
-        self._scheduler.wake(self)
+        self._finished_before = finished
+        self._position = position
+        if not finished:
+            self.source.open(position, wake)
+        scheduler.wake(self)
 
     def inject(self, snapshot: int) -> None:
         """Have the next step send this snapshot's barrier."""
         self._barrier = snapshot
-        self._scheduler.wake(self)
+        self._host.scheduler.wake(self)
 
     def close(self) -> None:
         """Close the source and never step again."""
@@ -78,6 +82,8 @@ class SourceTasklet:
         """Send a barrier that is due, then one batch."""
         if self._done:
             return Progress.DONE
+        if self._finished_before:
+            return self._end_again()
         self._announce()
         if self._barrier is not None:
             snapshot, self._barrier = self._barrier, None
@@ -117,10 +123,18 @@ class SourceTasklet:
 
             def again() -> None:
                 self._timer = None
-                self._scheduler.wake(self)
+                self._host.scheduler.wake(self)
 
-            self._timer = self._scheduler.at(due, again)
+            self._timer = self._host.scheduler.at(due, again)
         return Progress.WAITING
+
+    def _end_again(self) -> Progress:
+        """It had ended in the snapshot: nothing new happens."""
+        self._done = True
+        self.outbox.send(Partitions(frozenset()))
+        self.outbox.send(End())
+        self._host.finished(self.name, Saved(position=self._position, finished=True))
+        return Progress.DONE
 
     def _end(self) -> Progress:
         self._done = True

@@ -17,7 +17,7 @@ from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
 from ghcm.runtime.operator import INFINITY, NEVER, Clock, Operator, Publication
-from ghcm.runtime.scheduler import Progress
+from ghcm.runtime.scheduler import Progress, Scheduler
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
 __all__ = ["Counters", "Host", "OperatorTasklet", "Outputs", "Saved", "StepSize"]
@@ -42,6 +42,8 @@ class Saved:
 
 class Host(Protocol):
     """What a tasklet is part of: a running unit, or a call."""
+
+    scheduler: Scheduler
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """The tasklet has passed this snapshot's barrier."""
@@ -190,14 +192,16 @@ class OperatorTasklet:
         if found is None:
             return Progress.WAITING
         self._handle(*found)
-        if not self._work_off():
-            return Progress.WAITING
-        return Progress.DONE if self._done else Progress.WORKED
+        return Progress.WORKED if self._work_off() else Progress.WAITING
 
     def fail(self, error: Exception) -> None:
         """A step raised this."""
         self._done = True
         self._host.failed(self.name, error)
+
+    def close(self) -> None:
+        """Never step again."""
+        self._done = True
 
     def _work_off(self) -> bool:
         while self._todo:

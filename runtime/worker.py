@@ -73,12 +73,15 @@ class Worker:
         self._jobs.put(run)
 
     def close(self, last: Callable[[], None] | None = None) -> None:
-        """Drop the jobs that have not begun, run `last` and end the thread; waits for the job at hand for a few seconds."""
+        """Drop the jobs that have not begun, then run `last` and end the thread; does not wait."""
         self._closing.set()
         if last is not None:
             self._jobs.put(last)
         self._jobs.put(None)
-        self._thread.join(timeout=10)
+
+    def join(self, timeout: float = 15.0) -> None:
+        """Wait until the thread has ended; not in the loop."""
+        self._thread.join(timeout)
 
     def _retried(self, job: Callable[[], T]) -> T:
         pause = _FIRST_PAUSE_S

@@ -118,7 +118,7 @@ class _JsonLines(_Stateless):
         self._schema = schema
         self._scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
         self._fields = [
-            (field.name, path, "." not in path, from_json_field(field.type))
+            (path, "." not in path, from_json_field(field.type))
             for field in schema.fields
             for path in [field.path or field.name]
         ]
@@ -147,13 +147,13 @@ class _JsonLines(_Stateless):
         if not isinstance(found, dict):
             raise ValueError("no JSON object")
         record = cast("dict[str, Json]", found)
-        name, row = "", list[object]()
+        row: list[object] = []
         try:
-            for name, path, flat, read in self._fields:
+            for path, flat, read in self._fields:
                 data = record.get(path, MISSING)
                 row.append(read(data if flat or data is not MISSING else look_up(record, path)))
         except ValueError as error:
-            raise ValueError(f'field "{name}": {error}') from None
+            raise ValueError(f'field "{self._schema.names[len(row)]}": {error}') from None
         return tuple(row)
 
 

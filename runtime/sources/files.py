@@ -150,7 +150,8 @@ class FilesSource:
 
 
 def _open(path: Path, offset: int) -> BufferedIOBase:
-    stream = cast("BufferedIOBase", gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0))
+    opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0)  # noqa: SIM115 - the caller closes
+    stream = cast("BufferedIOBase", opened)
     if offset:
         stream.seek(offset, os.SEEK_SET)
     return stream

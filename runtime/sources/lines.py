@@ -13,7 +13,9 @@ _LONGEST = 64 << 20
 
 
 class Lines:
-    """Decodes one file (or connection) whose bytes come in pieces. `offset` and `number`: bytes and lines used so far."""
+    """Decodes one file (or connection) whose bytes come in pieces. `offset` and `number`: bytes and lines used so
+    far.
+    """
 
     def __init__(self, decoder: Decoder, file: str, partition: str, *, offset: int = 0, number: int = 0) -> None:
         self.offset = offset

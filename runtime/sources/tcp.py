@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Callable
 from threading import Thread
@@ -80,10 +81,8 @@ class SocketSource:
         if self._mailbox is not None:
             self._mailbox.close()
         if self._socket is not None:
-            try:
+            with contextlib.suppress(OSError):  # the server was faster
                 self._socket.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # the server was faster
 
     def _read(self, mailbox: Mailbox[bytes | GhcmError]) -> None:
         """The thread: leave what comes in the mailbox, at last an empty piece."""

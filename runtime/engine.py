@@ -1,0 +1,301 @@
+"""The native engine: runs the stream units of a program in one slot, embedded in the caller's process.
+
+`run()` reads bounded inputs to their end; `start()`, `savepoint()` and `stop()` are for what runs for ever. `process`
+runs an engine as a process of its own. Many slots will share a job's units; everything here but the choice of a
+single slot is meant to stay.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import TypeVar
+
+from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.operator import Form
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.responder import Calls, Responder
+from ghcm.runtime.scheduler import Scheduler
+from ghcm.runtime.services import Build, Compiled, Services
+from ghcm.runtime.unit_run import State, UnitRun
+from ghcm.spg.graph import Unit
+
+__all__ = ["Copy", "Engine", "TableView"]
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A consistent copy of a table: its pairs, and the watermark (microseconds) that they are as of."""
+
+    pairs: Sequence[tuple[object, object]]
+    as_of: int
+
+
+class Engine:
+    """Runs stream units of a compiled program.
+
+    `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and
+    state directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without
+    it `run` leaves them out. `build`: how operators are made, for tests of the engine itself.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        units: Sequence[str] | None = None,
+        *,
+        connections: Connections | None = None,
+        state: Path | None = None,
+        job: str | None = None,
+        form: Form = "auto",
+        commit_s: float = 1.0,
+        calls: Calls | None = None,
+        serve: bool = False,
+        build: Build | None = None,
+        tame_collector: bool = False,
+    ) -> None:
+        self._scheduler = Scheduler(tame_collector=tame_collector)
+        program = compiled.plan
+        self.job = job if job is not None else program.name
+        base = Path.cwd()
+        self._services = Services(
+            compiled,
+            connections if connections is not None else Connections(base),
+            self._scheduler,
+            build if build is not None else _build(),
+            self.job,
+            state if state is not None else base / ".ghcm",
+            form,
+            commit_s,
+            self._copy,
+        )
+        chosen = _choose(program.units, units)
+        self._runs = {
+            unit.name: UnitRun(unit, self._services, self._unit_ended) for unit in chosen if not unit.responsive
+        }
+        executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._responders = {
+            unit.name: Responder(unit, self._services, calls, executor, self._watermark)
+            for unit in chosen
+            if unit.responsive and serve
+        }
+        self._started = time.time()
+        self._ended = Event()
+        self._closed = False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._loop, name="ghcm-slot", daemon=True)
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run until all bounded inputs are read to the end, final windows are closed and sinks are committed.
+
+        GhcmError if a unit fails. With `serve`, calls are answered meanwhile and until the streams have ended.
+        """
+        self.start()
+        try:
+            self.wait()
+        finally:
+            self.close()
+        self.check()
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+
+        def begin() -> None:
+            for run in self._runs.values():
+                run.start()
+            for responder in self._responders.values():
+                responder.start()
+            self._perhaps_ended()
+
+        self._scheduler.post(begin)
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until every stream unit has ended, one way or another; whether they have."""
+        return self._ended.wait(timeout)
+
+    def savepoint(self, timeout: float | None = None) -> bool:
+        """Take a snapshot of every unit that runs and commit its sinks; whether that was done in time."""
+        left = [run for run in self._runs.values() if run.state in (State.STARTING, State.RUNNING)]
+        done = Event()
+
+        def one_done(run: UnitRun) -> None:
+            if run in left:
+                left.remove(run)
+            if not left:
+                done.set()
+
+        def begin() -> None:
+            if not left:
+                done.set()
+            for run in list(left):
+                run.savepoint(lambda run=run: one_done(run))  # type: ignore[misc]
+
+        self._scheduler.post(begin)
+        return done.wait(timeout)
+
+    def stop(self, timeout: float | None = 30.0) -> bool:
+        """Take a savepoint and end; whether the savepoint was done in time (if not, a restart repeats what was not
+        saved).
+        """
+        saved = self.savepoint(timeout) if self._thread.is_alive() else True
+        self.close()
+        return saved
+
+    def close(self) -> None:
+        """End now and give everything back. What was not committed is not."""
+        if self._closed:
+            return
+        self._closed = True
+
+        def end() -> None:
+            for run in self._runs.values():
+                run.stop()
+            for responder in self._responders.values():
+                responder.close()
+            self._scheduler.stop()
+
+        if self._thread.is_alive():
+            self._scheduler.post(end)
+            self._thread.join()
+            for part in (*self._runs.values(), *self._responders.values()):
+                part.join()
+
+    def check(self) -> None:
+        """GhcmError if a unit has failed."""
+        if self._error is not None:
+            raise GhcmError("the engine has failed", code="GHCM-701", detail=f"{self._error}.") from self._error
+        for run in self._runs.values():
+            if run.error is not None:
+                raise run.error
+
+    def __enter__(self) -> Engine:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- looking in --------------------------------------------------------------------------------------------------
+
+    def table(self, unit: str, task: str) -> TableView:
+        """A named table of a running unit, to be copied."""
+        return TableView(self, unit, task)
+
+    def copy(self, unit: str, task: str, key: object = None) -> Copy:
+        """A consistent copy of a table, taken between two steps. GhcmError if there is no such table."""
+
+        def copy() -> Copy:
+            pairs = self._copy(unit, task, key, key is not None)
+            return Copy(pairs, self._watermark(unit, task))
+
+        return self.call(copy)
+
+    def status(self) -> dict[str, object]:
+        """How every unit stands, as JSON."""
+
+        def status() -> dict[str, object]:
+            units = {name: run.status() for name, run in self._runs.items()}
+            units |= {name: responder.status() for name, responder in self._responders.items()}
+            return {
+                "job": self.job,
+                "units": units,
+                "ended": self._ended.is_set(),
+                "busy_s": round(self._scheduler.busy_s, 3),
+                "up_s": round(time.time() - self._started, 3),
+            }
+
+        return self.call(status)
+
+    def call(self, function: Callable[[], T]) -> T:
+        """What the function gives when it is called between two steps of the slot."""
+        if self._scheduler.inside or not self._thread.is_alive():
+            return function()
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(function())
+            except Exception as error:  # it belongs to the caller
+                answer.set_exception(error)
+
+        self._scheduler.post(run)
+        return answer.result()
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        try:
+            self._scheduler.run()
+        except BaseException as error:  # a bug of the engine: everything ends, and `check` says so
+            _log.exception("the engine has failed")
+            self._error = error
+            self._ended.set()
+
+    def _unit_ended(self, run: UnitRun) -> None:
+        _log.info('unit "%s": %s', run.unit.name, run.state.value)
+        self._perhaps_ended()
+
+    def _perhaps_ended(self) -> None:
+        if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):
+            self._ended.set()
+
+    def _copy(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
+        table, _ = self._run(unit).table(task)
+        if not one:
+            return table.copy()
+        if key is None:
+            return [pair for pair in table.copy() if pair[0] is None]
+        return table.copy(key)
+
+    def _watermark(self, unit: str, task: str) -> int:
+        return self._run(unit).table(task)[1]
+
+    def _run(self, unit: str) -> UnitRun:
+        run = self._runs.get(unit)
+        if run is None:
+            raise GhcmError(f'unit "{unit}" does not run here', code="GHCM-747", hint=suggest(unit, self._runs))
+        return run
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """A table of a running unit."""
+
+    engine: Engine
+    unit: str
+    task: str
+
+    def copy(self, key: object = None) -> Copy:
+        """All its pairs, or only that of a key."""
+        return self.engine.copy(self.unit, self.task, key)
+
+
+def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:
+    streams = [unit for unit in units if unit.kind == "stream"]
+    if names is None:
+        return streams
+    known = {unit.name: unit for unit in streams}
+    for name in names:
+        if name not in known:
+            raise GhcmError(f'there is no stream unit "{name}"', code="GHCM-611", hint=suggest(name, known))
+    return [known[name] for name in names]
+
+
+def _build() -> Build:
+    from ghcm.runtime.operators import build
+
+    return build

@@ -1,0 +1,269 @@
+"""The way of calls in and out of a responsive stream unit: instructions from its msg cache, answers to the store and
+the caller.
+
+A thread waits for instructions and hands them to the loop; another stores answers. The loop only runs the calls.
+Exactly one final answer is the call store's doing; without a store (unit tests) the msg cache alone decides.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Thread
+from typing import Protocol
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.call_run import CallRun, Outcome
+from ghcm.runtime.jobs.calls import Call, Start
+from ghcm.runtime.letters import Letters
+from ghcm.runtime.publisher import Publisher
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache
+from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us
+from ghcm.runtime.scheduler import Timer
+from ghcm.runtime.services import Services
+from ghcm.runtime.worker import Worker, may_pass
+from ghcm.spg.graph import Parameter, Task, Unit
+from ghcm.types import Struct
+from ghcm.values import from_json, to_json
+
+__all__ = ["Calls", "Responder", "reply_key"]
+
+_log = logging.getLogger(__name__)
+
+_REPLY_KEPT_S = 600
+_RETRY_S = 0.5
+
+
+class Calls(Protocol):
+    """The call store, as far as executors need it (see `jobs.calls.CallStore`)."""
+
+    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
+        """Note that this executor begins; what it has to do."""
+        ...
+
+    def finish(self, id: str, feedback: Feedback) -> Feedback:
+        """Give the call its final answer, unless it has one; the answer that holds."""
+        ...
+
+
+def reply_key(call: str) -> str:
+    """Where the rows of a reply are kept."""
+    return f"ghcm:reply:{call}"
+
+
+class Responder:
+    """Answers the calls of one responsive stream unit. `executor` is different after each start of the process."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        services: Services,
+        calls: Calls | None,
+        executor: str,
+        watermark_of: Callable[[str, str], int],
+    ) -> None:
+        self.unit = unit
+        self.answered = 0
+        self.failed = 0
+        self._services = services
+        self._calls = calls
+        self._executor = executor
+        self._watermark_of = watermark_of
+        self._running: dict[str, tuple[CallRun, Timer | None]] = {}
+        self._closing = False
+        connections, program, post = services.connections, services.program, services.scheduler.post
+        consumer = f"{services.job}.{unit.name}"
+        self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
+        self._answers = Worker(f"{unit.name}-answers", post)
+        self._letters = Letters(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
+        self._publisher = Publisher(
+            program, unit.name, services.job, connections, Worker(f"{unit.name}-calls", post), self._lost
+        )
+        self._thread = Thread(target=self._receive, name=f"ghcm-{unit.name}-receive", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take instructions. Generated code is loaded now, so that the first call is not slower than others."""
+        self._services.code(self.unit)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no more instructions; calls at hand are left unacknowledged, so they are delivered again."""
+        self._closing = True
+        self._cache.close()
+        self._letters.close()
+        self._publisher.close()
+
+    def join(self) -> None:
+        """Wait for the threads; not in the loop."""
+        for wait in (self._thread.join, self._answers.join, self._publisher.worker.join):
+            wait(15.0)
+
+    def status(self) -> dict[str, object]:
+        """How many calls were answered, as JSON."""
+        return {
+            "state": "running",
+            "answered": self.answered,
+            "failed": self.failed,
+            "running": len(self._running),
+            "trouble": self._answers.troubled,
+            "dead": self._letters.count,
+        }
+
+    # --- the receiving thread ----------------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        while not self._closing:
+            try:
+                delivery = self._cache.receive(self.unit.name)
+                if delivery is not None:
+                    self._take(delivery)
+            except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
+                if self._closing:
+                    return
+                _log.log(
+                    logging.WARNING if may_pass(error) or isinstance(error, GhcmError) else logging.ERROR,
+                    'unit "%s" cannot take calls: %s',
+                    self.unit.name,
+                    error,
+                )
+                time.sleep(_RETRY_S)  # nothing can be awaited where the place that would tell is away
+
+    def _take(self, delivery: Delivery) -> None:
+        instruction = delivery.instruction
+        if self._calls is not None:
+            start, call = self._calls.started(instruction, self._executor)
+            match start:
+                case Start.BUSY:
+                    return
+                case Start.ANSWERED:
+                    self._tell(instruction, call.feedback)
+                    delivery.acknowledge()
+                    return
+                case Start.RUN:
+                    pass
+        self._services.scheduler.post(lambda: self._run(delivery))
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def _run(self, delivery: Delivery) -> None:
+        instruction = delivery.instruction
+        if self._closing or instruction.id in self._running:
+            return
+        try:
+            parameters = _parameters(self.unit.parameters, instruction.parameters)
+        except ValueError as error:
+            self._answer(delivery, Outcome(error=_wrong(self.unit, str(error))))
+            return
+        run = CallRun(
+            instruction.id,
+            self.unit,
+            parameters,
+            instruction.versions,
+            self._services,
+            self._watermark_of,
+            partial(self._answer, delivery),
+        )
+        timer: Timer | None = None
+        if instruction.deadline is not None:
+            left = (instruction.deadline - now_us()) / 1e6
+            late = GhcmError("the deadline has passed before the call was answered", code="GHCM-743")
+            timer = self._services.scheduler.at(time.monotonic() + left, lambda: run.cancel(late))
+        self._running[instruction.id] = (run, timer)
+        run.start()
+
+    def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
+        """The call has ended: dead letters, the reply's rows, the store, the feedback, the acknowledgement, in this
+        order.
+        """
+        _, timer = self._running.pop(delivery.instruction.id, (None, None))
+        if timer is not None:
+            timer.cancelled = True
+        if self._closing:
+            return
+        id_ = delivery.instruction.id
+        for letter in outcome.letters:
+            self._letters.note(letter)
+
+        def committed() -> None:
+            job = partial(self._store, delivery, outcome)
+            self._answers.submit(job, lambda done: self._count(done, outcome, id_), self._lost)
+
+        self._letters.prepare(outcome.letters, f"{id_}-dead", lambda version: self._letters.commit(version, committed))
+
+    def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
+        self.answered += 1
+        self.failed += feedback.state is not State.DONE
+        versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
+        self._publisher.send(
+            tuple(self._publisher.document(task, each, versions, call) for task, each in outcome.publications)
+        )
+
+    def _lost(self, error: Exception) -> None:
+        _log.error('unit "%s" could not store an answer: %s', self.unit.name, error, exc_info=error)
+
+    # --- the answering thread ----------------------------------------------------------------------------------------
+
+    def _store(self, delivery: Delivery, outcome: Outcome) -> Feedback:
+        instruction = delivery.instruction
+        if outcome.error is None and outcome.reply is not None:
+            _keep_reply(self._services.connections, instruction.id, outcome.reply, outcome)
+        feedback = _feedback(instruction.id, outcome)
+        if self._calls is not None:
+            feedback = self._calls.finish(instruction.id, feedback)
+        self._tell(instruction, feedback)
+        delivery.acknowledge()
+        return feedback
+
+    def _tell(self, instruction: Instruction, feedback: Feedback) -> None:
+        if instruction.reply is not None:
+            self._cache.send_feedback(instruction.reply, feedback)
+
+
+def _feedback(id_: str, outcome: Outcome) -> Feedback:
+    error = outcome.error
+    if error is not None:
+        if error.code == "GHCM-743":
+            return Feedback(id_, State.EXPIRED, error=Failed(error.code, error.message))
+        return failure(id_, error)
+    sinks = outcome.sinks or {}
+    rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
+    timings = {"run": round(outcome.seconds, 6)}
+    return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
+
+
+def _keep_reply(connections: Connections, call: str, task: Task, outcome: Outcome) -> None:
+    """Keep the rows as a JSON array for ten minutes."""
+    columns: Struct = task.schema
+    text = json.dumps([to_json(row, columns) for row in outcome.rows], ensure_ascii=False, separators=(",", ":"))
+    if connections.url is None:
+        connections.memory.tables[reply_key(call)] = text
+    else:
+        connections.redis().set(reply_key(call), text, ex=_REPLY_KEPT_S)
+
+
+def _parameters(known: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, object]:
+    """Canonical values of all parameters; ValueError says what does not fit."""
+    names = {parameter.name for parameter in known}
+    for name in given:
+        if name not in names:
+            raise ValueError(f'it has no parameter "{name}"')
+    values: dict[str, object] = {}
+    for parameter in known:
+        if parameter.name in given:
+            try:
+                values[parameter.name] = from_json(given[parameter.name], parameter.type)
+            except ValueError as error:
+                raise ValueError(f'parameter "{parameter.name}": {error}') from None
+        elif parameter.required:
+            raise ValueError(f'parameter "{parameter.name}" is missing')
+        else:
+            values[parameter.name] = parameter.default
+    return values
+
+
+def _wrong(unit: Unit, what: str) -> GhcmError:
+    return GhcmError(f'cannot call unit "{unit.name}": {what}', code="GHCM-320")
