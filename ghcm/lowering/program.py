@@ -1,15 +1,169 @@
-"""The whole program: declarations first, then units in the order in which they need each other, then what they agree on."""
+"""The whole program: declarations, then units in the order in which they need each other, then what they agree on."""
 
 from __future__ import annotations
 
-from ghcm.errors import Diagnostics
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
-from ghcm.spg.graph import Program
+from ghcm.lowering.calls import check_cycles
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, origin_of
+from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
+from ghcm.lowering.flows import Draft, Flow
+from ghcm.lowering.names import declare, written_sinks
+from ghcm.lowering.sinks import Write, agreed, cache_of, key_of, sink_of
+from ghcm.lowering.units import lower_unit, parameters_of, signature_of
+from ghcm.source import Span
+from ghcm.spg.graph import Input, Program, Sink, Task, Unit
+from ghcm.spg.ops import Publish
+from ghcm.types import Shape, Type
 
 __all__ = ["lower"]
 
 
 def lower(program: ast.Program) -> Program:
     """The SPG of a program; ProgramError with all its mistakes at once."""
-    Diagnostics().check()
-    return Program(program.name.text, (), (), ())
+    diagnostics = Diagnostics()
+    declared = declare(program, diagnostics)
+    context = declared.context
+    caches = [cache_of(each, context) for each in declared.caches.values()]
+    assembly = _Assembly(
+        context,
+        declared.units,
+        {name: sink_of(each, context) for name, each in declared.sinks.items()},
+        {name: signature_of(each, context) for name, each in declared.units.items()},
+    )
+    units = [_unit(assembly.unit(name), context) for name in declared.units]
+    check_cycles(assembly.published, context)
+    sinks = assembly.finished_sinks()
+    diagnostics.check()
+    return Program(program.name.text, tuple(each for each in caches if each is not None), sinks, tuple(units))
+
+
+@dataclass(eq=False, slots=True)
+class _Assembly:
+    """The program under construction: the `Surroundings` of every unit, which lowers another unit when one needs to
+    know it.
+    """
+
+    context: Context
+    declared: Mapping[str, ast.UnitDecl]
+    sinks: Mapping[str, SinkPlace | None]
+    signatures: Mapping[str, Signature]
+    published: list[tuple[str, str, Span | None]] = field(default_factory=list[tuple[str, str, Span | None]])
+    writes: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
+    lowered: dict[str, UnitDraft] = field(default_factory=dict[str, UnitDraft])
+    open: list[str] = field(default_factory=list[str])
+
+    def unit(self, name: str) -> UnitDraft:
+        """The unit of that name, lowered once."""
+        if name not in self.lowered:
+            self.open.append(name)
+            self.lowered[name] = lower_unit(self.declared[name], self, self.context)
+            self.open.pop()
+        return self.lowered[name]
+
+    def element_of(self, sink: str, span: Span | None) -> Type | None:
+        """The type of a sink's records: as declared, or what those who write it give."""
+        place = self.sinks[sink]
+        if place is None or place.element is not None:
+            return None if place is None else place.element
+        for name, declaration in self.declared.items():
+            if sink not in written_sinks(declaration):
+                continue
+            if name in self.open:
+                self._report_unknown(
+                    sink, span, f'What it holds depends on unit "{name}", which in turn depends on it.'
+                )
+                return None
+            self.unit(name)
+        if sink not in self.writes:
+            self._report_unknown(sink, span, "Nobody writes it.")
+            return None
+        return agreed(place, self.writes[sink], self.context)
+
+    def table_of(self, unit: str, name: str, span: Span | None) -> Flow | None:
+        """The table of that name of a stream unit."""
+        if unit in self.open or not self._keeps_tables(unit):
+            message = f'unit "{unit}" keeps no table'
+            hint = "Tables are kept by stream units that run for ever."
+            self.context.report(Code.BAD_READ, message, span, hint=hint)
+            return None
+        draft = self.unit(unit)
+        tables = _tables(draft)
+        if name in tables:
+            return tables[name]
+        if name in draft.assigned:
+            if draft.assigned[name] is not None:
+                self.context.report(
+                    Code.BAD_READ,
+                    f'"{name}" of unit "{unit}" is no table',
+                    span,
+                    detail="A table is a named aggregation by key without a window.",
+                    hint=f"Tables of it are {', '.join(tables)}." if tables else "",
+                )
+            return None
+        message = f'unit "{unit}" has no table "{name}"'
+        self.context.report(Code.UNKNOWN_NAME, message, span, hint=suggest(name, tables))
+        return None
+
+    def written(self, sink: str, element: Type | None, span: Span | None) -> None:
+        """Note that a sink is written."""
+        self.writes.setdefault(sink, []).append(Write(element, span))
+
+    def calls(self, caller: str, called: str, span: Span | None) -> None:
+        """Note that a unit calls another."""
+        self.published.append((caller, called, span))
+
+    def finished_sinks(self) -> tuple[Sink, ...]:
+        """The sinks with their elements and typed keys; one that nobody writes and no record describes is left out."""
+        found: list[Sink] = []
+        for name, place in self.sinks.items():
+            writes = self.writes.get(name, [])
+            if place is None or (place.element is None and not writes):
+                continue
+            element = agreed(place, writes, self.context)
+            if element is not None:
+                key = key_of(place, element, self.context)
+                found.append(Sink(name, place.connector, place.mode, key, element, origin_of(place.span)))
+        return tuple(found)
+
+    def _keeps_tables(self, unit: str) -> bool:
+        declaration = self.declared[unit]
+        return declaration.kind == "stream" and not declaration.responsive
+
+    def _report_unknown(self, sink: str, span: Span | None, why: str) -> None:
+        self.context.report(
+            Code.NOBODY_WRITES,
+            f'nothing says what is in sink "{sink}"',
+            span,
+            detail=why,
+            hint=f"Declare its record: sink {sink} = ...(..., record = Record).",
+        )
+
+
+def _tables(unit: UnitDraft) -> dict[str, Flow]:
+    """The tables that can be read: assignments, and tasks that `named` names."""
+    named = {draft.id: Flow(draft, draft.collection) for draft in unit.drafts if draft.named is not None}
+    assigned = {name: bound for name, bound in unit.assigned.items() if isinstance(bound, Flow)}
+    return {name: flow for name, flow in (named | assigned).items() if flow.collection.shape is Shape.TABLE}
+
+
+def _unit(unit: UnitDraft, context: Context) -> Unit:
+    declaration = unit.declaration
+    parameters = parameters_of(declaration, unit.around.signatures[unit.name].parameters, context)
+    cache = None if declaration.cache is None else declaration.cache.text
+    tasks = tuple(_task(draft) for draft in unit.drafts)
+    origin = origin_of(declaration.name.span)
+    return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin)
+
+
+def _task(draft: Draft) -> Task:
+    inputs = tuple(Input(producer.id, exchange) for producer, exchange in draft.inputs)
+    op = draft.op
+    if isinstance(op, Publish) and draft.after is not None:
+        op = replace(op, after=draft.after.id)
+    origin = origin_of(draft.span)
+    return Task(draft.id, op, inputs, draft.collection, origin, named=draft.is_named, calls=draft.calls)

@@ -1,0 +1,174 @@
+"""Functions in expressions: `lower(x)`, `x.lower()`, and what operators of the language stand for.
+
+The table `ghcm.functions` decides what fits; here it is looked up, arguments are converted, and what does not fit is
+explained.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from ghcm.errors import suggest
+from ghcm.expr import Call, Expr, Literal
+from ghcm.functions import FUNCTIONS, resolve
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.conversion import convert
+from ghcm.lowering.regex import BadPattern, canonical
+from ghcm.lowering.types import kind_words
+from ghcm.operators import OPERATORS
+from ghcm.reducers import AggregateFunction
+from ghcm.source import Span
+from ghcm.types import Float, Int, Int32, Map, Null, String, is_nullable, strip
+
+__all__ = ["CALLABLE", "Value", "apply", "operation"]
+
+Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
+"""The typed form of an expression, or None after a report."""
+
+CALLABLE: dict[str, str] = {
+    written: function.name for function in FUNCTIONS.values() for written in re.findall(r"(\w+)\(", function.signature)
+}
+"""From the names that programs call to functions: `min` to `least`."""
+
+_AGGREGATES = tuple(each.value for each in AggregateFunction)
+_PATTERNS = ("matches", "extract_all")
+
+
+def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> Expr | None:
+    """A call inside an expression, in either form."""
+    match written.function:
+        case ast.Ref(name=name, span=span):
+            operands = written.arguments
+            receiver: tuple[ast.Argument, ...] = ()
+        case ast.Attribute(of=of, name=name, span=whole, name_span=name_span):
+            span, operands = name_span or whole, written.arguments
+            receiver = (ast.Argument(of, None, of.span),)
+        case other:
+            context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
+            return None
+    function = _named(name, span, context, as_method=bool(receiver), count=len(operands))
+    if function is None:
+        return None
+    if any(operand.name is not None or isinstance(operand.value, ast.Lambda) for operand in operands):
+        culprit = next(each for each in operands if each.name is not None or isinstance(each.value, ast.Lambda))
+        reason = "takes no named arguments" if culprit.name is not None else "takes no function as an argument"
+        context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', culprit.span or culprit.value.span)
+        return None
+    arguments = [value(operand.value, scope) for operand in (*receiver, *operands)]
+    known = tuple(argument for argument in arguments if argument is not None)
+    if len(known) < len(arguments):
+        return None
+    if function in _PATTERNS and len(operands) + len(receiver) == 2:
+        respelt = _pattern(function, known[1], operands[-1].value.span, context)
+        if respelt is None:
+            return None
+        known = (known[0], respelt)
+    return operation(function, known, written.span, context)
+
+
+def operation(
+    function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context, sign: str = ""
+) -> Expr | None:
+    """The call of a function of the table on typed arguments, converted as it asks; `sign` is the operator that was
+    written.
+    """
+    entry = FUNCTIONS[function]
+    found = tuple(argument.type for argument in arguments)
+    resolution = resolve(entry, found)
+    if resolution is not None:
+        converted = [convert(argument, to) for argument, to in zip(arguments, resolution.parameters, strict=True)]
+        fitting = tuple(each for each in converted if each is not None)
+        if len(fitting) == len(arguments):
+            return Call(function, fitting, resolution.result)
+    name = sign or next(written for written, meant in CALLABLE.items() if meant == function)
+    context.report(
+        Code.BAD_OPERANDS,
+        f'"{name}" does not take {kind_words(found)}',
+        span,
+        detail=f"It is written {entry.signature} and gives {entry.meaning}.",
+        hint=_advice(function, arguments),
+    )
+    return None
+
+
+def _named(name: str, span: Span | None, context: Context, *, as_method: bool, count: int) -> str | None:
+    """The function that a written name means in a call, or None after a report."""
+    function = CALLABLE.get(name)
+    if name in _AGGREGATES and not as_method and (function is None or count < 2):
+        context.report(
+            Code.BAD_AGGREGATE,
+            f'"{name}" aggregates many records, and an expression sees one',
+            span,
+            hint="Aggregates stand in aggregate_by_key(...) and in the arguments of a published call.",
+        )
+        return None
+    if function is not None and (not as_method or FUNCTIONS[function].method):
+        return function
+    if function is not None:
+        context.report(Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".')
+        return None
+    hint = suggest(name, CALLABLE)
+    if name in OPERATORS:
+        hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
+    elif name in context.kinds:
+        hint = f'"{name}" is a {context.kinds[name]}; publish(...) calls units.'
+    context.report(Code.NO_FUNCTION, f'there is no function "{name}"', span, hint=hint)
+    return None
+
+
+def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Expr | None:
+    """The constant pattern in its one spelling, or None after a report."""
+    if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+        context.report(
+            Code.NOT_CONSTANT,
+            f'the pattern of "{function}" is not a constant string',
+            span,
+            detail="Engines agree on a pattern that is checked here, before anything runs.",
+        )
+        return None
+    try:
+        read = canonical(pattern.value)
+    except BadPattern as bad:
+        context.report(
+            Code.BAD_PATTERN,
+            f'the pattern of "{function}" is not understood: {bad.reason}',
+            _within(span, pattern.value, bad.position),
+            detail="Patterns keep to what RE2, Java and Python read alike.",
+            hint=bad.hint,
+        )
+        return None
+    if read.empty and function == "extract_all":
+        message = f'the pattern of "{function}" may match no character at all'
+        context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
+        return None
+    return Literal(read.text, String())
+
+
+def _within(span: Span | None, pattern: str, position: int) -> Span | None:
+    """The place inside the literal, where the literal stands in the source as it is."""
+    if span is None:
+        return None
+    written = span.source.text[span.start : span.end]
+    start = written.find(pattern)
+    if not pattern or start < 0:
+        return span
+    at = span.start + start + min(position, len(pattern) - 1)
+    return type(span)(span.source, at, at + 1)
+
+
+def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
+    stripped = [strip(argument.type) for argument in arguments]
+    if any(isinstance(each, Null) for each in stripped):
+        return 'A test for null is written "x is null".'
+    if any(isinstance(each, Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
+        return "Maps cannot be compared."
+    numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
+    if any(isinstance(each, String) for each in stripped) and any(numbers):
+        return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
+    if function in ("and", "or", "not") and any(is_nullable(each) for each in stripped):
+        return 'A test for null is written "x is null".'
+    return ""

@@ -1,0 +1,186 @@
+"""The arguments of an operator or connector, matched with what its table asks for.
+
+Everything that the table knows is checked here: names, number, kinds, choices. What a lambda may say is its operator's
+matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ghcm.errors import suggest
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context
+from ghcm.operators import Argument
+from ghcm.source import Span
+from ghcm.types import Bool, Duration, Int, String
+
+__all__ = ["Given", "match_arguments"]
+
+_LITERALS = {
+    "duration": "a duration such as 10s",
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a string",
+    "name": "a name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The arguments of one call by name; `rest` are those of a repeated argument, in order."""
+
+    context: Context
+    owner: str
+    values: Mapping[str, ast.Argument]
+    rest: tuple[ast.Argument, ...]
+
+    def expr(self, name: str) -> ast.Expr | None:
+        """The argument as written, or None where it is not given."""
+        argument = self.values.get(name)
+        return None if argument is None else argument.value
+
+    def span(self, name: str) -> Span | None:
+        """Where the argument's value stands."""
+        argument = self.values.get(name)
+        return None if argument is None else argument.value.span
+
+    def duration(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
+        """A constant duration in microseconds, `least` at least; the default where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return default
+            case ast.Literal(value=int(value), type=Duration()) if value >= least:
+                return value
+            case ast.Literal(value=int(), type=Duration()) as found:
+                self._report(Code.OUT_OF_RANGE, name, "is too short", found.span)
+            case found:
+                self.wrong(name, "a duration such as 10s", found.span)
+        return default
+
+    def integer(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
+        """A constant whole number, `least` at least; the default where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return default
+            case ast.Literal(value=int(value), type=Int()) if value >= least:
+                return value
+            case ast.Literal(type=Int()) | ast.Unary(op="-", operand=ast.Literal(type=Int())) as found:
+                self._report(Code.OUT_OF_RANGE, name, f"is less than {least}", found.span)
+            case found:
+                self.wrong(name, "a whole number", found.span)
+        return default
+
+    def number(self, name: str) -> float | None:
+        """A constant number that is not negative; None where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return None
+            case ast.Literal(value=int() | float() as value, type=type_) if not isinstance(type_, Bool | Duration):
+                return float(value)
+            case found:
+                self.wrong(name, "a number that is not negative", found.span)
+        return None
+
+    def string(self, name: str) -> str | None:
+        """A constant string; None where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return None
+            case ast.Literal(value=str(value), type=String()):
+                return value
+            case found:
+                self.wrong(name, "a string", found.span)
+        return None
+
+    def flag(self, name: str, default: bool) -> bool:
+        """`true` or `false`; the default where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return default
+            case ast.Literal(value=bool(value)):
+                return value
+            case found:
+                self.wrong(name, "true or false", found.span)
+        return default
+
+    def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
+        """One of the names that the table lists; the default where it is missing or was reported."""
+        match self.expr(name):
+            case None:
+                return default
+            case ast.Ref(name=value) if value in choices:
+                return value
+            case found:
+                said = found.name if isinstance(found, ast.Ref) else ""
+                self.context.report(
+                    Code.ARGUMENT_KIND,
+                    f'"{name}" of "{self.owner}" is one of {", ".join(choices)}',
+                    found.span,
+                    hint=suggest(said, choices),
+                )
+        return default
+
+    def wrong(self, name: str, wanted: str, span: Span | None) -> None:
+        """Report that an argument is of another kind."""
+        self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", span)
+
+    def _report(self, code: Code, name: str, problem: str, span: Span | None) -> None:
+        self.context.report(code, f'"{name}" of "{self.owner}" {problem}', span)
+
+
+def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.Apply, context: Context) -> Given | None:
+    """The arguments by name; None where one that is required is missing. Superfluous ones are reported and left out."""
+    positional = [argument for argument in declared if argument.positional and not argument.repeated]
+    repeated = next((argument for argument in declared if argument.repeated), None)
+    values: dict[str, ast.Argument] = {}
+    rest: list[ast.Argument] = []
+    for argument in written.arguments:
+        if argument.name is None and positional:
+            free = positional.pop(0)
+            values[free.name] = argument
+        elif repeated is not None and (argument.name is None or repeated.kind == "aggregate"):
+            rest.append(argument)
+        elif argument.name is None:
+            _too_many(owner, declared, argument, context)
+        elif argument.name in values:
+            message = f'"{owner}" is given "{argument.name}" twice'
+            context.report(Code.ARGUMENT_UNKNOWN, message, argument.span or argument.value.span)
+        elif any(each.name == argument.name and not each.repeated for each in declared):
+            values[argument.name] = argument
+            positional = [each for each in positional if each.name != argument.name]
+        else:
+            _unknown(owner, declared, argument, context)
+    given = Given(context, owner, values, tuple(rest))
+    missing = [each for each in declared if each.required and not each.repeated and each.name not in values]
+    for lacking in missing:
+        what = _LITERALS.get(lacking.kind, "")
+        message = f'"{owner}" lacks its argument "{lacking.name}"'
+        context.report(Code.ARGUMENT_MISSING, message, written.span, detail=f"It is {what}." if what else "")
+    if repeated is not None and repeated.required and not rest:
+        context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
+        return None
+    return None if missing else given
+
+
+def _too_many(owner: str, declared: tuple[Argument, ...], argument: ast.Argument, context: Context) -> None:
+    named = [each.name for each in declared if not each.positional]
+    hint = f"By name it takes {', '.join(named)}." if named else ""
+    count = sum(each.positional for each in declared)
+    takes = f"{count} argument{'s' if count != 1 else ''}" if count else "no arguments"
+    without = " without a name" if named else ""
+    message = f'"{owner}" takes {takes}{without}'
+    context.report(Code.ARGUMENT_UNKNOWN, message, argument.span or argument.value.span, hint=hint)
+
+
+def _unknown(owner: str, declared: tuple[Argument, ...], argument: ast.Argument, context: Context) -> None:
+    names = [each.name for each in declared if not each.repeated]
+    context.report(
+        Code.ARGUMENT_UNKNOWN,
+        f'"{owner}" has no argument "{argument.name}"',
+        argument.span or argument.value.span,
+        detail=f"It takes {', '.join(names)}." if names else "It takes none.",
+        hint=suggest(argument.name or "", names),
+    )

@@ -1,0 +1,60 @@
+"""What every check of a program has at hand: where to report, and what the program declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ghcm.errors import Diagnostics
+from ghcm.expr import Expr
+from ghcm.lowering.codes import Code
+from ghcm.lowering.narrowing import NOTHING, Facts
+from ghcm.lowering.types import Records
+from ghcm.source import Origin, Span
+
+__all__ = ["Context", "Scope", "origin_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The program around a check: its records, and the kinds of its other names (`sink`, `unit`, ...)."""
+
+    diagnostics: Diagnostics
+    records: Records
+    kinds: Mapping[str, str]
+
+    def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
+        """Note one mistake."""
+        self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a name means inside an expression. None stands for a name whose own mistake has been reported.
+
+    `variables`: lambda parameters, or the columns inside an aggregate. `parameters`: the unit's. `collections`: the
+    unit's assignments, which no expression may mention; known so that the message can say so.
+    """
+
+    variables: Mapping[str, Expr | None] = field(default_factory=dict[str, Expr | None])
+    parameters: Mapping[str, Expr | None] = field(default_factory=dict[str, Expr | None])
+    collections: frozenset[str] = frozenset()
+    facts: Facts = NOTHING
+
+    def knowing(self, facts: Facts) -> Scope:
+        """The scope where these places, too, are known not to be null."""
+        return replace(self, facts=self.facts | facts) if facts else self
+
+    def binding(self, variables: Mapping[str, Expr | None]) -> Scope:
+        """The scope inside a lambda."""
+        return replace(self, variables={**self.variables, **variables})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that stands for a value."""
+        return (*self.variables, *self.parameters)
+
+
+def origin_of(span: Span | None) -> Origin:
+    """The place that a task keeps; what was built without one has none that tells anything."""
+    return Origin("", 1, 1) if span is None else span.origin

@@ -1,0 +1,165 @@
+"""A unit while it is being lowered, and one step of it: what the rules of the operators work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from ghcm.expr import Lambda
+from ghcm.language import ast
+from ghcm.lowering.arguments import Given
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.expressions import lambda_of
+from ghcm.lowering.flows import Bound, Draft, Flow
+from ghcm.operators import Engine, Operator
+from ghcm.source import Span
+from ghcm.spg.graph import Exchange, Forward, Mode
+from ghcm.spg.ops import Connector, Op
+from ghcm.types import Collection, Type
+
+__all__ = ["Signature", "SinkPlace", "Step", "Surroundings", "UnitDraft"]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPlace:
+    """A declared sink before its writers are known. `element`: the type of the declared record, if there is one."""
+
+    name: str
+    connector: Connector
+    mode: Mode
+    key: ast.Expr | None
+    element: Type | None
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a call must fit: the unit's parameters with their types (None: reported) and which of them have defaults."""
+
+    responsive: bool
+    parameters: Mapping[str, Type | None]
+    optional: frozenset[str]
+
+
+class Surroundings(Protocol):
+    """The rest of the program as a unit sees it. Every look-up reports what is wrong and then gives None."""
+
+    @property
+    def sinks(self) -> Mapping[str, SinkPlace | None]:
+        """The declared sinks."""
+        ...
+
+    @property
+    def signatures(self) -> Mapping[str, Signature]:
+        """The declared units."""
+        ...
+
+    def element_of(self, sink: str, span: Span | None) -> Type | None:
+        """The type of a sink's records."""
+        ...
+
+    def table_of(self, unit: str, name: str, span: Span | None) -> Flow | None:
+        """The table of that name of a stream unit."""
+        ...
+
+    def written(self, sink: str, element: Type | None, span: Span | None) -> None:
+        """Note that a sink is written with such records; None where their type is unknown after a report."""
+        ...
+
+    def calls(self, caller: str, called: str, span: Span | None) -> None:
+        """Note that a unit calls another."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class UnitDraft:
+    """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
+    name.
+    """
+
+    context: Context
+    around: Surroundings
+    declaration: ast.UnitDecl
+    scope: Scope
+    assigned: dict[str, Bound] = field(default_factory=dict[str, Bound])
+    drafts: list[Draft] = field(default_factory=list[Draft])
+    named_nodes: set[int] = field(default_factory=set[int])
+    ends: int = 0
+    replies: int = 0
+
+    @property
+    def name(self) -> str:
+        """The unit's name."""
+        return self.declaration.name.text
+
+    @property
+    def engine(self) -> Engine:
+        """Who runs it."""
+        return Engine.SPARK if self.declaration.kind == "batch" else Engine.ROW
+
+    @property
+    def lives_on(self) -> bool:
+        """Whether it runs for ever, so that its state must survive."""
+        return self.declaration.kind == "stream" and not self.declaration.responsive
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator call: its entry in the table, its place (the operator's name) and its arguments."""
+
+    unit: UnitDraft
+    operator: Operator
+    written: ast.Apply
+    span: Span | None
+    given: Given
+    evaluate: Callable[[ast.Expr], Bound]
+
+    @property
+    def context(self) -> Context:
+        """Where to report."""
+        return self.unit.context
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.operator.name
+
+    def report(self, code: Code, message: str, span: Span | None = None, *, detail: str = "", hint: str = "") -> None:
+        """Note one mistake, by default at the operator's name."""
+        self.context.report(code, message, span or self.span, detail=detail, hint=hint)
+
+    def not_yet(self, what: str, reason: str, span: Span | None = None) -> None:
+        """Refuse what the language has and no engine can do so far."""
+        self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.")
+
+    def function(self, argument: str, *types: Type, test: bool = False) -> Lambda | None:
+        """The lambda argument of that name over parameters of these types."""
+        written = self.given.expr(argument)
+        if written is None:
+            return None
+        what = f'"{argument}" of "{self.name}"'
+        return lambda_of(written, types, self.unit.scope, self.context, what, test=test)
+
+    def add(
+        self,
+        op: Op,
+        collection: Collection,
+        *inputs: tuple[Flow, Exchange],
+        calls: int = 1,
+        keeps_state: bool = False,
+    ) -> Draft:
+        """A task of the statement at hand."""
+        edges = tuple((flow.draft, exchange) for flow, exchange in inputs)
+        draft = Draft(self.name, op, edges, collection, self.span, calls, keeps_state)
+        self.unit.drafts.append(draft)
+        return draft
+
+    def row(self, op: Op, flow: Flow, collection: Collection) -> Draft:
+        """A task that takes each record where it is."""
+        return self.add(op, collection, (flow, Forward()))
+
+
+Rule: TypeAlias = Callable[[Step, Flow], Bound]
+SourceRule: TypeAlias = Callable[[Step], Bound]

@@ -1,0 +1,253 @@
+"""Expressions as written become typed ones: names, fields, operators, literals, conditions.
+
+Each function gives None where it has reported a mistake, so that one mistake gives one message. What is known not to be
+null at a place comes with the scope; conversions become explicit calls.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ghcm.errors import suggest
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Var
+from ghcm.expr import Lambda as TypedLambda
+from ghcm.functions import FUNCTIONS, OPERATORS
+from ghcm.language import ast
+from ghcm.lowering.applications import CALLABLE, apply, operation
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.conversion import common_type, convert, to_known
+from ghcm.lowering.matching import match_value
+from ghcm.lowering.narrowing import Outcome, known, path_of
+from ghcm.lowering.records import record_value
+from ghcm.source import Span
+from ghcm.types import INT_MAX, Bool, List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip, tuple_of
+
+__all__ = ["condition", "lambda_of", "typed"]
+
+_REASONABLE = 12
+"""So many names a message lists."""
+
+
+def typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
+    """The typed expression, or None after a report."""
+
+    def value(part: ast.Expr, inner: Scope) -> Expr | None:
+        return typed(part, inner, context)
+
+    match written:
+        case ast.Literal():
+            return _literal(written, 1, context)
+        case ast.Ref():
+            return _name(written, scope, context)
+        case ast.Attribute():
+            return _field(written, scope, context)
+        case ast.Apply():
+            return apply(written, scope, context, value)
+        case ast.Unary(op="-", operand=ast.Literal() as literal):
+            return _literal(literal, -1, context)
+        case ast.Unary(op=op, operand=operand, span=span):
+            inner = typed(operand, scope, context)
+            name = "neg" if op == "-" else "not"
+            return None if inner is None else operation(name, (inner,), span, context, op)
+        case ast.Binary(op="and" | "or"):
+            return _logic(written, scope, context)
+        case ast.Binary(op=op, left=left, right=right, span=span):
+            first, second = typed(left, scope, context), typed(right, scope, context)
+            if first is None or second is None:
+                return None
+            return operation(OPERATORS[op], (first, second), span, context, op)
+        case ast.IsNull(operand=operand, negated=negated):
+            inner = typed(operand, scope, context)
+            return None if inner is None else Call("is_not_null" if negated else "is_null", (inner,), Bool())
+        case ast.IfElse():
+            return _if_else(written, scope, context)
+        case ast.Match():
+            return match_value(written, scope, context, value)
+        case ast.TupleExpr(items=items):
+            parts = _all(items, scope, context)
+            return None if parts is None else MakeStruct(parts, tuple_of(*(part.type for part in parts)))
+        case ast.ListExpr():
+            return _list(written, scope, context)
+        case ast.RecordExpr():
+            return record_value(written, scope, context, value)
+        case ast.Lambda(span=span):
+            context.report(Code.BAD_LAMBDA, "a function stands where a value is asked for", span)
+            return None
+        case _:
+            assert_never(written)
+
+
+def condition(written: ast.Expr, scope: Scope, context: Context, what: str) -> Expr | None:
+    """A typed expression that is true, false or null."""
+    made = typed(written, scope, context)
+    if made is None or strip(made.type) == Bool():
+        return made
+    hint = "A number is compared, for example with 0." if FUNCTIONS["abs"].rule((strip(made.type),)) else ""
+    context.report(Code.NOT_BOOL, f'{what} is "{made.type}" and not "bool"', written.span, hint=hint)
+    return None
+
+
+def lambda_of(
+    written: ast.Expr, types: tuple[Type, ...], scope: Scope, context: Context, what: str, *, test: bool = False
+) -> TypedLambda | None:
+    """The typed function of parameters of these types; `test` asks for a condition as its body."""
+    if not isinstance(written, ast.Lambda):
+        example = "x => ..." if len(types) == 1 else "(a, b) => ..."
+        context.report(Code.BAD_LAMBDA, f"{what} is not a function", written.span, hint=f'It is written "{example}".')
+        return None
+    names = [parameter.text for parameter in written.parameters]
+    if len(names) != len(types):
+        takes = f"{len(types)} parameter{'s' if len(types) != 1 else ''}"
+        message = f"{what} is a function of {takes}, and this one has {len(names)}"
+        context.report(Code.BAD_LAMBDA, message, written.span)
+        return None
+    for index, parameter in enumerate(written.parameters):
+        if parameter.text in names[:index]:
+            message = f'parameter "{parameter.text}" stands here twice'
+            context.report(Code.DECLARED_TWICE, message, parameter.span)
+            return None
+        if parameter.text in scope.parameters:
+            message = f'"{parameter.text}" would hide the parameter of the unit of that name'
+            context.report(Code.RESERVED, message, parameter.span)
+            return None
+    variables = tuple(Var(name, type_) for name, type_ in zip(names, types, strict=True))
+    inner = scope.binding(dict(zip(names, variables, strict=True)))
+    body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)
+    return None if body is None else TypedLambda(variables, body)
+
+
+def _literal(literal: ast.Literal, sign: int, context: Context) -> Expr | None:
+    value = literal.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        if sign < 0:
+            context.report(Code.BAD_OPERANDS, f'"-" does not take "{literal.type}"', literal.span)
+            return None
+        return Literal(value, Null() if value is None else literal.type)
+    number = value * sign
+    if isinstance(number, int) and not -INT_MAX - 1 <= number <= INT_MAX:
+        context.report(Code.OUT_OF_RANGE, f'{number} is too large for a "{literal.type}" of 64 bits', literal.span)
+        return None
+    return Literal(number, literal.type)
+
+
+def _name(written: ast.Ref, scope: Scope, context: Context) -> Expr | None:
+    name = written.name
+    for names in (scope.variables, scope.parameters):
+        if name in names:
+            found = names[name]
+            return None if found is None else _as_known(found, scope)
+    _report_no_value(name, written.span, scope, context)
+    return None
+
+
+def _report_no_value(name: str, span: Span | None, scope: Scope, context: Context) -> None:
+    kind = "collection" if name in scope.collections else context.kinds.get(name, "")
+    if kind:
+        hint = {
+            "collection": "Records of another collection come in by join.",
+            "sink": f"{name}.read() gives its records as a collection.",
+            "record": f"{name} {{ ... }} makes one.",
+        }.get(kind, "")
+        context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no value', span, hint=hint)
+        return
+    if name in CALLABLE:
+        message = f'"{name}" is a function and is not called'
+        context.report(Code.NOT_A_VALUE, message, span, hint=f'Write "{name}(...)".')
+        return
+    names = scope.names
+    detail = f"Known here: {', '.join(names)}." if 0 < len(names) <= _REASONABLE else ""
+    columns = _column_owner(name, scope)
+    hint = f'did you mean "{columns}.{name}"?' if columns else suggest(name, names)
+    context.report(Code.UNKNOWN_NAME, f'nothing is called "{name}" here', span, detail=detail, hint=hint)
+
+
+def _column_owner(name: str, scope: Scope) -> str:
+    """The lambda parameter that has a column of that name, which was perhaps meant."""
+    for owner, expr in scope.variables.items():
+        if isinstance(expr, Var):
+            struct = strip(expr.type)
+            if isinstance(struct, Struct) and struct.get(name):
+                return owner
+    return ""
+
+
+def _field(written: ast.Attribute, scope: Scope, context: Context) -> Expr | None:
+    of = typed(written.of, scope, context)
+    if of is None:
+        return None
+    span = written.name_span or written.span
+    struct = strip(of.type)
+    if not isinstance(struct, Struct):
+        called = written.name in CALLABLE and FUNCTIONS[CALLABLE[written.name]].method
+        hint = f'A function is called: ".{written.name}()".' if called else ""
+        message = f'cannot take "{written.name}" of "{of.type}": it has no fields'
+        context.report(Code.NO_FIELD, message, span, hint=hint)
+        return None
+    field = struct.get(written.name)
+    if field is None:
+        whose = f'"{struct}"' if struct.name else "the record"
+        context.report(
+            Code.NO_FIELD,
+            f'{whose} has no field "{written.name}"',
+            span,
+            detail=f"It has {', '.join(struct.names)}.",
+            hint=suggest(written.name, struct.names),
+        )
+        return None
+    type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
+    return _as_known(Get(of, field.name, type_), scope)
+
+
+def _as_known(expr: Expr, scope: Scope) -> Expr:
+    """The value of a place, without its `?` where it is known to be there."""
+    return to_known(expr) if isinstance(expr.type, Nullable) and path_of(expr) in scope.facts else expr
+
+
+def _logic(written: ast.Binary, scope: Scope, context: Context) -> Expr | None:
+    """`and`, `or`: the right side knows that the left one has not decided."""
+    left = condition(written.left, scope, context, f'the left side of "{written.op}"')
+    undecided = Outcome.NOT_FALSE if written.op == "and" else Outcome.NOT_TRUE
+    right_scope = scope if left is None else scope.knowing(known(left, undecided))
+    right = condition(written.right, right_scope, context, f'the right side of "{written.op}"')
+    if left is None or right is None:
+        return None
+    return operation(written.op, (left, right), written.span, context, written.op)
+
+
+def _if_else(written: ast.IfElse, scope: Scope, context: Context) -> Expr | None:
+    test = condition(written.condition, scope, context, "the condition")
+    yes = typed(written.yes, scope if test is None else scope.knowing(known(test, Outcome.TRUE)), context)
+    no = typed(written.no, scope if test is None else scope.knowing(known(test, Outcome.NOT_TRUE)), context)
+    if test is None or yes is None or no is None:
+        return None
+    type_ = common_type((yes, no))
+    then, otherwise = (None, None) if type_ is None else (convert(yes, type_), convert(no, type_))
+    if type_ is None or then is None or otherwise is None:
+        message = f'the two sides of "if" have no type in common: "{yes.type}" and "{no.type}"'
+        context.report(Code.BRANCHES_DIFFER, message, written.span)
+        return None
+    return If(test, then, otherwise, type_)
+
+
+def _list(written: ast.ListExpr, scope: Scope, context: Context) -> Expr | None:
+    items = _all(written.items, scope, context)
+    if items is None:
+        return None
+    if not items:
+        return MakeList((), List(Null()))
+    type_ = common_type(items)
+    converted = [] if type_ is None else [made for item in items if (made := convert(item, type_)) is not None]
+    if type_ is None or len(converted) < len(items):
+        found = ", ".join(dict.fromkeys(f'"{item.type}"' for item in items))
+        message = "the items of the list have no type in common"
+        context.report(Code.BRANCHES_DIFFER, message, written.span, detail=f"They are {found}.")
+        return None
+    return MakeList(tuple(converted), List(type_))
+
+
+def _all(written: tuple[ast.Expr, ...], scope: Scope, context: Context) -> tuple[Expr, ...] | None:
+    """Every expression typed, all mistakes reported; None if there was one."""
+    parts = [typed(part, scope, context) for part in written]
+    made = tuple(part for part in parts if part is not None)
+    return made if len(made) == len(parts) else None

@@ -1,0 +1,95 @@
+"""The names that a program declares: one space for records, msg caches, sinks and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+
+from ghcm.errors import Diagnostics, suggest
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context
+from ghcm.lowering.types import BUILT_IN, Records
+
+__all__ = ["Declared", "declare", "written_sinks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is declared, by name and in order; of two declarations of one name the first counts."""
+
+    context: Context
+    caches: Mapping[str, ast.CacheDecl]
+    sinks: Mapping[str, ast.SinkDecl]
+    units: Mapping[str, ast.UnitDecl]
+
+
+def declare(program: ast.Program, diagnostics: Diagnostics) -> Declared:
+    """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
+    kinds: dict[str, str] = {}
+    records: dict[str, ast.RecordDecl] = {}
+    caches: dict[str, ast.CacheDecl] = {}
+    sinks: dict[str, ast.SinkDecl] = {}
+    units: dict[str, ast.UnitDecl] = {}
+    for declaration in program.declarations:
+        name = declaration.name.text
+        if name in kinds:
+            message = f'"{name}" is declared twice'
+            hint = f"The first is a {kinds[name]}."
+            diagnostics.error(Code.DECLARED_TWICE.value, message, declaration.name.span, hint=hint)
+            continue
+        if name in BUILT_IN:
+            message = f'"{name}" is a name that the language keeps for itself'
+            diagnostics.error(Code.RESERVED.value, message, declaration.name.span)
+            continue
+        match declaration:
+            case ast.RecordDecl():
+                kinds[name], records[name] = "record", declaration
+            case ast.CacheDecl():
+                kinds[name], caches[name] = "msg cache", declaration
+            case ast.SinkDecl():
+                kinds[name], sinks[name] = "sink", declaration
+            case ast.UnitDecl():
+                kinds[name], units[name] = "unit", declaration
+    context = Context(diagnostics, Records(records, diagnostics), kinds)
+    for name in records:
+        context.records.get(name)
+    _check_caches(units, caches, context)
+    return Declared(context, caches, sinks, units)
+
+
+def written_sinks(unit: ast.UnitDecl) -> frozenset[str]:
+    """The names that the unit hands to `.to(...)`, as written."""
+    found = set()
+    for node in _walk(unit.body):
+        match node:
+            case ast.Apply(function=ast.Attribute(name="to"), arguments=(ast.Argument(value=ast.Ref(name=name)),)):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.CacheDecl], context: Context) -> None:
+    for unit in units.values():
+        if unit.cache is None:
+            continue
+        if not unit.responsive:
+            message = f'unit "{unit.name.text}" has a msg cache, and nobody calls it'
+            hint = f'A unit that is called is written "responsive {unit.kind} {unit.name.text}".'
+            context.report(Code.NOT_RESPONSIVE, message, unit.cache.span, hint=hint)
+        if unit.cache.text not in caches:
+            kind = context.kinds.get(unit.cache.text, "")
+            hint = f'"{unit.cache.text}" is a {kind}.' if kind else suggest(unit.cache.text, caches)
+            message = f'there is no msg cache "{unit.cache.text}"'
+            context.report(Code.UNKNOWN_NAME, message, unit.cache.span, hint=hint)
+
+
+def _walk(node: object) -> Iterator[object]:
+    yield node
+    if isinstance(node, tuple):
+        for part in node:
+            yield from _walk(part)
+    elif is_dataclass(node) and type(node).__module__ == ast.__name__:
+        for field in fields(node):
+            yield from _walk(getattr(node, field.name))

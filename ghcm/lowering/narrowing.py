@@ -1,0 +1,120 @@
+"""What is known not to be null where a condition has been decided: `filter`, `if`, `match`, `and`, `or`, join keys.
+
+A place is a path from a lambda's or unit's parameter through fields, as a tuple of names. The functions here read typed
+expressions; they follow three-valued logic, in which `otherwise` is taken for false *and* for null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import TypeAlias
+
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.functions import FUNCTIONS, Nulls
+from ghcm.types import Nullable, Struct, Type, is_nullable, strip
+
+__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "narrow", "path_of"]
+
+Path: TypeAlias = tuple[str, ...]
+Facts: TypeAlias = frozenset[Path]
+
+NOTHING: Facts = frozenset()
+
+
+class Outcome(Enum):
+    """How a condition came out. The last two are what `else` and the right sides of `or` and `and` may rely on."""
+
+    TRUE = "true"
+    FALSE = "false"
+    NOT_TRUE = "false or null"
+    NOT_FALSE = "true or null"
+
+
+_OPPOSITE = {
+    Outcome.TRUE: Outcome.FALSE,
+    Outcome.FALSE: Outcome.TRUE,
+    Outcome.NOT_TRUE: Outcome.NOT_FALSE,
+    Outcome.NOT_FALSE: Outcome.NOT_TRUE,
+}
+_CERTAIN = {Outcome.NOT_TRUE: Outcome.FALSE, Outcome.NOT_FALSE: Outcome.TRUE}
+
+
+def path_of(expr: Expr) -> Path | None:
+    """The place that an expression reads, or None where it computes something."""
+    match expr:
+        case Var(name=name):
+            return (name,)
+        case Param(name=name):
+            return (f"${name}",)
+        case Get(of=of, field=field):
+            start = path_of(of)
+            return None if start is None else (*start, field)
+        case Call(function="known", arguments=(inner,)):
+            return path_of(inner)
+        case Literal() | Call() | If() | MakeStruct() | MakeList():
+            return None
+
+
+def known(condition: Expr, outcome: Outcome) -> Facts:
+    """The places that are not null where the condition came out so."""
+    if not is_nullable(condition.type):
+        outcome = _CERTAIN.get(outcome, outcome)
+    match condition:
+        case Call(function="is_null", arguments=(operand,)):
+            return _present(operand) if outcome is Outcome.FALSE else NOTHING
+        case Call(function="is_not_null", arguments=(operand,)):
+            return _present(operand) if outcome is Outcome.TRUE else NOTHING
+        case Call(function="not", arguments=(operand,)):
+            return known(operand, _OPPOSITE[outcome])
+        case Call(function="and", arguments=(left, right)):
+            both = outcome in (Outcome.TRUE, Outcome.NOT_FALSE)
+            return _combined(known(left, outcome), known(right, outcome), both)
+        case Call(function="or", arguments=(left, right)):
+            both = outcome in (Outcome.FALSE, Outcome.NOT_TRUE)
+            return _combined(known(left, outcome), known(right, outcome), both)
+        case If(condition=test, then=then, otherwise=otherwise) if outcome in (Outcome.TRUE, Outcome.FALSE):
+            taken = known(test, Outcome.TRUE) | known(then, outcome)
+            return taken & (known(test, Outcome.NOT_TRUE) | known(otherwise, outcome))
+        case _:
+            return _present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
+
+
+def narrow(type_: Type, facts: Facts, root: str) -> Type:
+    """The type of what `root` names, with the `?` taken away wherever the facts say so."""
+    paths = [path[1:] for path in facts if path[0] == root]
+    return _narrow(type_, paths)
+
+
+def _narrow(type_: Type, paths: list[Path]) -> Type:
+    if not paths:
+        return type_
+    if () in paths:
+        type_ = strip(type_)
+    inner = strip(type_)
+    if not isinstance(inner, Struct):
+        return type_
+    fields = tuple(
+        replace(field, type=_narrow(field.type, [path[1:] for path in paths if path and path[0] == field.name]))
+        for field in inner.fields
+    )
+    narrowed = inner if fields == inner.fields else replace(inner, fields=fields)
+    return Nullable(narrowed) if isinstance(type_, Nullable) else narrowed
+
+
+def _combined(left: Facts, right: Facts, both: bool) -> Facts:
+    return left | right if both else left & right
+
+
+def _present(expr: Expr) -> Facts:
+    """The places that are not null where the value of the expression is not."""
+    path = path_of(expr)
+    if path is not None:
+        return frozenset(path[:length] for length in range(1, len(path) + 1))
+    match expr:
+        case Call(function=name, arguments=arguments) if FUNCTIONS[name].nulls is Nulls.PROPAGATE:
+            return NOTHING.union(*map(_present, arguments))
+        case Get(of=of):
+            return _present(of)
+        case _:
+            return NOTHING

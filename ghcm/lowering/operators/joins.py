@@ -1,0 +1,178 @@
+"""Joins: records of two inputs that belong together."""
+
+from __future__ import annotations
+
+from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
+from ghcm.functions import FUNCTIONS, resolve
+from ghcm.lowering.codes import Code
+from ghcm.lowering.drafting import Step
+from ghcm.lowering.flows import Bound, Flow, Raw
+from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.operators.sources import settle
+from ghcm.spg.graph import Exchange, Global, Hash
+from ghcm.spg.ops import Join
+from ghcm.types import Collection, Field, Shape, Struct, Type, as_nullable, pair_of, strip, unify
+
+__all__ = ["iterate", "join"]
+
+_KINDS = ("inner", "left", "right", "full", "semi", "anti")
+_WAITS = "waits for the issue that completes the language"
+
+
+def join(step: Step, left: Flow) -> Bound:
+    """Inner joins of bounded inputs; other kinds are checked and refused."""
+    kind = step.given.choice("kind", _KINDS, "inner")
+    if kind != "inner":
+        step.not_yet(f'a join of kind "{kind}"', _WAITS, step.given.span("kind"))
+    if step.given.duration("within") is not None:
+        step.not_yet("a join within an interval", _WAITS, step.given.span("within"))
+    other = step.given.expr("other")
+    bound = None if other is None else step.evaluate(other)
+    right = settle(step, bound) if isinstance(bound, Raw) else bound
+    if right is None or not _check_right(step, right):
+        return None
+    if step.given.expr("on") is None:
+        return _by_key(step, left, right, kind)
+    return _on(step, left, right, kind)
+
+
+def iterate(step: Step, flow: Flow) -> Bound:
+    """A repeated step; refused by every engine so far, so that it makes no task."""
+    step.given.integer("limit", least=1)
+    return flow
+
+
+def _check_right(step: Step, right: Flow) -> bool:
+    span = step.given.span("other")
+    if right.collection.shape is Shape.TABLE:
+        step.report(Code.BAD_JOIN, "a table cannot be joined yet", span, hint="A responsive unit can read() it.")
+        return False
+    if not right.collection.bounded:
+        step.report(Code.NEEDS_BOUNDED, '"join" needs input that ends, and the other input never ends', span)
+        return False
+    return True
+
+
+def _by_key(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
+    sides = (left.collection, right.collection)
+    if any(side.shape is not Shape.PAIRS for side in sides):
+        step.report(
+            Code.BAD_JOIN,
+            'a join without "on" is of pairs, and one of these is a stream',
+            hint="join(other, on = (l, r) => l.id == r.id) says what belongs together.",
+        )
+        return None
+    if any(side.windowed for side in sides):
+        step.not_yet("a join of windowed pairs", _WAITS)
+    (left_key, left_value), (right_key, right_value) = (_pair(side) for side in sides)
+    key = unify(left_key, right_key)
+    if key is None or key not in (left_key, right_key) or strip(left_key) != strip(right_key):
+        step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
+        return None
+    value = _joined(left_value, right_value, kind)
+    collection = Collection(Shape.PAIRS, pair_of(strip(key), value), True, _timed(left, right))
+    keys = tuple(_key_of(name, side.element) for name, side in zip("lr", sides, strict=True))
+    op = Join(kind, (keys[0],), (keys[1],), None, True)
+    hashed = Hash(("key",))
+    return _result(step, op, collection, (left, hashed), (right, hashed))
+
+
+def _on(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
+    types = (left.collection.element, right.collection.element)
+    on = step.function("on", *types, test=True)
+    if on is None:
+        return None
+    mine, other = on.parameters
+    left_keys: list[Lambda] = []
+    right_keys: list[Lambda] = []
+    rest: list[Expr] = []
+    for part in _conjuncts(on.body):
+        sides = _equality(part, mine, other)
+        if sides is None:
+            rest.append(part)
+        else:
+            left_keys.append(Lambda((mine,), sides[0]))
+            right_keys.append(Lambda((other,), sides[1]))
+    if not left_keys:
+        step.report(
+            Code.BAD_JOIN,
+            "a join needs an equality between its two sides",
+            step.given.span("on"),
+            hint="For example (l, r) => l.id == r.id and l.at < r.at.",
+        )
+        return None
+    facts = known(on.body, Outcome.TRUE)
+    narrowed = [narrow(type_, facts, side.name) for type_, side in zip(types, on.parameters, strict=True)]
+    element = _joined(narrowed[0], narrowed[1], kind)
+    collection = Collection(Shape.STREAM, element, True, _timed(left, right))
+    residual = None if not rest else Lambda(on.parameters, _all_of(rest))
+    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False)
+    return _result(step, op, collection, (left, _exchange(left_keys)), (right, _exchange(right_keys)))
+
+
+def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, Exchange]) -> Flow:
+    return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped=True)
+
+
+def _timed(left: Flow, right: Flow) -> bool:
+    return left.collection.timed and right.collection.timed
+
+
+def _pair(collection: Collection) -> tuple[Type, Type]:
+    element = collection.element
+    assert isinstance(element, Struct), "pairs are structs"
+    return element.fields[0].type, element.fields[1].type
+
+
+def _joined(left: Type, right: Type, kind: str) -> Type:
+    """The element `{left, right}`; a side that may be missing is nullable, and semi and anti joins have the left one
+    alone.
+    """
+    if kind in ("semi", "anti"):
+        return left
+    first = as_nullable(left) if kind in ("right", "full") else left
+    second = as_nullable(right) if kind in ("left", "full") else right
+    return Struct((Field("left", first), Field("right", second)))
+
+
+def _key_of(name: str, element: Type) -> Lambda:
+    assert isinstance(element, Struct), "pairs are structs"
+    parameter = Var(name, element)
+    return Lambda((parameter,), Get(parameter, "key", element.fields[0].type))
+
+
+def _conjuncts(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Call) and expr.function == "and":
+        return [part for side in expr.arguments for part in _conjuncts(side)]
+    return [expr]
+
+
+def _equality(expr: Expr, left: Var, right: Var) -> tuple[Expr, Expr] | None:
+    """The two sides of an equality of which each looks at one input, the left input's first."""
+    if not isinstance(expr, Call) or expr.function != "eq":
+        return None
+    first, second = expr.arguments
+    looks = [_looks_at(side, left, right) for side in (first, second)]
+    if looks == [{"left"}, {"right"}]:
+        return first, second
+    return (second, first) if looks == [{"right"}, {"left"}] else None
+
+
+def _looks_at(expr: Expr, left: Var, right: Var) -> set[str]:
+    parts = list(walk(expr))
+    return {name for name, variable in (("left", left), ("right", right)) if variable in parts}
+
+
+def _all_of(parts: list[Expr]) -> Expr:
+    result = parts[0]
+    for part in parts[1:]:
+        resolution = resolve(FUNCTIONS["and"], (result.type, part.type))
+        assert resolution is not None, "conditions are bool"
+        result = Call("and", (result, part), resolution.result)
+    return result
+
+
+def _exchange(keys: list[Lambda]) -> Exchange:
+    """By the key columns; where a key is computed, no column says where a record belongs: one instance takes all."""
+    columns = [key.body.field for key in keys if isinstance(key.body, Get) and isinstance(key.body.of, Var)]
+    return Hash(tuple(columns)) if len(columns) == len(keys) else Global()

@@ -1,0 +1,214 @@
+"""Row operators: one record in, some records out, each where it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ghcm.expr import Expr, Get, Lambda, MakeStruct, walk
+from ghcm.functions import comparable
+from ghcm.lowering.codes import Code
+from ghcm.lowering.drafting import Step
+from ghcm.lowering.flows import Bound, Flow
+from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.types import has_null
+from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall
+from ghcm.types import WINDOW, List, Shape, Struct, Type, pair_of, strip
+
+__all__ = [
+    "check_key",
+    "filter_",
+    "flat_map",
+    "key_by",
+    "map_",
+    "map_to_pair",
+    "map_values",
+    "named",
+    "python",
+    "sample",
+]
+
+_PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def filter_(step: Step, flow: Flow) -> Bound:
+    """Keeps records; what the predicate tests for null is not null behind it."""
+    predicate = step.function("predicate", flow.collection.element, test=True)
+    if predicate is None:
+        return replace(flow, written=None)
+    (parameter,) = predicate.parameters
+    element = narrow(flow.collection.element, known(predicate.body, Outcome.TRUE), parameter.name)
+    collection = replace(flow.collection, element=element)
+    return replace(flow, draft=step.row(Filter(predicate), flow, collection), collection=collection)
+
+
+def map_(step: Step, flow: Flow) -> Bound:
+    """One record for one record."""
+    function = _function(step, flow)
+    return None if function is None else _made(step, flow, Map(function), Shape.STREAM, function.body.type)
+
+
+def flat_map(step: Step, flow: Flow) -> Bound:
+    """The items of a list for one record."""
+    function = _function(step, flow)
+    if function is None:
+        return None
+    items = strip(function.body.type)
+    if not isinstance(items, List):
+        step.report(
+            Code.WRONG_TYPE,
+            f'"function" of "flat_map" gives a list, but this is "{function.body.type}"',
+            step.given.span("function"),
+            hint="map(...) makes one record of one.",
+        )
+        return None
+    return _made(step, flow, FlatMap(function), Shape.STREAM, items.item)
+
+
+def map_to_pair(step: Step, flow: Flow) -> Bound:
+    """A pair for each record."""
+    function = _function(step, flow)
+    if function is None:
+        return None
+    pair = function.body.type
+    if not isinstance(pair, Struct) or pair.names != ("_1", "_2"):
+        step.report(
+            Code.WRONG_TYPE,
+            f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"',
+            step.given.span("function"),
+        )
+        return None
+    key, value = (field.type for field in pair.fields)
+    if not check_key(step, key):
+        return None
+    return _made(step, flow, MapToPair(_as_pair(function, pair)), Shape.PAIRS, pair_of(key, value))
+
+
+def map_values(step: Step, flow: Flow) -> Bound:
+    """A new value under the same key; a window stays."""
+    element = flow.collection.element
+    assert isinstance(element, Struct), "pairs are structs"
+    function = step.function("function", element.fields[1].type)
+    if function is None or not _has_type(step, function.body):
+        return None
+    fields = tuple(
+        replace(field, type=function.body.type) if field.name == "value" else field for field in element.fields
+    )
+    collection = replace(flow.collection, element=replace(element, fields=fields))
+    return replace(flow, draft=step.row(MapValues(function), flow, collection), collection=collection)
+
+
+def key_by(step: Step, flow: Flow) -> Bound:
+    """The record under a key made from it."""
+    function = _function(step, flow)
+    if function is None or not check_key(step, function.body.type):
+        return None
+    return _made(step, flow, KeyBy(function), Shape.PAIRS, pair_of(function.body.type, flow.collection.element))
+
+
+def python(step: Step, flow: Flow) -> Bound:
+    """A user's function by row, of the type behind the colon."""
+    name = step.given.string("function")
+    by = step.given.choice("by", ("row", "batch"), "row")
+    written = step.written.result
+    if written is None:
+        step.report(
+            Code.WRONG_TYPE,
+            "the result of a Python function has no type yet",
+            hint='Say it behind a colon: python("module:function") : Type.',
+        )
+        return None
+    type_ = step.context.records.type_of(written)
+    if name is not None and not _PYTHON.fullmatch(name):
+        step.given.wrong("function", 'a string "module:function"', step.given.span("function"))
+        return None
+    if name is None or type_ is None:
+        return None
+    if by == "batch":
+        step.not_yet("Python by batch", "waits for the issue that completes the language", step.given.span("by"))
+    if flow.open_window:
+        _lost(step)
+    module, _, function = name.partition(":")
+    return _made(step, flow, PythonCall(module, function), Shape.STREAM, type_)
+
+
+def sample(step: Step, flow: Flow) -> Bound:
+    """A random part; refused by every engine so far, so that it makes no task."""
+    fraction = step.given.number("fraction")
+    step.given.integer("seed")
+    if fraction is not None and fraction > 1:
+        step.report(Code.OUT_OF_RANGE, '"fraction" of "sample" is more than 1', step.given.span("fraction"))
+    return flow
+
+
+def named(step: Step, flow: Flow) -> Bound:
+    """The name of the task before it."""
+    name = step.given.string("name")
+    if name is None:
+        return flow
+    if not _NAME.fullmatch(name):
+        step.given.wrong("name", "made of letters, digits and _", step.given.span("name"))
+    elif flow.draft not in step.unit.drafts or flow.draft.named is not None:
+        step.report(
+            Code.RESERVED, "this has a name already", hint="named(...) stands behind the operator that it names."
+        )
+    else:
+        flow.draft.named = name
+    return flow
+
+
+def check_key(step: Step, key: Type) -> bool:
+    """Whether values of the type can be keys; a report where not."""
+    if comparable(key) and not has_null(key):
+        return True
+    step.report(
+        Code.NOT_COMPARABLE, f'"{key}" cannot be a key', step.given.span("function"), hint="Maps cannot be compared."
+    )
+    return False
+
+
+def _function(step: Step, flow: Flow) -> Lambda | None:
+    """The function of an operator that leaves a window behind: it has to use the window, or the window is lost."""
+    function = step.function("function", flow.collection.element)
+    if function is None or not _has_type(step, function.body):
+        return None
+    if flow.open_window and not any(isinstance(part, Get) and part.type == WINDOW for part in walk(function.body)):
+        _lost(step)
+    return function
+
+
+def _has_type(step: Step, body: Expr) -> bool:
+    if not has_null(body.type):
+        return True
+    step.report(
+        Code.WRONG_TYPE,
+        "null alone does not say what type it has",
+        step.given.span("function"),
+        detail=f'The result is "{body.type}".',
+        hint="A record with declared fields gives null a type; so does an if with a value on its other side.",
+    )
+    return False
+
+
+def _lost(step: Step) -> None:
+    step.report(
+        Code.WINDOW_LOST,
+        f'"{step.name}" makes records without the window that was just assigned',
+        hint="window(...) belongs right before the aggregation.",
+    )
+
+
+def _made(
+    step: Step, flow: Flow, op: FlatMap | KeyBy | Map | MapToPair | PythonCall, shape: Shape, element: Type
+) -> Flow:
+    collection = replace(flow.collection, shape=shape, element=element, windowed=False)
+    return Flow(step.row(op, flow, collection), collection, flow.regrouped)
+
+
+def _as_pair(function: Lambda, pair: Struct) -> Lambda:
+    """The function with a tuple as its body, also where it chooses between two of them."""
+    if isinstance(function.body, MakeStruct):
+        return function
+    values = tuple(Get(function.body, field.name, field.type) for field in pair.fields)
+    return Lambda(function.parameters, MakeStruct(values, pair))

@@ -1,0 +1,227 @@
+"""Sources: where records come from. Those of a format stay raw until `as` says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.constants import NotConstant, constant
+from ghcm.lowering.context import Scope
+from ghcm.lowering.conversion import common_type
+from ghcm.lowering.drafting import Step
+from ghcm.lowering.expressions import typed
+from ghcm.lowering.flows import Bound, Draft, Flow, Raw, RawSource
+from ghcm.lowering.records import fits
+from ghcm.lowering.types import LINE, has_null
+from ghcm.operators import Never
+from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Socket, Source
+from ghcm.types import Collection, Field, Int, Shape, Struct, Timestamp, Type
+
+__all__ = ["decode", "files", "generate", "kafka", "memory", "settle", "socket"]
+
+_FORMATS = ("json", "csv", "text")
+_BY_SUFFIX = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv"}
+_TICK = Struct((Field("number", Int()), Field("time", Timestamp())), name="Tick")
+_SECOND = 1_000_000
+_PORTS = range(1, 65536)
+
+
+def files(step: Step) -> Bound:
+    """Records of files; the format follows the name where it is not said."""
+    path = step.given.string("path")
+    if path is None:
+        return None
+    stem = path.removesuffix(".gz")
+    default = next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), "text")
+    format_ = _format(step, default)
+    return _of_format(step, Files(path, format_), format_, bounded=True)
+
+
+def socket(step: Step) -> Bound:
+    """Lines of a TCP server."""
+    address = step.given.string("address")
+    format_ = _format(step, "text")
+    if address is None:
+        return None
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) not in _PORTS:
+        step.given.wrong("address", 'a string "host:port"', step.given.span("address"))
+        return None
+    return _of_format(step, Socket(host, int(port), format_), format_, bounded=False)
+
+
+def kafka(step: Step) -> Bound:
+    """Records of a topic."""
+    topic = step.given.string("topic")
+    format_ = _format(step, "json")
+    return None if topic is None else _of_format(step, Kafka(topic, format_), format_, bounded=False)
+
+
+def memory(step: Step) -> Bound:
+    """Rows that stand in the program; they need no `as`, which gives them a type where the rows alone do not."""
+    rows = step.given.expr("rows")
+    if not isinstance(rows, ast.ListExpr):
+        step.given.wrong("rows", "a list of records", step.given.span("rows"))
+        return None
+    return Raw((RawSource(step.name, None, rows.items, True, step.span),))
+
+
+def generate(step: Step) -> Bound:
+    """A clock of numbered records."""
+    rows = step.given.integer("rows")
+    rate = step.given.number("rate")
+    if rate == 0:
+        step.report(Code.OUT_OF_RANGE, '"rate" of "generate" is 0 records per second', step.given.span("rate"))
+    start = _start(step)
+    size = step.given.duration("step", _SECOND, least=1) or _SECOND
+    bounded = rows is not None or _must_end(step)
+    collection = Collection(Shape.STREAM, _TICK, bounded)
+    return Flow(step.add(Source(Generate(rows, rate, start, size)), collection), collection)
+
+
+def decode(step: Step, raw: Raw, element: Struct) -> Flow | None:
+    """The sources of a raw collection as tasks that give records of `element`, with the union that joins them."""
+    tasks = [_source(step, source, element) for source in raw.sources]
+    return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
+
+
+def settle(step: Step, raw: Raw) -> Flow | None:
+    """A raw collection that needs no `as`: rows of `memory`, typed by themselves. Others are reported."""
+    if any(source.connector is not None for source in raw.sources):
+        step.report(
+            Code.NEEDS_RECORD,
+            f'"{step.name}" needs records, and this source gives raw ones',
+            hint="Say what the records are: .as(Record).",
+        )
+        return None
+    scope = Scope()
+    values = [typed(row, scope, step.context) for source in raw.sources for row in source.rows]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    element = common_type(known) if known else None
+    if element is None or has_null(element):
+        step.report(
+            Code.NEEDS_RECORD,
+            "the rows do not say what their records are",
+            raw.sources[0].span,
+            detail="They have no type in common, or there are none, or a field is always null.",
+            hint="Say what the records are: .as(Record).",
+        )
+        return None
+    tasks = [_memory(step, source, element) for source in raw.sources]
+    return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
+
+
+def _format(step: Step, default: str) -> Format:
+    name = step.given.choice("format", _FORMATS, default)
+    separator = step.given.string("separator")
+    if separator is None:
+        return Format(name)
+    if name != "csv":
+        message = f'"separator" is for csv, and the format here is {name}'
+        step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("separator"))
+    elif len(separator) != 1 or separator in '"\n\r':
+        step.given.wrong(
+            "separator", "one character that is neither a quote nor a line end", step.given.span("separator")
+        )
+    else:
+        return Format(name, separator)
+    return Format(name)
+
+
+def _of_format(step: Step, connector: Connector, format_: Format, *, bounded: bool) -> Bound:
+    bounded = bounded or _must_end(step)
+    if format_.name != "text":
+        return Raw((RawSource(step.name, connector, (), bounded, step.span),))
+    collection = Collection(Shape.STREAM, LINE, bounded)
+    return Flow(step.add(Source(connector), collection), collection)
+
+
+def _must_end(step: Step) -> bool:
+    """Whether the unit has to end; its endless source is then reported and taken as one that ends, so that checks go
+    on.
+    """
+    unit = step.unit
+    if unit.lives_on:
+        return False
+    if not isinstance(step.operator.support(unit.engine), Never):
+        kind = "responsive" if unit.declaration.responsive else "batch"
+        message = f'"{step.name}" never ends here, and a {kind} unit must end'
+        hint = "generate(rows = ...) ends." if step.name == "generate" else "A stream unit can read it."
+        step.report(Code.ENDLESS_BATCH, message, hint=hint)
+    return True
+
+
+def _start(step: Step) -> int:
+    written = step.given.expr("start")
+    if written is None:
+        return 0
+    if isinstance(written, ast.Literal) and isinstance(written.value, str):
+        try:
+            moment = datetime.fromisoformat(written.value)
+        except ValueError:
+            moment = None
+        if moment is not None:
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    elif isinstance(written, ast.Literal | ast.Apply):
+        value = typed(written, Scope(), step.context)
+        if value is None:
+            return 0
+        if value.type == Timestamp():
+            try:
+                found = constant(value)
+            except NotConstant:
+                found = None
+            if isinstance(found, int):
+                return found
+    step.given.wrong("start", 'a constant time such as "2026-01-02T03:04:05Z"', written.span)
+    return 0
+
+
+def _source(step: Step, source: RawSource, element: Struct) -> Draft | None:
+    if source.connector is None:
+        return _memory(step, source, element)
+    collection = Collection(Shape.STREAM, element, source.bounded)
+    draft = step.add(Source(source.connector), collection)
+    draft.word, draft.span = source.word, source.span
+    return draft
+
+
+def _memory(step: Step, source: RawSource, element: Type) -> Draft | None:
+    rows: list[tuple[object, ...]] = []
+    for row in source.rows:
+        value = typed(row, Scope(), step.context)
+        converted = None if value is None else fits(value, element, "the record", row.span, step.context)
+        if converted is None:
+            continue
+        try:
+            found = constant(converted)
+        except NotConstant:
+            step.report(Code.NOT_CONSTANT, "a row of memory is not a constant", row.span)
+            continue
+        rows.append(found if isinstance(element, Struct) and isinstance(found, tuple) else (found,))
+    if len(rows) < len(source.rows):
+        return None
+    draft = step.add(Source(Memory(tuple(rows))), Collection(Shape.STREAM, element, True))
+    draft.word, draft.span = source.word, source.span
+    return draft
+
+
+def _together(step: Step, raw: Raw, tasks: list[Draft]) -> Flow:
+    from ghcm.spg.graph import Forward
+    from ghcm.spg.ops import Union
+
+    asked = 1 if step.name == "as" else 0
+    if len(tasks) == 1:
+        tasks[0].calls += asked
+        return Flow(tasks[0], tasks[0].collection)
+    bounded = all(task.collection.bounded for task in tasks)
+    collection = replace(tasks[0].collection, bounded=bounded)
+    union = Draft("union", Union(), tuple((task, Forward()) for task in tasks), collection, raw.unions[0])
+    union.calls = len(raw.unions) + asked
+    step.unit.drafts.append(union)
+    return Flow(union, collection)

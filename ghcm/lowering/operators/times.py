@@ -1,0 +1,118 @@
+"""Event time and windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghcm.errors import suggest
+from ghcm.language import ast
+from ghcm.lowering.arguments import match_arguments
+from ghcm.lowering.codes import Code
+from ghcm.lowering.drafting import Step
+from ghcm.lowering.flows import Bound, Flow
+from ghcm.operators import Argument
+from ghcm.spg.ops import EventTime, Tumbling, Window
+from ghcm.types import WINDOW, Field, Struct, Timestamp, Type, strip
+
+__all__ = ["event_time", "window"]
+
+_TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
+_ASSIGNERS = {
+    "tumbling": (Argument("size", "duration"), _TIME),
+    "sliding": (Argument("size", "duration"), Argument("every", "duration"), _TIME),
+    "session": (Argument("gap", "duration"), _TIME),
+}
+_WAITS = "waits for the issue that completes the language"
+
+
+def event_time(step: Step, flow: Flow) -> Bound:
+    """Declares when records happened; before anything that mixes the partitions of the source."""
+    disorder = step.given.duration("disorder")
+    function = step.function("time", flow.collection.element)
+    after = replace(flow.collection, timed=True)
+    if flow.collection.timed or flow.regrouped:
+        step.report(
+            Code.BAD_TIME,
+            "event time is declared twice" if flow.collection.timed else "event time is declared behind what regroups",
+            hint="event_time(...) stands near the source; what is written to a sink and read again declares it anew.",
+        )
+        return replace(flow, collection=after)
+    if function is not None and strip(function.body.type) != Timestamp():
+        step.report(
+            Code.BAD_TIME,
+            f'event time is "timestamp", but this is "{function.body.type}"',
+            step.given.span("time"),
+            hint="from_micros(n) makes a timestamp of microseconds since 1970.",
+        )
+        return replace(flow, collection=after)
+    if not flow.collection.bounded and step.given.expr("disorder") is None:
+        step.report(
+            Code.BAD_TIME,
+            "input that never ends has to say how far records may come out of order",
+            hint="For example event_time(..., disorder = 10s); records that come later still are late.",
+        )
+    if function is None:
+        return replace(flow, collection=after)
+    return replace(flow, draft=step.row(EventTime(function, disorder), flow, after), collection=after)
+
+
+def window(step: Step, flow: Flow) -> Bound:
+    """Puts records into windows: the column `window`."""
+    size = _size(step)
+    lateness = step.given.duration("allowed_lateness", 0) or 0
+    collection = flow.collection
+    element = collection.element
+    if not collection.timed:
+        step.report(
+            Code.NEEDS_TIME,
+            '"window" needs event time, and these records have none',
+            hint="event_time(x => x.ts) near the source declares it.",
+        )
+        return None
+    if collection.windowed or (isinstance(element, Struct) and element.get("window")):
+        step.report(
+            Code.BAD_WINDOW,
+            "the records are in windows already"
+            if collection.windowed
+            else 'the records have a field "window" already',
+            hint="map(...) makes records without it.",
+        )
+        return None
+    if size is None:
+        return None
+    windowed = replace(collection, element=_with_window(element), windowed=True)
+    draft = step.row(Window(Tumbling(size), lateness), flow, windowed)
+    return replace(flow, draft=draft, collection=windowed, open_window=True)
+
+
+def _with_window(element: Type) -> Struct:
+    column = Field("window", WINDOW)
+    if isinstance(element, Struct):
+        return Struct((*element.fields, column))
+    return Struct((Field("value", element), column))
+
+
+def _size(step: Step) -> int | None:
+    """The size of the windows in microseconds; other kinds of windows are checked and refused, and then taken as
+    tumbling.
+    """
+    written = step.given.expr("assigner")
+    match written:
+        case ast.Apply(function=ast.Ref(name=name)) if name in _ASSIGNERS:
+            given = match_arguments(name, _ASSIGNERS[name], written, step.context)
+        case ast.Apply(function=ast.Ref(name=name, span=span)):
+            hint = suggest(name, _ASSIGNERS)
+            step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
+            return None
+        case other:
+            step.given.wrong("assigner", "windows such as tumbling(10s)", None if other is None else other.span)
+            return None
+    if given is None:
+        return None
+    time = given.choice("time", ("event", "processing"), "event")
+    sizes = [given.duration(part, least=1) for part in ("size", "every", "gap") if given.expr(part)]
+    if name != "tumbling":
+        step.not_yet(f'windows of "{name}"', _WAITS, written.span)
+    if time == "processing":
+        step.not_yet("windows of processing time", _WAITS, given.span("time"))
+    return sizes[0]

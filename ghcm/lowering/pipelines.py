@@ -1,0 +1,232 @@
+"""Pipelines: chains of operator calls become tasks, one statement after the other.
+
+Here every operator call meets the checks that the table `ghcm.operators` drives: that the operator exists, what it is
+called on, its arguments, whether its input ends, and whether the unit's engine can run it. What is particular to one
+operator is in `ghcm.lowering.operators`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghcm.errors import suggest
+from ghcm.language import ast
+from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.arguments import match_arguments
+from ghcm.lowering.codes import Code
+from ghcm.lowering.drafting import Step, UnitDraft
+from ghcm.lowering.flows import Bound, Flow, Raw
+from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, poisoned_end, settle
+from ghcm.operators import OPERATORS, Engine, Never, NotYet, Operator, Role
+from ghcm.source import Span
+from ghcm.types import Shape
+
+__all__ = ["evaluate", "named_nodes"]
+
+_AFTER_TO = ("to", "publish", "named")
+_WINDOWS = ("tumbling", "sliding", "session")
+
+
+def evaluate(written: ast.Expr, unit: UnitDraft) -> Bound:
+    """The collection that a pipeline gives, its tasks added to the unit; None after a report."""
+    match written:
+        case ast.Ref():
+            return _name(written, unit)
+        case ast.Apply(function=ast.Ref(name=name, span=span)):
+            return _source(name, span, written, unit)
+        case ast.Apply(function=ast.Attribute(of=of, name=name, span=span, name_span=name_span)):
+            return _operator(name, name_span or span, of, written, unit)
+        case ast.Attribute(of=of, name=name, span=span, name_span=name_span):
+            _report_not_called(of, name, name_span or span, unit)
+        case _:
+            hint = "A pipeline begins with a source, a collection, sink.read() or unit.table.read()."
+            unit.context.report(Code.NO_OPERATOR, "this is no pipeline", written.span, hint=hint)
+    return None
+
+
+def named_nodes(written: ast.Expr, is_named: bool) -> set[int]:
+    """The operator calls (by identity) that an assignment or `named` gives a name to."""
+    match written:
+        case ast.Apply(function=ast.Attribute(of=of, name="named")):
+            return named_nodes(of, True)
+        case ast.Apply(function=ast.Attribute(of=of, name="to" | "publish")):
+            return named_nodes(of, is_named)
+        case ast.Apply(function=ast.Attribute(of=of)):
+            inner = named_nodes(of, False)
+            return inner | {id(written)} if is_named else inner
+        case _:
+            return set()
+
+
+def _name(written: ast.Ref, unit: UnitDraft) -> Bound:
+    name, context = written.name, unit.context
+    if name in unit.assigned:
+        return unit.assigned[name]
+    if name in unit.scope.collections:
+        message = f'"{name}" is used before the line that makes it'
+        context.report(Code.USED_BEFORE, message, written.span)
+        return None
+    kind = "parameter" if name in unit.scope.parameters else context.kinds.get(name, "")
+    if kind:
+        hint = f"{name}.read() gives its records." if kind == "sink" else ""
+        context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no collection', written.span, hint=hint)
+        return None
+    hint = suggest(name, [*unit.assigned, *SOURCES]) or (f"{name}(...) is a source." if name in SOURCES else "")
+    context.report(Code.UNKNOWN_NAME, f'there is no collection "{name}" here', written.span, hint=hint)
+    return None
+
+
+def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Bound:
+    if name == "union":
+        step = _step(OPERATORS[name], span, written, unit)
+        if step is None or not step.given.rest:
+            return None
+        first = step.evaluate(step.given.rest[0].value)
+        rest = replace(step, given=replace(step.given, rest=step.given.rest[1:]))
+        if first is None:
+            for argument in rest.given.rest:
+                step.evaluate(argument.value)
+            return None
+        return UNIONS[name](rest, first)
+    if name in SOURCES:
+        step = _step(OPERATORS[name], span, written, unit)
+        return None if step is None else SOURCES[name](step)
+    hint = suggest(name, (*SOURCES, "union"))
+    if name in OPERATORS:
+        hint = f"It stands behind a collection: x.{name}(...)."
+    elif name in unit.around.signatures:
+        hint = f"publish({name}(...)) calls a unit."
+    elif name in CALLABLE:
+        hint = f'"{name}" is a function of values.'
+    unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
+    return None
+
+
+def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, unit: UnitDraft) -> Bound:
+    _note_end(name, unit)
+    if name in READS:
+        step = _step(OPERATORS[name], span, written, unit)
+        return None if step is None else READS[name](step, of)
+    bound = evaluate(of, unit)
+    operator = OPERATORS.get(name)
+    if operator is None or name in SOURCES:
+        names = [each for each in OPERATORS if each not in SOURCES]
+        hint = f"{name}(...) begins a pipeline." if operator else _no_operator(name, names)
+        unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
+        return None
+    step = _step(operator, span, written, unit)
+    if step is None or bound is None:
+        if step is not None:
+            poisoned_end(step)
+        return None
+    if name in UNIONS:
+        return UNIONS[name](step, bound) if isinstance(bound, Raw) or _check(step, bound) else None
+    flow = settle(step, bound) if isinstance(bound, Raw) else bound
+    if flow is None or not _check(step, flow):
+        poisoned_end(step)
+        return None
+    return RULES[name](step, flow)
+
+
+def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Step | None:
+    """The call with its arguments; engines that cannot run it are reported, and checking goes on."""
+    _check_engine(operator, span, unit)
+    given = match_arguments(operator.name, operator.arguments, written, unit.context)
+    if given is None:
+        return None
+    if written.result is not None and operator.name != "python":
+        message = f'only a Python function has a type behind it, and not "{operator.name}"'
+        unit.context.report(Code.ARGUMENT_UNKNOWN, message, span)
+    return Step(unit, operator, written, span, given, lambda part: evaluate(part, unit))
+
+
+def _check_engine(operator: Operator, span: Span | None, unit: UnitDraft) -> None:
+    kind = unit.declaration.kind
+    match operator.support(unit.engine):
+        case NotYet(reason=reason):
+            everywhere = isinstance(operator.support(Engine.REFERENCE), NotYet)
+            where = "" if everywhere else f" in a {kind} unit"
+            message = f'"{operator.name}" does not work yet{where}'
+            unit.context.report(Code.NOT_YET, message, span, detail=f"It {reason}.")
+        case Never(reason=reason):
+            message = f'"{operator.name}" cannot be in a {kind} unit'
+            detail = f"{reason[0].upper()}{reason[1:]}."
+            unit.context.report(Code.NEVER, message, span, detail=detail)
+        case _:
+            pass
+
+
+def _check(step: Step, flow: Flow) -> bool:
+    """Whether the operator takes this collection: nothing ended, its shape, its bounds."""
+    operator, collection = step.operator, flow.collection
+    if flow.ended or (flow.written is not None and operator.name not in _AFTER_TO):
+        hint = "A name for the collection (x = ...) lets several pipelines go on from it."
+        step.report(Code.WRONG_SHAPE, f'"{operator.name}" stands behind the end of the pipeline', hint=hint)
+        return False
+    if collection.shape not in operator.takes:
+        takes = " or ".join(_SHAPES[shape] for shape in operator.takes)
+        step.report(
+            Code.WRONG_SHAPE,
+            f'"{operator.name}" takes {takes}, and this is {_SHAPES[collection.shape]}',
+            detail=f'It is of type "{collection}".',
+            hint=_advice(operator, collection.shape),
+        )
+        return False
+    if operator.needs_bounded and not collection.bounded:
+        step.report(
+            Code.NEEDS_BOUNDED,
+            f'"{operator.name}" needs input that ends, and this never ends',
+            hint="A sink or a table that it is written to can be read by a responsive unit: read() ends.",
+        )
+        return False
+    return True
+
+
+_SHAPES = {Shape.STREAM: "a stream", Shape.PAIRS: "pairs", Shape.TABLE: "a table"}
+
+
+def _advice(operator: Operator, shape: Shape) -> str:
+    match shape:
+        case Shape.STREAM:
+            return "key_by(x => ...) or map_to_pair(x => (key, value)) gives pairs."
+        case Shape.PAIRS:
+            return "map(p => ...) gives a stream, changes() is of tables."
+        case Shape.TABLE if operator.role is Role.TRANSFORM:
+            return "A table is written to a sink or read by a responsive unit; window(...) gives records that flow on."
+        case Shape.TABLE:
+            return "A table is written to a sink of mode upsert."
+
+
+def _no_operator(name: str, names: list[str]) -> str:
+    return _ELSEWHERE.get(name, "") or suggest(name, names)
+
+
+_ELSEWHERE = {
+    "select": "map(x => { ... }) makes records of some columns.",
+    "where": 'did you mean "filter"?',
+    "group_by": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
+    "flatmap": 'did you mean "flat_map"?',
+    "foreach": "to(sink) writes records.",
+    "write": 'did you mean "to"?',
+    "limit": "top(n, by = ...) takes the first records of an order.",
+    "order_by": 'did you mean "sort"?',
+    "reduce": 'did you mean "reduce_by_key"?',
+    "aggregate": 'did you mean "aggregate_by_key"?',
+} | {name: f"Windows are assigned by window({name}(...))." for name in _WINDOWS}
+
+
+def _report_not_called(of: ast.Expr, name: str, span: Span | None, unit: UnitDraft) -> None:
+    if isinstance(of, ast.Ref) and of.name in unit.around.signatures:
+        hint = f"{of.name}.{name}.read() gives its records."
+        unit.context.report(Code.NO_OPERATOR, f'the table "{name}" is not read', span, hint=hint)
+        return
+    hint = f"Write {name}(...)." if name in OPERATORS else suggest(name, OPERATORS)
+    unit.context.report(Code.NO_OPERATOR, f'"{name}" is not called', span, hint=hint)
+
+
+def _note_end(name: str, unit: UnitDraft) -> None:
+    """Count ends as they are written, so that a mistake before one is not taken for a missing end."""
+    if name in ("to", "publish", "reply"):
+        unit.ends += 1
+    if name == "reply":
+        unit.replies += 1

@@ -1,0 +1,210 @@
+"""Types as written become types: names of types and records, and the records themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ghcm.errors import Diagnostics, suggest
+from ghcm.functions import comparable
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.source import Span
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    as_nullable,
+    is_nullable,
+    tuple_of,
+)
+
+__all__ = ["BUILT_IN", "LINE", "Records", "has_null", "kind_words"]
+
+LINE = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), name="Line")
+"""What a text source gives."""
+
+_PLAIN: Mapping[str, Type] = {
+    str(type_): type_ for type_ in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration())
+}
+_GENERIC = ("list", "map", "decimal")
+BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window"))
+"""Names of types that no declaration may take."""
+_MOST_DIGITS = 38
+
+_Known: TypeAlias = Struct | None
+
+
+@dataclass
+class Records:
+    """The records of a program by name, resolved on demand; None stands for one that is wrong and has been reported."""
+
+    declared: Mapping[str, ast.RecordDecl]
+    diagnostics: Diagnostics
+    _resolved: dict[str, _Known] = field(default_factory=lambda: {"Line": LINE})
+    _open: list[str] = field(default_factory=list[str])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that stand for a record."""
+        return (*self.declared, "Line")
+
+    def get(self, name: str) -> Struct | None:
+        """The record of that name, which must be one of `names`."""
+        if name in self._resolved:
+            return self._resolved[name]
+        if name in self._open:
+            self._report_recursion(name)
+            return None
+        self._open.append(name)
+        declaration = self.declared[name]
+        fields = self._fields(declaration.fields, f'record "{name}"', declaration.name.span)
+        self._open.pop()
+        self._resolved.setdefault(name, None if fields is None else Struct(fields, name))
+        return self._resolved[name]
+
+    def type_of(self, written: ast.TypeExpr) -> Type | None:
+        """The type that is written, or None after a report."""
+        match written:
+            case ast.NullableType(of=of):
+                inner = self.type_of(of)
+                return None if inner is None else as_nullable(inner)
+            case ast.TupleType(items=items):
+                parts = [self.type_of(item) for item in items]
+                known = [part for part in parts if part is not None]
+                return tuple_of(*known) if len(known) == len(parts) else None
+            case ast.StructType(fields=fields, span=span):
+                made = self._fields(fields, "the record", span)
+                return None if made is None else Struct(made)
+            case ast.NamedType():
+                return self._named(written)
+
+    def _named(self, written: ast.NamedType) -> Type | None:
+        name, arguments = written.name, written.arguments
+        if name in _GENERIC:
+            return self._generic(written)
+        if arguments:
+            self._error(f'type "{name}" takes no arguments', written.span)
+            return None
+        if name in _PLAIN:
+            return _PLAIN[name]
+        if name in self.names:
+            return self.get(name)
+        known = (*_PLAIN, *_GENERIC, *self.names)
+        self.diagnostics.error(
+            Code.BAD_TYPE.value,
+            f'there is no type "{name}"',
+            written.span,
+            detail=f"Types are {', '.join((*_PLAIN, 'list<T>', 'map<K, V>', 'decimal(p, s)'))} and records.",
+            hint=_SYNONYMS.get(name.lower(), "") or suggest(name, known),
+        )
+        return None
+
+    def _generic(self, written: ast.NamedType) -> Type | None:
+        name, arguments = written.name, written.arguments
+        if name == "decimal":
+            match arguments:
+                case (int(precision), int(scale)) if 1 <= precision <= _MOST_DIGITS and 0 <= scale <= precision:
+                    return Decimal(precision, scale)
+                case _:
+                    self._error("a decimal is written decimal(digits, digits behind the point)", written.span)
+                    return None
+        wanted = 1 if name == "list" else 2
+        given = [argument for argument in arguments if not isinstance(argument, int)]
+        if len(given) != wanted or len(given) != len(arguments):
+            example = "list<string>" if name == "list" else "map<string, int>"
+            self._error(f'type "{name}" says what it holds', written.span, hint=f"For example {example}.")
+            return None
+        inner = [self.type_of(argument) for argument in given]
+        known = [part for part in inner if part is not None]
+        if len(known) != wanted:
+            return None
+        if name == "list":
+            return List(known[0])
+        if is_nullable(known[0]) or not comparable(known[0]):
+            self._error(f'"{known[0]}" cannot be the key of a map', written.span)
+            return None
+        return Map(known[0], known[1])
+
+    def _fields(self, declared: tuple[ast.FieldDecl, ...], owner: str, span: Span | None) -> tuple[Field, ...] | None:
+        fields: dict[str, Field] = {}
+        complete = True
+        for part in declared:
+            name = part.name.text
+            type_ = self.type_of(part.type)
+            if name in fields:
+                message = f'{owner} has the field "{name}" twice'
+                self.diagnostics.error(Code.DECLARED_TWICE.value, message, part.name.span)
+            elif type_ is None:
+                complete = False
+            else:
+                fields[name] = Field(name, type_, part.path)
+        if not declared:
+            self._error(f"{owner} has no fields", span)
+            return None
+        return tuple(fields.values()) if complete else None
+
+    def _report_recursion(self, name: str) -> None:
+        circle = [*self._open[self._open.index(name) :], name]
+        self.diagnostics.error(
+            Code.RECURSIVE.value,
+            f'record "{name}" contains itself',
+            self.declared[name].name.span,
+            detail=f"It goes round: {' -> '.join(circle)}.",
+            hint="A key that leads to the other record can stand for it.",
+        )
+        for part in circle:
+            self._resolved[part] = None
+
+    def _error(self, message: str, span: Span | None, hint: str = "") -> None:
+        self.diagnostics.error(Code.BAD_TYPE.value, message, span, hint=hint)
+
+
+_SYNONYMS = {
+    "str": 'did you mean "string"?', "text": 'did you mean "string"?', "varchar": 'did you mean "string"?',
+    "integer": 'did you mean "int"?', "long": 'did you mean "int"?', "int64": 'did you mean "int"?',
+    "double": 'did you mean "float"?', "real": 'did you mean "float"?', "boolean": 'did you mean "bool"?',
+    "datetime": 'did you mean "timestamp"?', "time": 'did you mean "timestamp" or "duration"?',
+}  # fmt: skip
+
+
+def has_null(type_: Type) -> bool:
+    """Whether a part of the type is that of a bare `null`, which no column can have."""
+    match type_:
+        case Null():
+            return True
+        case Nullable(of=of):
+            return has_null(of)
+        case List(item=item):
+            return has_null(item)
+        case Map(key=key, value=value):
+            return has_null(key) or has_null(value)
+        case Struct(fields=fields):
+            return any(has_null(part.type) for part in fields)
+        case _:
+            return False
+
+
+def kind_words(types: tuple[Type, ...]) -> str:
+    """The types as a person lists them.
+
+    >>> kind_words((Int(), String()))
+    '"int" and "string"'
+    """
+    quoted = [f'"{type_}"' for type_ in types]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}" if quoted else "nothing"

@@ -1,0 +1,161 @@
+"""Units: their parameters, their statements in order, and what a unit of its kind must and must not do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ghcm.expr import Expr, Param
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.constants import NotConstant, constant
+from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.drafting import Signature, Surroundings, UnitDraft
+from ghcm.lowering.expressions import typed
+from ghcm.lowering.flows import Bound, Draft, Flow
+from ghcm.lowering.ids import REPLY, name_tasks
+from ghcm.lowering.pipelines import evaluate, named_nodes
+from ghcm.lowering.records import fits
+from ghcm.spg.graph import Parameter
+from ghcm.types import Shape, Type
+
+__all__ = ["lower_unit", "parameters_of", "signature_of"]
+
+
+def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
+    """What calls of the unit must fit; its parameters' own mistakes are reported."""
+    types: dict[str, Type | None] = {}
+    for parameter in unit.parameters:
+        name = parameter.name.text
+        type_ = context.records.type_of(parameter.type)
+        if name in types:
+            message = f'unit "{unit.name.text}" has the parameter "{name}" twice'
+            context.report(Code.DECLARED_TWICE, message, parameter.name.span)
+        elif name in context.kinds:
+            message = f'parameter "{name}" would hide the {context.kinds[name]} of that name'
+            context.report(Code.RESERVED, message, parameter.name.span)
+        types.setdefault(name, type_)
+    if unit.parameters and not unit.responsive:
+        context.report(
+            Code.NOT_RESPONSIVE,
+            f'unit "{unit.name.text}" has parameters, and nobody calls it',
+            unit.parameters[0].name.span,
+            hint=f'A unit that is called is written "responsive {unit.kind} {unit.name.text}".',
+        )
+    optional = frozenset(each.name.text for each in unit.parameters if each.default is not None)
+    return Signature(unit.responsive, types, optional)
+
+
+def parameters_of(unit: ast.UnitDecl, types: Mapping[str, Type | None], context: Context) -> tuple[Parameter, ...]:
+    """The parameters with their defaults; wrong ones are reported and left out."""
+    parameters: list[Parameter] = []
+    for written in unit.parameters:
+        type_ = types[written.name.text]
+        default = None if written.default is None else typed(written.default, Scope(), context)
+        if type_ is None or (written.default is not None and default is None):
+            continue
+        if written.default is None or default is None:
+            parameters.append(Parameter(written.name.text, type_, True))
+            continue
+        what = f'the default of "{written.name.text}"'
+        value = fits(default, type_, what, written.default.span, context)
+        if value is None:
+            continue
+        try:
+            parameters.append(Parameter(written.name.text, type_, False, constant(value)))
+        except NotConstant:
+            context.report(Code.NOT_CONSTANT, f"{what} is not a constant", written.default.span)
+    return tuple(parameters)
+
+
+def lower_unit(declaration: ast.UnitDecl, around: Surroundings, context: Context) -> UnitDraft:
+    """All statements of a unit as tasks with ids."""
+    types = around.signatures[declaration.name.text].parameters
+    parameters: dict[str, Expr | None] = {
+        name: None if type_ is None else Param(name, type_) for name, type_ in types.items()
+    }
+    names = frozenset(each.name.text for each in declaration.body if isinstance(each, ast.Assign))
+    unit = UnitDraft(context, around, declaration, Scope(parameters=parameters, collections=names))
+    taken: set[str] = set()
+    for statement in declaration.body:
+        _statement(statement, unit, taken)
+    _check_ends(unit)
+    return unit
+
+
+def _statement(statement: ast.Statement, unit: UnitDraft, taken: set[str]) -> None:
+    first = len(unit.drafts)
+    unit.named_nodes = named_nodes(statement.value, isinstance(statement, ast.Assign))
+    ends = unit.ends
+    bound = evaluate(statement.value, unit)
+    drafts = unit.drafts[first:]
+    if isinstance(statement, ast.Assign):
+        _check_name(statement.name, unit)
+        name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit)
+        unit.assigned[statement.name.text] = _kept(bound)
+    else:
+        name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit)
+        if unit.ends == ends and bound is not None:
+            unit.context.report(
+                Code.GOES_NOWHERE,
+                "the result of this pipeline goes nowhere",
+                statement.span,
+                hint="to(sink), publish(...) or reply() ends it, and x = ... keeps it.",
+            )
+    _check_ids(drafts, unit, taken)
+
+
+def _kept(bound: Bound) -> Bound:
+    """The collection under its name: whatever was written behind it does not end it."""
+
+    return replace(bound, written=None, ended=False) if isinstance(bound, Flow) else bound
+
+
+def _check_name(name: ast.Name, unit: UnitDraft) -> None:
+    context, text = unit.context, name.text
+    if text in unit.assigned:
+        context.report(
+            Code.DECLARED_TWICE, f'"{text}" is assigned twice', name.span, hint="Every collection has its own name."
+        )
+    elif text in unit.scope.parameters:
+        context.report(Code.RESERVED, f'"{text}" would hide the parameter of that name', name.span)
+    elif text in context.kinds:
+        context.report(Code.RESERVED, f'"{text}" would hide the {context.kinds[text]} of that name', name.span)
+    elif text == REPLY:
+        context.report(Code.RESERVED, f'"{text}" is a name that the language keeps for itself', name.span)
+
+
+def _check_ids(drafts: list[Draft], unit: UnitDraft, taken: set[str]) -> None:
+    clash = next((draft for draft in drafts if draft.id in taken), None)
+    ids = [draft.id for draft in drafts]
+    clash = clash or next((draft for draft in drafts if ids.count(draft.id) > 1), None)
+    if clash is not None and not (clash.id == REPLY and unit.replies > 1):
+        unit.context.report(
+            Code.SAME_ID,
+            f'two tasks of unit "{unit.name}" would be called "{clash.id}"',
+            clash.span,
+            detail="Tasks take their names from assignments, named(...) and sinks.",
+            hint='A name of its own tells them apart: .named("name") before the end, or x = ... .',
+        )
+    taken.update(ids)
+
+
+def _check_ends(unit: UnitDraft) -> None:
+    declaration, name = unit.declaration, unit.name
+    tables = any(isinstance(bound, Flow) and bound.collection.shape is Shape.TABLE for bound in unit.assigned.values())
+    if unit.ends or any(bound is None for bound in unit.assigned.values()):
+        return
+    if declaration.responsive:
+        unit.context.report(
+            Code.NO_ANSWER,
+            f'responsive unit "{name}" neither replies nor writes',
+            declaration.name.span,
+            hint="reply() sends the result to the caller, to(sink) leaves it in a sink.",
+        )
+    elif not tables:
+        unit.context.report(
+            Code.GOES_NOWHERE,
+            f'unit "{name}" has no result',
+            declaration.name.span,
+            hint="to(sink) writes it; a named table of a stream unit can be read by responsive units.",
+        )
