@@ -193,7 +193,7 @@ _TABLE_OF_OPERATORS = (
     _op("iterate", _T, (_STREAM,), (Argument("step", "lambda1"), Argument("until", "lambda2", required=False, positional=False), Argument("limit", "int", positional=False)), "the same", "a step repeated until a condition holds", _not_yet(), exchange="none", needs_bounded=True),
     _op("changes", _T, (_TABLE,), (), "Pairs<K, V>", "every change of a table as a record", _not_yet(), stateful=True),
     # ends and reads
-    _op("read", _S, (_TABLE,), (Argument("key", "any", required=False, positional=False),), "a sink's records as Stream<T>; a table's as Pairs<K, V>; bounded", "the latest complete version of a sink, or a copy of a table's state", _everywhere(), exchange="none", failures=(_F.BAD_RECORD,)),
+    _op("read", _S, (_TABLE,), (Argument("key", "any", required=False),), "a sink's records as Stream<T>; a table's as Pairs<K, V>; bounded", "the latest complete version of a sink, or a copy of a table's state", _everywhere(), exchange="none", failures=(_F.BAD_RECORD,)),
     _op("to", _E, _ALL, (Argument("sink", "sink"),), "the same, for publish", "writes to a sink", _everywhere()),
     _op("publish", _E, _FLOWING, (Argument("call", "call"), Argument("every", "any", required=False, positional=False), Argument("when", "lambda1", required=False, positional=False), Argument("on", "name", required=False, positional=False, choices=("window_close", "completion")), Argument("at_end", "any", required=False, positional=False)), "nothing", "calls a responsive unit by a policy", _everywhere(columnar=NotYet("a policy counts row by row")), exchange="global", stateful=True),
     _op("reply", _E, _FLOWING, (), "nothing", "the result of the call", _everywhere()),
