@@ -1,0 +1,179 @@
+"""What operations on groups and whole inputs ask and give: aggregations, distinct, sort, top, join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from ghcm.functions import comparable
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    GroupByKey,
+    Join,
+    ReduceByKey,
+    Sort,
+    Top,
+)
+from ghcm.spg.rule_parts import Around, collection_problems, flowing, keyed, part, with_value
+from ghcm.spg.well_typed import expr_problems
+from ghcm.types import (
+    WINDOW,
+    Bool,
+    Collection,
+    Duration,
+    Field,
+    Float,
+    Int,
+    List,
+    Shape,
+    Struct,
+    Type,
+    accepts,
+    as_nullable,
+    is_nullable,
+    pair_of,
+    strip,
+)
+
+__all__ = ["aggregate_problems", "grouped_problems", "join_problems", "whole_record_problems"]
+
+
+def grouped_problems(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey | Count) -> Iterator[str]:
+    """What is wrong with an aggregation."""
+    takes, gives = around.takes[0], around.gives
+    yield from flowing(takes)
+    if isinstance(op, Count):
+        value: Type = Int()
+    else:
+        yield from keyed(takes)
+        value, problems = _value(around, op, part(takes, "value"))
+        yield from problems
+    if takes.shape is Shape.STREAM:
+        fields = (Field("value", value), Field("window", WINDOW)) if takes.windowed else ()
+        element: Type = Struct(fields) if fields else value
+        shape = Shape.STREAM
+    else:
+        element, shape = with_value(takes, value), gives.shape
+        if not comparable(part(takes, "key")):
+            yield f'"{part(takes, "key")}" cannot be a key'
+        if shape is Shape.STREAM or (shape is Shape.TABLE and takes.windowed):
+            yield f"groups by key make pairs, or unwindowed a table, not {gives}"
+    if shape is not Shape.TABLE and not takes.bounded and not takes.windowed:
+        yield "groups of unbounded input without windows are a table"
+    yield from collection_problems(gives, Collection(shape, element, takes.bounded, takes.windowed, takes.windowed))
+
+
+def _value(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey, value: Type) -> tuple[Type, Iterator[str]]:
+    match op:
+        case ReduceByKey(reducer=reducer):
+            return value, _reducer(around, reducer, value)
+        case AggregateByKey(aggregates=aggregates, scalar=scalar):
+            problems = (problem for each in aggregates for problem in aggregate_problems(around, each, value))
+            fields = tuple(Field(each.name, each.type) for each in aggregates)
+            return (aggregates[0].type if scalar else Struct(fields)), problems
+        case GroupByKey():
+            return List(value), iter(() if comparable(value) else (f'"{value}" has no order',))
+        case _:
+            assert_never(op)
+
+
+def _reducer(around: Around, reducer: Reducer, value: Type) -> Iterator[str]:
+    match reducer:
+        case Builtin(kind=kind, type=type_):
+            sums = kind is Kind.SUM and not isinstance(type_, Int | Float | Duration)
+            logic = kind in (Kind.ALL, Kind.ANY) and type_ != Bool()
+            if type_ != value or sums or logic or not comparable(type_):
+                yield f'{kind.value} of "{type_}" does not reduce "{value}"'
+        case Fields(parts=parts, type=type_):
+            if type_ != value or len(parts) != len(type_.fields):
+                yield f'reducers of "{type_}" do not reduce "{value}"'
+                return
+            for part, field in zip(parts, type_.fields, strict=True):
+                yield from _reducer(around, part, field.type)
+        case Custom(function=function, claimed=claimed, order=order):
+            yield from around.of(function, value, value)
+            if not accepts(value, function.body.type):
+                yield f'a reducer of "{value}" makes "{function.body.type}"'
+            if not claimed and order is None:
+                yield "a reducer is neither claimed nor ordered"
+            if order is not None:
+                yield from around.of(order, value)
+        case _:
+            assert_never(reducer)
+
+
+def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator[str]:
+    """What is wrong with an aggregate over records of that type."""
+    if what.argument is None:
+        if what.function is not AggregateFunction.COUNT or what.type != Int():
+            yield f'aggregate "{what.name}" has no argument'
+        return
+    yield from around.of(what.argument, value)
+    type_ = strip(what.argument.body.type)
+    match what.function:
+        case AggregateFunction.COUNT:
+            wanted: Type | None = Int()
+        case AggregateFunction.SUM:
+            wanted = type_ if isinstance(type_, Int | Float | Duration) else None
+        case AggregateFunction.MIN | AggregateFunction.MAX:
+            wanted = type_ if comparable(type_) else None
+        case AggregateFunction.MEAN:
+            wanted = Float() if str(type_) in ("int", "int32", "float") else None
+        case _:
+            assert_never(what.function)
+    nullable = is_nullable(what.argument.body.type) and what.function is not AggregateFunction.COUNT
+    if wanted is None or not accepts(what.type, as_nullable(wanted) if nullable else wanted):
+        yield f'{what.function.value} of "{type_}" is not "{what.type}"'
+
+
+def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator[str]:
+    """What is wrong with what compares whole records."""
+    takes, gives = around.takes[0], around.gives
+    yield from flowing(takes)
+    if not comparable(takes.element):
+        yield f'records of "{takes.element}" cannot be compared'
+    match op:
+        case Distinct():
+            yield from collection_problems(gives, replace(takes, timed=takes.windowed))
+        case Sort(by=by) | Top(by=by):
+            if not takes.bounded:
+                yield "it needs bounded input"
+            yield from around.of(by, takes.element)
+            if not comparable(by.body.type):
+                yield f'"{by.body.type}" has no order'
+            yield from collection_problems(gives, takes)
+        case _:
+            assert_never(op)
+    if isinstance(op, Top):
+        yield from expr_problems(op.count, {}, around.parameters)
+        if strip(op.count.type) != Int():
+            yield f'the count of top is "{op.count.type}"'
+
+
+def join_problems(around: Around, op: Join) -> Iterator[str]:
+    """What is wrong with a join."""
+    left, right = around.takes
+    if not (left.bounded and right.bounded):
+        yield "a join needs bounded input"
+    if op.kind != "inner" or not op.left_keys or len(op.left_keys) != len(op.right_keys):
+        yield "an inner join has as many keys on the left as on the right, and at least one"
+    for mine, other in zip(op.left_keys, op.right_keys, strict=False):
+        yield from around.of(mine, left.element)
+        yield from around.of(other, right.element)
+        if strip(mine.body.type) != strip(other.body.type) or not comparable(mine.body.type):
+            yield f'the keys "{mine.body.type}" and "{other.body.type}" cannot be joined'
+    if op.residual is not None:
+        yield from around.of(op.residual, left.element, right.element)
+    if op.by_key:
+        yield from (*keyed(left), *keyed(right))
+        value = Struct((Field("left", part(left, "value")), Field("right", part(right, "value"))))
+        element: Type = pair_of(strip(part(left, "key")), value)
+    else:
+        element = Struct((Field("left", left.element), Field("right", right.element)))
+    shape = Shape.PAIRS if op.by_key else Shape.STREAM
+    wanted = Collection(shape, element, bounded=True, timed=left.timed and right.timed)
+    yield from collection_problems(around.gives, wanted, narrowed=True)

@@ -1,0 +1,164 @@
+"""Whether expressions keep to their types: variables, fields, signatures of functions, values of literals.
+
+Reads the types that stand on the nodes; it infers nothing and evaluates nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal as Number
+from typing import assert_never, cast
+
+from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var, children
+from ghcm.functions import FUNCTIONS, resolve
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    accepts,
+    as_nullable,
+    is_nullable,
+    strip,
+)
+
+__all__ = ["expr_problems", "is_value", "lambda_problems"]
+
+
+def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: Mapping[str, Type]) -> Iterator[str]:
+    """What is wrong with a lambda that is given values of these types; `parameters` are the unit's."""
+    if len(function.parameters) != len(arguments):
+        yield f"a function of {len(function.parameters)} parameters is given {len(arguments)} values"
+        return
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        if not accepts(parameter.type, argument):
+            yield f'"{parameter.name}" is "{parameter.type}", but is given "{argument}"'
+    yield from expr_problems(function.body, {each.name: each.type for each in function.parameters}, parameters)
+
+
+def expr_problems(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str, Type]) -> Iterator[str]:
+    """What is wrong with an expression, parts before wholes."""
+    for part in children(expr):
+        yield from expr_problems(part, variables, parameters)
+    problem = _problem(expr, variables, parameters)
+    if problem:
+        yield problem
+
+
+def _problem(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str, Type]) -> str:
+    match expr:
+        case Literal(value=value, type=type_):
+            return "" if is_value(value, type_) else f'{value!r} is no value of "{type_}"'
+        case Var(name=name, type=type_):
+            return (
+                "" if variables.get(name) == type_ else f'variable "{name}" is "{variables.get(name)}", not "{type_}"'
+            )
+        case Param(name=name, type=type_):
+            return (
+                ""
+                if parameters.get(name) == type_
+                else f'parameter "{name}" is "{parameters.get(name)}", not "{type_}"'
+            )
+        case Get():
+            return _get(expr)
+        case Call():
+            return _call(expr)
+        case If(condition=condition, then=then, otherwise=otherwise, type=type_):
+            if strip(condition.type) != Bool():
+                return f'a condition is "{condition.type}"'
+            return next((_misfit(type_, each) for each in (then, otherwise) if not accepts(type_, each.type)), "")
+        case MakeStruct(values=values, type=type_):
+            if not isinstance(type_, Struct) or len(type_.fields) != len(values):
+                return f'{len(values)} values do not make "{type_}"'
+            pairs = zip(type_.fields, values, strict=True)
+            return next(
+                (_misfit(field.type, value) for field, value in pairs if not accepts(field.type, value.type)), ""
+            )
+        case MakeList(items=items, type=type_):
+            if not isinstance(type_, List):
+                return f'a list is "{type_}"'
+            return next((_misfit(type_.item, item) for item in items if not accepts(type_.item, item.type)), "")
+        case _:
+            assert_never(expr)
+
+
+def _misfit(wanted: Type, found: Expr) -> str:
+    return f'"{found.type}" stands where "{wanted}" is asked for'
+
+
+def _get(expr: Get) -> str:
+    struct = strip(expr.of.type)
+    field = struct.get(expr.field) if isinstance(struct, Struct) else None
+    if field is None:
+        return f'"{struct}" has no field "{expr.field}"'
+    wanted = as_nullable(field.type) if is_nullable(expr.of.type) else field.type
+    return "" if wanted == expr.type else f'field "{expr.field}" is "{wanted}", not "{expr.type}"'
+
+
+def _call(call: Call) -> str:
+    function = FUNCTIONS.get(call.function)
+    if function is None:
+        return f'there is no function "{call.function}"'
+    given = tuple(each.type for each in call.arguments)
+    resolution = resolve(function, given) if given else None
+    shown = ", ".join(map(str, given))
+    if resolution is None or not all(accepts(to, each) for to, each in zip(resolution.parameters, given, strict=True)):
+        return f"{call.function} does not take ({shown})"
+    if resolution.result != call.type:
+        return f'{call.function} of ({shown}) is "{resolution.result}", not "{call.type}"'
+    if call.function in ("matches", "extract_all") and not isinstance(call.arguments[1], Literal):
+        return f"the pattern of {call.function} is no constant"
+    return ""
+
+
+def is_value(value: object, type_: Type) -> bool:
+    """Whether it is a canonical value of the type."""
+    match type_:
+        case Nullable(of=of):
+            return value is None or is_value(value, of)
+        case Null():
+            return value is None
+        case Bool():
+            return isinstance(value, bool)
+        case Int() | Timestamp() | Duration():
+            return type(value) is int and INT_MIN <= value <= INT_MAX
+        case Int32() | Date():
+            return type(value) is int and -(2**31) <= value < 2**31
+        case Float():
+            return type(value) is float
+        case Decimal(precision=precision, scale=scale):
+            return isinstance(value, Number) and value.is_finite() and _fits(value, precision, scale)
+        case String():
+            return type(value) is str and not any("\ud800" <= char <= "\udfff" for char in value)
+        case Bytes():
+            return type(value) is bytes
+        case List(item=item):
+            return type(value) is list and all(is_value(each, item) for each in cast("list[object]", value))
+        case Map(key=key, value=held):
+            pairs = cast("dict[object, object]", value).items() if type(value) is dict else ()
+            return type(value) is dict and all(is_value(name, key) and is_value(each, held) for name, each in pairs)
+        case Struct(fields=fields):
+            parts = cast("tuple[object, ...]", value) if type(value) is tuple else ()
+            fits = type(value) is tuple and len(parts) == len(fields)
+            return fits and all(is_value(each, field.type) for each, field in zip(parts, fields, strict=True))
+        case _:
+            assert_never(type_)
+
+
+def _fits(value: Number, precision: int, scale: int) -> bool:
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and -exponent <= scale and len(digits) + exponent <= precision - scale
