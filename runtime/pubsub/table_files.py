@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TextIO, assert_never, cast
@@ -36,10 +37,13 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.values import Json, key_text, reader, writer
+from ghcm.values import Json, reader, writer
 
 __all__ = ["FileWriter", "extension", "open_file", "read_file"]
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_NO_JSON_NUMBER = re.compile(r"NaN|-?Infinity")
+_MICROSECONDS = re.compile(r"-?\d+\.\d{6}")  # of a duration that a double cannot hold
 _GROUP_ROWS = 64 * 1024
 _BATCH_ROWS = 8 * 1024
 
@@ -147,14 +151,19 @@ class _CsvWriter:
     def __init__(self, path: Path, columns: Struct, separator: str) -> None:
         self._columns = columns
         self._file = _open_text(path)
-        self._csv = csv.writer(self._file, delimiter=separator, lineterminator="\n")
-        self._csv.writerow(columns.names)
+        self._separator = separator
+        self._special = re.compile(f'[{re.escape(separator)}"\\r\\n]')
+        self._writers = [_field_writer(field.type) for field in columns.fields]
+        self._write_line(columns.names)
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        types = [field.type for field in self._columns.fields]
         for row in _as_rows(rows, self._columns):
-            fields = zip(row, types, strict=True)
-            self._csv.writerow(["" if value is None else key_text(value, type_) for value, type_ in fields])
+            self._write_line([write(value) for write, value in zip(self._writers, row, strict=True)])
+
+    def _write_line(self, fields: Sequence[str]) -> None:
+        # The csv module leaves a lone carriage return unquoted, and RFC 4180 is short.
+        line = self._separator.join(_quoted(text) if self._special.search(text) else text for text in fields)
+        self._file.write(f"{line or _quoted(line)}\n")  # an empty line would be no record
 
     def close(self) -> None:
         self._file.close()
@@ -173,14 +182,28 @@ class _TextWriter:
         self._file.close()
 
 
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
 def _open_text(path: Path) -> TextIO:
     return open(path, "w", encoding="utf-8", newline="", buffering=1 << 18)
 
 
+def _field_writer(type_: Type) -> Callable[[object], str]:
+    """A field of csv: a text as itself, null as nothing, anything else as its JSON text."""
+    to_json = writer(type_)
+
+    def to_text(value: object) -> str:
+        data = to_json(value)
+        return data if isinstance(data, str) else "" if data is None else _COMPACT.encode(data)
+
+    return to_text
+
+
 def _line_encoder(columns: Struct) -> Callable[[Row], str]:
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
     to_json = writer(columns)
-    return lambda row: encode(to_json(row)) + "\n"
+    return lambda row: _COMPACT.encode(to_json(row)) + "\n"
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -238,11 +261,13 @@ def _field_reader(type_: Type) -> Callable[[str], object]:
     read = reader(strip(type_))
     absent = is_nullable(type_)
     as_text = _stands_as_text(type_)
+    inner = strip(type_)
+    special = _NO_JSON_NUMBER if isinstance(inner, Float) else _MICROSECONDS if isinstance(inner, Duration) else None
 
     def from_text(text: str) -> object:
         if text == "" and absent:
             return None
-        return read(text if as_text or text in ("NaN", "Infinity", "-Infinity") else json.loads(text))
+        return read(text if as_text or (special and special.fullmatch(text)) else json.loads(text))
 
     return from_text
 
