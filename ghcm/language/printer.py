@@ -103,9 +103,10 @@ def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[
 
 
 def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia) -> bool:
-    end, start = _end(first.span), _start(second.span)
-    if second.span is not None and (trivia.apart(start) or trivia.stands_alone(end, start)):
-        return False
+    if second.span is not None:
+        comment_between = trivia.stands_alone(_end(first.span), second.span.end)
+        if comment_between or trivia.apart(second.span.start):
+            return False
     match first, second:
         case ast.RecordDecl(), ast.RecordDecl():
             return _short(first, trivia) and _short(second, trivia)
