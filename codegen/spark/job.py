@@ -2,11 +2,153 @@
 
 from __future__ import annotations
 
-from ghcm.spg.graph import Program, Unit
+from dataclasses import dataclass
 
-__all__ = ["generate"]
+from ghcm.codegen.formatting import format_python
+from ghcm.codegen.spark.expressions import quote
+from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
+from ghcm.codegen.spark.library import helpers_for, imports_for
+from ghcm.codegen.spark.schemas import Schemas, identifier
+from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.tasks import task_body
+from ghcm.codegen.templating import render
+from ghcm.spg.graph import Parameter, Program, Task, Unit
+from ghcm.spg.ops import Publish, Reply, To
+from ghcm.types import is_nullable
+from ghcm.values import to_json
+
+__all__ = ["SETTINGS", "generate"]
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.files.maxPartitionBytes": "134217728",
+    "spark.sql.files.openCostInBytes": "134217728",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PropagateEmptyRelation", "PruneFilters")
+    ),
+    "spark.sql.adaptive.optimizer.excludedRules": ("org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"),
+}
+"""What the helpers count on. The excluded rules would drop the counts of failing records with what they make empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A task as the template lays it out."""
+
+    function: str
+    arguments: str
+    gives: str
+    words: str
+    body: list[str]
+    step: str
 
 
 def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
-    return f'"""Spark job of the unit "{unit.name}" of the program "{program.name}"."""\n'
+    schemas = Schemas()
+    functions = _functions(program, unit, schemas)
+    parts = [_parameter(schemas, each) for each in unit.parameters]
+    constants = schemas.definitions()
+    values: dict[str, object] = {
+        "title": f'The Spark job of the unit "{unit.name}" of the program "{program.name}".',
+        "origin": str(unit.origin),
+        "unit": unit.name,
+        "program": quote(program.name),
+        "name": quote(unit.name),
+        "settings": list(SETTINGS.items()),
+        "constants": constants,
+        "parameters": f"StructType([{', '.join(parts)}])",
+        "tasks": functions,
+        "steps": [each.step for each in functions],
+    }
+    draft = render("spark/job_module.py.j2", **values, imports="", helpers="")
+    helpers = helpers_for(draft)
+    imports = imports_for(draft + helpers)
+    text = render("spark/job_module.py.j2", **values, imports=imports, helpers=helpers)
+    return _formatted(text, helpers)
+
+
+def _formatted(text: str, helpers: str) -> str:
+    """The helpers are laid out already; the rest is broken where lines are long."""
+    before, after = text.split(helpers, 1)
+    return f"{format_python(before)}{helpers}{after}"
+
+
+def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function]:
+    tasks, hidden = live_tasks(unit), hidden_columns(unit)
+    names = _function_names(tasks)
+    shared = _shared(tasks)
+    functions: list[_Function] = []
+    for task in tasks:
+        producers = [edge.producer for edge in task.inputs]
+        inputs = ["rows"] if len(producers) == 1 else [f"rows_{number}" for number in range(1, len(producers) + 1)]
+        sides = tuple(unit.task(producer).collection for producer in producers)
+        takes = sides[0] if sides else task.collection
+        scope = Scope(
+            program,
+            unit,
+            schemas,
+            task.id,
+            str(task.origin),
+            takes,
+            task.collection,
+            sides,
+            tuple(inputs),
+            hidden[task.id],
+        )
+        ends = isinstance(task.op, To | Publish | Reply)
+        call = f"{names[task.id]}({', '.join(['job', *(_variable(names, each) for each in producers)])})"
+        held = f"job.keep({call})" if task.id in shared else call
+        functions.append(
+            _Function(
+                function=names[task.id],
+                arguments=", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)]),
+                gives="None" if ends else "DataFrame",
+                words=f"{type(task.op).__name__} {task.id}: {task.collection}; {task.origin}".replace("\\", "/"),
+                body=task_body(scope, task),
+                step=call if ends else f"{_variable(names, task.id)} = {held}",
+            )
+        )
+    return functions
+
+
+def _function_names(tasks: tuple[Task, ...]) -> dict[str, str]:
+    """A function for each task; no helper has such a name."""
+    names: dict[str, str] = {}
+    for task in tasks:
+        wanted = f"task_{identifier(task.id)}"
+        name, number = wanted, 2
+        while name in names.values():
+            name, number = f"{wanted}_{number}", number + 1
+        names[task.id] = name
+    return names
+
+
+def _variable(names: dict[str, str], id: str) -> str:
+    return f"{names[id].removeprefix('task_')}_rows"
+
+
+def _shared(tasks: tuple[Task, ...]) -> set[str]:
+    """The tasks that several ends need: Spark would make their rows once for each."""
+    ends: dict[str, set[str]] = {task.id: set() for task in tasks}
+    for task in reversed(tasks):
+        if isinstance(task.op, To | Publish | Reply):
+            ends[task.id] = {task.id}
+        for edge in task.inputs:
+            ends[edge.producer] |= ends[task.id]
+    consumers = {
+        task.id: [other for other in tasks if any(edge.producer == task.id for edge in other.inputs)] for task in tasks
+    }
+    return {id for id, reached in ends.items() if len(reached) > 1 and len(consumers[id]) > 1}
+
+
+def _parameter(schemas: Schemas, parameter: Parameter) -> str:
+    metadata = "" if parameter.required else f', {{"default": {to_json(parameter.default, parameter.type)!r}}}'
+    type_ = schemas.text(parameter.type, parameter.name)
+    return f"StructField({quote(parameter.name)}, {type_}, {is_nullable(parameter.type)}{metadata})"

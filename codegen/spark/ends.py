@@ -1,0 +1,95 @@
+"""What sinks, replies and publish policies become."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ghcm.codegen.spark.expressions import can_fail, quote
+from ghcm.codegen.spark.groups import argument_columns
+from ghcm.codegen.spark.scope import Scope
+from ghcm.errors import GhcmError
+from ghcm.expr import Expr, Lambda, Literal
+from ghcm.reducers import Aggregate
+from ghcm.spg.graph import Mode
+from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
+
+__all__ = ["publish_body", "reply_body", "write_body"]
+
+
+def reply_body(scope: Scope) -> list[str]:
+    """The answer of the call."""
+    return [f"reply_with(job, rows, {scope.type(scope.takes.element)})"]
+
+
+def write_body(scope: Scope, op: To) -> list[str]:
+    """One version of a sink."""
+    sink = scope.program.sink(op.sink)
+    element, mode = scope.type(scope.takes.element), quote(sink.mode.value)
+    connector = sink.connector
+    match connector:
+        case Parquet(path=path):
+            refuse_upsert(sink.name, sink.mode)
+            call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
+            return [f'{call}, format="parquet", mode={mode})']
+        case Files(path=path, format=format_):
+            refuse_upsert(sink.name, sink.mode)
+            call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
+            separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+            return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
+        case Redis(place=place):
+            return _redis(scope, sink.name, place, sink.key, sink.mode)
+        case Socket() | Memory() | Generate() | Kafka():
+            raise GhcmError(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
+        case never:
+            assert_never(never)
+
+
+def refuse_upsert(name: str, mode: Mode) -> None:
+    """Files have no keys."""
+    if mode is Mode.UPSERT:
+        raise GhcmError(f'the sink "{name}" holds files, which cannot be upserted', code="GHCM-524")
+
+
+def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) -> list[str]:
+    if key is None:
+        raise GhcmError(f'the sink "{name}" on Redis needs a key', code="GHCM-524")
+    lines = [f"key = {scope.on_record(key)}"]
+    if can_fail(key.body):
+        lines.append(f"rows = passed(job, rows, {scope.step()}, key.error)")
+    call = f"write_redis(job, rows, {quote(name)}, {quote(place)}, {scope.type(scope.takes.element)}"
+    return [*lines, f"{call}, key, {scope.type(key.body.type)}, mode={quote(mode.value)})"]
+
+
+def publish_body(scope: Scope, op: Publish) -> list[str]:
+    """The calls of another unit that a policy asks for."""
+    values: dict[str, str] = {}
+    arguments: dict[str, str] = {}
+    for name, what in op.call.arguments:
+        match what:
+            case Aggregate():
+                named = Aggregate(name, what.function, what.argument, what.type)
+                if what.argument is not None:
+                    values[f"@{name}"] = scope.on_record(what.argument)
+                (_, total), *more = argument_columns(named)
+                assert not more, "a mean of whole numbers is no parameter"
+                arguments[name] = f"(Checked({total}), {scope.type(what.type)})"
+            case _:
+                arguments[name] = f"({_constant(scope, what)}, {scope.type(what.type)})"
+    policy = op.policy
+    options = f", every={policy.every_records}" if policy.every_records is not None else ""
+    options += f", when={scope.on_record(policy.when)}" if policy.when is not None else ""
+    options += ", window=True" if policy.on == "window_close" else ""
+    options += ", completion=True" if policy.on == "completion" else ""
+    options += ", at_end=True" if policy.at_end else ""
+    after = None if op.after is None else quote(op.after)
+    return [
+        f"values = {{{', '.join(f'{quote(name)}: {text}' for name, text in values.items())}}}",
+        f"arguments = {{{', '.join(f'{quote(name)}: {text}' for name, text in arguments.items())}}}",
+        f"call_with(job, rows, step={scope.step()}, unit={quote(op.call.unit)}, after={after}, values=values, "
+        f"arguments=arguments{options})",
+    ]
+
+
+def _constant(scope: Scope, expr: Expr) -> str:
+    text = scope.emitter.emit(expr)
+    return f"Checked(F.first({text}.value))" if not isinstance(expr, Literal) else f"Checked(F.max({text}.value))"

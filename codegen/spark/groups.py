@@ -1,0 +1,221 @@
+"""What aggregations become: one grouping, then a check of what it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from ghcm.codegen.spark.expressions import can_fail, quote, value_binding
+from ghcm.codegen.spark.hidden import TIME
+from ghcm.codegen.spark.scope import Scope
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.ops import AggregateByKey, ReduceByKey
+from ghcm.types import Duration, Float, Shape, Struct, Type, strip
+
+__all__ = [
+    "aggregate_body",
+    "argument_columns",
+    "count_body",
+    "distinct_body",
+    "final_value",
+    "group_body",
+    "reduce_body",
+]
+
+
+def _by(scope: Scope) -> list[str]:
+    """The columns that make a group."""
+    keyed = scope.takes.shape is not Shape.STREAM
+    return [*(["key"] if keyed else []), *(["window"] if scope.takes.windowed else [])]
+
+
+def _finish(scope: Scope, value: str, *, fails: bool = True) -> list[str]:
+    """From the grouped columns to the records of the result, with the time of their window."""
+    by = _by(scope)
+    columns = {name: f"col({quote(name)})" for name in by} | {"value": value}
+    gives = scope.gives.element
+    names = gives.names if isinstance(gives, Struct) and "value" in gives.names else ("value",)
+    ordered = {name: columns[name] for name in names}
+    if isinstance(gives, Struct) and "value" not in gives.names:
+        ordered = {name: f"part_of({value}, {quote(name)})" for name in gives.names}
+    key = Struct(tuple(part for part in scope.takes.columns.fields if part.name in by))
+    lines = _times(scope)
+    step = f", step={scope.step(key)}" if fails else ""
+    return [*lines, f"return {scope.transformed('rows', ordered, step=step)}"]
+
+
+def _times(scope: Scope) -> list[str]:
+    """The event time of what is windowed, and a watermark at which nothing is late."""
+    lines = ["rows = windows_time(rows)"] if TIME in scope.keep and scope.takes.windowed else []
+    if scope.keep - {TIME} or (TIME in scope.keep and not scope.takes.windowed):
+        rest = sorted(scope.keep - {TIME}) if scope.takes.windowed else sorted(scope.keep)
+        lines.append(f"rows = without_place(rows, [{', '.join(map(quote, rest))}])")
+    return lines
+
+
+def _group(by: list[str], columns: dict[str, str]) -> str:
+    parts = ", ".join(f"{quote(name)}: {text}" for name, text in columns.items())
+    return f"rows = grouped(rows, [{', '.join(map(quote, by))}], {{{parts}}})"
+
+
+def _column(name: str) -> str:
+    return f"F.col({quote(f'`{name}`')})"
+
+
+# --- reduce ----------------------------------------------------------------------------------------------------------
+
+
+def reduce_body(scope: Scope, op: ReduceByKey) -> list[str]:
+    """One value per key."""
+    columns: dict[str, str] = {}
+    value = _reduced(scope, op.reducer, 'F.col("value")', "@value", columns)
+    return [_group(_by(scope), columns), *_finish(scope, value, fails=_may_fail(op.reducer))]
+
+
+def _may_fail(reducer: Reducer) -> bool:
+    match reducer:
+        case Builtin(kind=kind, type=type_):
+            return kind is Kind.SUM and not isinstance(strip(type_), Float)
+        case Fields(parts=parts):
+            return any(map(_may_fail, parts))
+        case Custom(function=function, order=order):
+            return can_fail(function.body) or (order is not None and can_fail(order.body))
+        case never:
+            assert_never(never)
+
+
+def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dict[str, str]) -> str:
+    """The result as an expression over the grouped columns, which are added to `columns`."""
+    match reducer:
+        case Builtin(kind=kind, type=type_):
+            columns[name] = _builtin(kind, type_, value)
+            return f"narrow({_column(name)})" if _may_fail(reducer) else f"col({quote(name)})"
+        case Fields(parts=parts, type=type_):
+            fields = [
+                _reduced(scope, each, f"{value}.getField({quote(part.name)})", f"{name}.{part.name}", columns)
+                for each, part in zip(parts, type_.fields, strict=True)
+            ]
+            pairs = ", ".join(f"{quote(n)}: {text}" for n, text in zip(type_.names, fields, strict=True))
+            return f"make_struct({scope.type(type_)}, {{{pairs}}})"
+        case Custom():
+            return _custom(scope, reducer, value, name, columns)
+        case never:
+            assert_never(never)
+
+
+def _builtin(kind: Kind, type_: Type, value: str) -> str:
+    match kind:
+        case Kind.SUM:
+            return f"F.sum({value})" if isinstance(strip(type_), Float) else f"wide_sum({value})"
+        case Kind.MIN:
+            return f"F.min({value})"
+        case Kind.MAX:
+            return f"F.max({value})"
+        case Kind.ALL:
+            return f"F.bool_and({value})"
+        case Kind.ANY:
+            return f"F.bool_or({value})"
+        case never:
+            assert_never(never)
+
+
+def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[str, str]) -> str:
+    """A user's reducer, folded over the values in order."""
+    function, order = reducer.function, reducer.order
+    merge = scope.emitter.body(function, value_binding("a"), value_binding("b"))
+    type_ = scope.type(function.parameters[0].type)
+    if order is None:
+        columns[name] = f"all_values({value})"
+        return f"folded({_column(name)}, {type_}, lambda a, b: {merge})"
+    by = scope.emitter.body(order, value_binding(f"Checked({value})"))
+    columns[name] = f"all_values({value}, by={by})"
+    columns[f"{name}.error"] = f"first_failure({by})"
+    return f"folded({_column(name)}, {type_}, lambda a, b: {merge}, failed={_column(f'{name}.error')})"
+
+
+# --- aggregate -------------------------------------------------------------------------------------------------------
+
+
+def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
+    """Named aggregates per key."""
+    by = _by(scope)
+    arguments = {
+        f"@{each.name}": scope.emitter.body(each.argument, value_binding('col("value")'))
+        for each in op.aggregates
+        if each.argument is not None
+    }
+    bodies = [each.argument.body for each in op.aggregates if each.argument is not None]
+    taken = {name: f"col({quote(name)})" for name in by} | arguments
+    inner = scope.transformed("rows", taken, *bodies).replace(scope.keeping() + ")", ")") if scope.keep else None
+    lines = [f"rows = {inner or scope.transformed('rows', taken, *bodies)}"]
+    columns = dict(pair for each in op.aggregates for pair in argument_columns(each))
+    values = {each.name: final_value(each) for each in op.aggregates}
+    if op.scalar:
+        value = values[op.aggregates[0].name]
+    else:
+        gives = scope.gives.columns
+        struct = strip(gives.fields[gives.index("value")].type)
+        parts = ", ".join(f"{quote(name)}: {text}" for name, text in values.items())
+        value = f"make_struct({scope.type(struct)}, {{{parts}}})"
+    fails = any(_sums(each) and not _is_mean(each) for each in op.aggregates)
+    return [*lines, _group(by, columns), *_finish(scope, value, fails=fails)]
+
+
+def _sums(aggregate: Aggregate) -> bool:
+    """Whether it sums whole numbers."""
+    summed = aggregate.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
+    return summed and aggregate.argument is not None and not isinstance(strip(aggregate.argument.body.type), Float)
+
+
+def _is_mean(aggregate: Aggregate) -> bool:
+    return aggregate.function is AggregateFunction.MEAN
+
+
+def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
+    """The grouped columns behind an aggregate of the column `@<name>`."""
+    name, value = f"@{aggregate.name}", _column(f"@{aggregate.name}")
+    match aggregate.function:
+        case AggregateFunction.COUNT:
+            yield name, "F.count(F.lit(1))" if aggregate.argument is None else f"F.count({value})"
+        case AggregateFunction.SUM:
+            yield name, f"wide_sum({value})" if _sums(aggregate) else f"F.sum({value})"
+        case AggregateFunction.MIN:
+            yield name, f"F.min({value})"
+        case AggregateFunction.MAX:
+            yield name, f"F.max({value})"
+        case AggregateFunction.MEAN:
+            yield name, f"wide_sum({value})" if _sums(aggregate) else f"F.avg({value})"
+            if _sums(aggregate):
+                yield f"{name}.count", f"F.count({value})"
+        case never:
+            assert_never(never)
+
+
+def final_value(aggregate: Aggregate) -> str:
+    """The aggregate as an expression over the grouped columns."""
+    name = f"@{aggregate.name}"
+    if not _sums(aggregate):
+        return f"col({quote(name)})"
+    if aggregate.function is AggregateFunction.SUM:
+        return f"narrow({_column(name)})"
+    mean = "rounded_mean" if isinstance(strip(aggregate.type), Duration) else "mean_of_whole"
+    return f"Checked({mean}({_column(name)}, {_column(f'{name}.count')}))"
+
+
+# --- lists, counts, distinct -----------------------------------------------------------------------------------------
+
+
+def group_body(scope: Scope) -> list[str]:
+    """The values of each key in ascending order."""
+    return [_group(_by(scope), {"@value": 'all_values(F.col("value"))'}), *_finish(scope, 'col("@value")', fails=False)]
+
+
+def count_body(scope: Scope) -> list[str]:
+    """How many values per key, or records per window or in all."""
+    return [_group(_by(scope), {"@value": "F.count(F.lit(1))"}), *_finish(scope, 'col("@value")', fails=False)]
+
+
+def distinct_body(scope: Scope) -> list[str]:
+    """Each different record once."""
+    names = ", ".join(quote(f"`{name}`") for name in scope.names)
+    return [f"rows = rows.select({names}).distinct()", *_times(scope), "return rows"]

@@ -1,0 +1,92 @@
+"""Which hidden columns each task has to give on: event time, watermark, and the place in a partition.
+
+They are carried only where a later task asks for them, so that a job without windows has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Op,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    To,
+    Top,
+    Union,
+    Window,
+)
+
+__all__ = ["ORDER", "TIME", "WATERMARK", "hidden_columns", "live_tasks"]
+
+TIME, WATERMARK = "@time", "@watermark"
+ORDER = frozenset({"@partition", "@order"})
+_WINDOW = frozenset({TIME, WATERMARK})
+
+
+def live_tasks(unit: Unit) -> tuple[Task, ...]:
+    """The tasks whose records reach an end, in order."""
+    live: set[str] = set()
+    for task in reversed(unit.tasks):
+        if isinstance(task.op, To | Publish | Reply) or task.id in live:
+            live |= {task.id, *(edge.producer for edge in task.inputs)}
+    return tuple(task for task in unit.tasks if task.id in live)
+
+
+def hidden_columns(unit: Unit) -> dict[str, frozenset[str]]:
+    """By task the hidden columns that its consumers need from it."""
+    needed: dict[str, frozenset[str]] = {task.id: frozenset() for task in unit.tasks}
+    for task in reversed(live_tasks(unit)):
+        for edge in task.inputs:
+            needed[edge.producer] |= _taken(task.op, needed[task.id])
+    return needed
+
+
+def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
+    """What a task needs from its inputs to give those columns."""
+    match op:
+        case EventTime(disorder_us=disorder):
+            own = ORDER if WATERMARK in given and disorder is not None else frozenset[str]()
+            return (given - {TIME, WATERMARK}) | own
+        case Window():
+            return given | _WINDOW
+        case Fused(stages=stages):
+            return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset())
+        case (
+            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Union() | Sort() | Top()
+        ):
+            return given
+        case Join():
+            return given & {TIME}
+        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count() | Distinct():
+            return frozenset()
+        case Source() | ReadSink() | ReadTable() | To() | Publish() | Reply():
+            return frozenset()
+        case never:
+            assert_never(never)
+
+
+def in_order(columns: Iterable[str]) -> list[str]:
+    """The columns in the order in which they are written."""
+    return sorted(columns)

@@ -1,0 +1,67 @@
+"""What sources and reads become."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ghcm.codegen.spark.expressions import quote
+from ghcm.codegen.spark.scope import Scope
+from ghcm.errors import GhcmError
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, ReadSink, Redis, Socket, Source
+
+__all__ = ["read_sink_body", "source_body"]
+
+
+def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
+    """Records from outside."""
+    element = scope.type(task.collection.element)
+    connector = op.connector
+    match connector:
+        case Files(path=path, format=format_):
+            step = scope.step(task.collection.element)
+            if format_.name == "text":
+                return [f"return read_text(job, {step}, {quote(path)}{scope.keeping()})"]
+            separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+            extra = separator if format_.name == "csv" else ""
+            return [f"return read_{format_.name}(job, {step}, {quote(path)}, {element}{scope.keeping()}{extra})"]
+        case Memory(rows=rows):
+            lines = [f"    {row!r}," for row in rows]
+            return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
+        case Generate(rows=None):
+            raise _unbounded(task, "generates records without end")
+        case Generate(rows=rows, start_us=start, step_us=step_us):
+            return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
+        case Socket() | Kafka():
+            raise _unbounded(task, f"reads from {type(connector).__name__.lower()}")
+        case Parquet() | Redis():
+            raise _unbounded(task, f"cannot read from {type(connector).__name__.lower()} as a source")
+        case never:
+            assert_never(never)
+
+
+def _unbounded(task: Task, why: str) -> GhcmError:
+    return GhcmError(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint='make it a "stream" unit.')
+
+
+def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
+    """The records of a sink."""
+    sink = scope.program.sink(op.sink)
+    element, name = scope.type(task.collection.element), quote(sink.name)
+    step, connector = scope.step(task.collection.element), sink.connector
+    match connector:
+        case Parquet(path=path):
+            lines = [f"rows = read_parquet(job, {step}, {name}, {quote(path)}, {element})"]
+        case Files(path=path, format=format_):
+            call = f"read_table(job, {step}, {name}, {quote(path)}, {element}, {quote(format_.name)}"
+            lines = [f"rows = {call}, {quote(format_.separator)})"]
+        case Redis(place=place):
+            call = f"read_redis(job, {step}, {name}, {quote(place)}, {element}"
+            lines = [f"rows = {call}, mode={quote(sink.mode.value)})"]
+        case Socket() | Memory() | Generate() | Kafka():
+            raise GhcmError(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
+        case never:
+            assert_never(never)
+    if scope.keep:
+        return [*lines, f"return arrived(rows, {quote(task.id)}{scope.keeping()})"]
+    return [*lines, "return rows"]

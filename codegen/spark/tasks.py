@@ -1,0 +1,250 @@
+"""What each task becomes in a job: the body of its function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
+from ghcm.codegen.spark.expressions import can_fail, quote, value_binding
+from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
+from ghcm.codegen.spark.hidden import TIME, WATERMARK
+from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.sources import read_sink_body, source_body
+from ghcm.errors import GhcmError
+from ghcm.expr import Lambda, Literal, MakeStruct
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    Stage,
+    To,
+    Top,
+    Union,
+    Window,
+)
+from ghcm.types import Collection, Struct, Type, strip
+
+__all__ = ["task_body"]
+
+_RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+
+
+def task_body(scope: Scope, task: Task) -> list[str]:
+    """The statements of the task's function; the last one returns its rows, where it has any."""
+    op = task.op
+    match op:
+        case Source():
+            return source_body(scope, task, op)
+        case ReadSink():
+            return read_sink_body(scope, task, op)
+        case ReadTable():
+            raise GhcmError(
+                f'"{task.id}" reads the table "{op.task}" in a batch unit, which Spark cannot yet',
+                code="GHCM-520",
+                hint="write the table to a sink and read that.",
+            )
+        case EventTime():
+            return _event_time(scope, task, op)
+        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window():
+            return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
+        case Fused():
+            return _fused(scope, op)
+        case Union():
+            return _union(scope, task)
+        case ReduceByKey():
+            return reduce_body(scope, op)
+        case AggregateByKey():
+            return aggregate_body(scope, op)
+        case GroupByKey():
+            return group_body(scope)
+        case Count():
+            return count_body(scope)
+        case Distinct():
+            return distinct_body(scope)
+        case Sort():
+            return _sort(scope, op)
+        case Top():
+            return _top(scope, op)
+        case Join():
+            return _join(scope, task, op)
+        case To():
+            return write_body(scope, op)
+        case Publish():
+            return publish_body(scope, op)
+        case Reply():
+            return reply_body(scope)
+        case never:
+            assert_never(never)
+
+
+# --- single records --------------------------------------------------------------------------------------------------
+
+
+def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
+    """The call that turns the rows into those of the operation."""
+    match op:
+        case Filter(predicate=predicate):
+            return f"filtered(job, {rows}, {scope.on_record(predicate)}{scope.step_if(predicate.body)})"
+        case Map(function=function) | MapToPair(function=function):
+            return _select(scope, rows, function, gives)
+        case FlatMap(function=function):
+            element = scope.type(gives)
+            items = scope.on_record(function)
+            return f"exploded(job, {rows}, {items}, {element}{scope.step_if(function.body)}{scope.keeping()})"
+        case MapValues(function=function):
+            value = scope.emitter.body(function, value_binding('col("value")'))
+            columns = {name: f"col({quote(name)})" for name in scope.names} | {"value": value}
+            return scope.transformed(rows, columns, function.body)
+        case KeyBy(function=function):
+            columns = {"key": scope.on_record(function), "value": scope.record()}
+            return scope.transformed(rows, columns, function.body)
+        case PythonCall(module=module, function=name):
+            call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
+            return f"{call}, step={scope.step()}{scope.keeping()})"
+        case Window(assigner=assigner, allowed_lateness_us=lateness):
+            call = f"windowed(job, {rows}, {assigner.size_us}, {lateness}, step={scope.step()}"
+            return f"{call}{scope.keeping()})"
+        case never:
+            assert_never(never)
+
+
+def _select(scope: Scope, rows: str, function: Lambda, gives: Type) -> str:
+    """New columns for each record."""
+    body = function.body
+    if not isinstance(gives, Struct):
+        return scope.transformed(rows, {"value": scope.typed(function, gives)}, body)
+    if isinstance(body, MakeStruct):
+        parts = [Lambda(function.parameters, value) for value in body.values]
+        columns = {part.name: scope.typed(each, part.type) for part, each in zip(gives.fields, parts, strict=True)}
+        return scope.transformed(rows, columns, body)
+    if body == function.parameters[0]:
+        return scope.transformed(rows, {name: f"col({quote(name)})" for name in gives.names}, body)
+    text = scope.on_record(function)
+    return f"transformed(job, {rows}, parts_of({text}, {scope.type(gives)}){scope.step_if(body)}{scope.keeping()})"
+
+
+def _event_time(scope: Scope, task: Task, op: EventTime) -> list[str]:
+    options = f", disorder={op.disorder_us}" if op.disorder_us is not None else ""
+    options += ", watermark=True" if WATERMARK in scope.keep else ""
+    time = scope.on_record(op.time)
+    return [f"return timed(job, rows, {time}, step={scope.step()}{options}{scope.keeping()})"]
+
+
+def _fused(scope: Scope, op: Fused) -> list[str]:
+    lines: list[str] = []
+    windowed_later = [
+        any(isinstance(each.op, Window) for each in op.stages[at:]) for at in range(1, len(op.stages) + 1)
+    ]
+    for stage, window_follows in zip(op.stages, windowed_later, strict=True):
+        keep = scope.keep | ({TIME, WATERMARK} if window_follows else frozenset())
+        inner = replace(scope, id=stage.id, origin=stage.origin, keep=keep)
+        call = _row_op(inner, stage.op, stage.element, "rows")
+        lines += [f"# {stage.id}: {_name(stage)}, {stage.origin}", f"rows = {call}"]
+        scope = replace(scope, takes=_taken_next(scope.takes, stage))
+    return [*lines, "return rows"]
+
+
+def _taken_next(takes: Collection, stage: Stage) -> Collection:
+    return replace(takes, element=stage.element, windowed="window" in _names(stage.element))
+
+
+def _names(element: Type) -> tuple[str, ...]:
+    return element.names if isinstance(element, Struct) else ("value",)
+
+
+def _name(stage: Stage) -> str:
+    return type(stage.op).__name__
+
+
+def _union(scope: Scope, task: Task) -> list[str]:
+    names = [*sorted(scope.keep), *_names(task.collection.element)]
+    columns = ", ".join(quote(f"`{name}`") for name in names)
+    inputs = [f"{name}.select({columns})" for name in scope.inputs]
+    first, *others = inputs
+    return ["return " + first + "".join(f".unionByName({each})" for each in others)]
+
+
+# --- whole inputs ----------------------------------------------------------------------------------------------------
+
+
+def _sort(scope: Scope, op: Sort) -> list[str]:
+    return [*_passed(scope, op.by), f"return {_ordered(scope, op.by, op.descending, 'rows')}"]
+
+
+def _top(scope: Scope, op: Top) -> list[str]:
+    count = op.count
+    lines = _passed(scope, op.by)
+    if isinstance(count, Literal):
+        number = f"{max(0, int(str(count.value or 0)))}"
+    else:
+        number = f"top_count(job, {scope.emitter.emit(count)}, {scope.step()})"
+    ordered = _ordered(scope, op.by, op.descending, "rows", nulls_last=True)
+    return [*lines, f"return {ordered}.limit({number})"]
+
+
+def _ordered(scope: Scope, by: Lambda, descending: bool, rows: str, nulls_last: bool = False) -> str:
+    ties = ", ".join(quote(name) for name in scope.comparable_names())
+    value = "by.value"
+    last = ", nulls_last=True" if nulls_last and not descending else ""
+    return f"in_order({rows}, {value}, [{ties}], descending={descending}{last})"
+
+
+def _passed(scope: Scope, by: Lambda) -> list[str]:
+    """The value to order by, and the rows for which it does not fail."""
+    lines = [f"by = {scope.on_record(by)}"]
+    if can_fail(by.body):
+        lines.append(f"rows = passed(job, rows, {scope.step()}, by.error)")
+    return lines
+
+
+def _join(scope: Scope, task: Task, op: Join) -> list[str]:
+    left, right = scope.sides
+    lines: list[str] = []
+    texts: list[list[str]] = []
+    for name, side, keys in zip(scope.inputs, (left, right), (op.left_keys, op.right_keys), strict=True):
+        inner = replace(scope, takes=side)
+        texts.append([inner.on_record(key) for key in keys])
+        if any(can_fail(key.body) for key in keys):
+            errors = ", ".join(f"{text}.error" for text, key in zip(texts[-1], keys, strict=True) if can_fail(key.body))
+            lines.append(f"{name} = passed(job, {name}, {inner.step()}, first({errors}))")
+    pairs = ", ".join(f"({mine}, {other})" for mine, other in zip(*texts, strict=True))
+    types = ", ".join(scope.type(side.element) for side in (left, right))
+    call = f"joined({scope.inputs[0]}, {scope.inputs[1]}, [{pairs}], ({types}){scope.keeping()})"
+    lines.append(f"rows = {call}")
+    values = ('part_of(col("left"), "value")', 'part_of(col("right"), "value")')
+    seen = values if op.by_key else ('col("left")', 'col("right")')
+    gives = task.collection.element
+    if op.by_key:
+        assert isinstance(gives, Struct)
+        held = strip(gives.fields[gives.index("value")].type)
+        assert isinstance(held, Struct)
+        parts = ", ".join(f"{quote(name)}: {value}" for name, value in zip(held.names, seen, strict=True))
+        struct = f"make_struct({scope.type(held)}, {{{parts}}})"
+        columns = {"key": 'part_of(col("left"), "key")', "value": struct}
+        lines.append(f"rows = {scope.transformed('rows', columns)}")
+        seen = ('part_of(col("value"), "left")', 'part_of(col("value"), "right")')
+    if op.residual is not None:
+        after = replace(scope, takes=replace(task.collection))
+        condition = scope.emitter.body(op.residual, *map(value_binding, seen))
+        lines.append(f"rows = filtered(job, rows, {condition}{after.step_if(op.residual.body)})")
+    return [*lines, "return rows"]
