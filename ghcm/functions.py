@@ -188,7 +188,7 @@ _TABLE = (
     Function(
         "to_float",
         "to_float(a)",
-        first(fixed(FLOAT, FLOAT), fixed(FLOAT, STRING)),
+        first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING)),
         "the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
         failures=(_F.BAD_CAST,),
     ),

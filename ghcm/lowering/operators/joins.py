@@ -107,7 +107,8 @@ def _on(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
     collection = Collection(Shape.STREAM, element, True, _timed(left, right))
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
     op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False)
-    return _result(step, op, collection, (left, _exchange(left_keys)), (right, _exchange(right_keys)))
+    by_left, by_right = _exchanges(left_keys, right_keys)
+    return _result(step, op, collection, (left, by_left), (right, by_right))
 
 
 def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, Exchange]) -> Flow:
@@ -172,7 +173,18 @@ def _all_of(parts: list[Expr]) -> Expr:
     return result
 
 
-def _exchange(keys: list[Lambda]) -> Exchange:
-    """By the key columns; where a key is computed, no column says where a record belongs: one instance takes all."""
-    columns = [key.body.field for key in keys if isinstance(key.body, Get) and isinstance(key.body.of, Var)]
-    return Hash(tuple(columns)) if len(columns) == len(keys) else Global()
+def _exchanges(left: list[Lambda], right: list[Lambda]) -> tuple[Exchange, Exchange]:
+    """By those keys that are columns on both sides; where there are none, one instance takes all."""
+    pairs = [(_column(one), _column(other)) for one, other in zip(left, right, strict=True)]
+    columns = [(mine, its) for mine, its in pairs if mine is not None and its is not None]
+    if not columns:
+        return Global(), Global()
+    return Hash(tuple(mine for mine, _ in columns)), Hash(tuple(its for _, its in columns))
+
+
+def _column(key: Lambda) -> str | None:
+    match key.body:
+        case Get(of=Var(), field=field):
+            return field
+        case _:
+            return None
