@@ -45,9 +45,10 @@ class Copy:
 class Engine:
     """Runs stream units of a compiled program.
 
-    `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and
-    state directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without
-    it `run` leaves them out. `build`: how operators are made, for tests of the engine itself.
+    `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and state
+    directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
+    leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
+    operators are made, for tests of the engine itself.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Engine:
         serve: bool = False,
         build: Build | None = None,
         tame_collector: bool = False,
+        changed: Callable[[], None] | None = None,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -82,7 +84,7 @@ class Engine:
         )
         chosen = _choose(program.units, units)
         self._runs = {
-            unit.name: UnitRun(unit, self._services, self._unit_ended) for unit in chosen if not unit.responsive
+            unit.name: UnitRun(unit, self._services, self._unit_changed) for unit in chosen if not unit.responsive
         }
         executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._responders = {
@@ -90,6 +92,7 @@ class Engine:
             for unit in chosen
             if unit.responsive and serve
         }
+        self._changed = changed
         self._started = time.time()
         self._ended = Event()
         self._closed = False
@@ -148,12 +151,17 @@ class Engine:
         return done.wait(timeout)
 
     def stop(self, timeout: float | None = 30.0) -> bool:
-        """Take a savepoint and end; whether the savepoint was done in time (if not, a restart repeats what was not
-        saved).
+        """Take no more calls, answer those at hand, take a savepoint and end; whether all that was done in time.
+
+        If not, a restart repeats what was not saved.
         """
-        saved = self.savepoint(timeout) if self._thread.is_alive() else True
+        done = True
+        if self._thread.is_alive():
+            for responder in self._responders.values():
+                done &= responder.drain(timeout)
+            done &= self.savepoint(timeout)
         self.close()
-        return saved
+        return done
 
     def close(self) -> None:
         """End now and give everything back. What was not committed is not."""
@@ -171,8 +179,10 @@ class Engine:
         if self._thread.is_alive():
             self._scheduler.post(end)
             self._thread.join()
-            for part in (*self._runs.values(), *self._responders.values()):
-                part.join()
+            for run in self._runs.values():
+                run.join()
+            for responder in self._responders.values():
+                responder.join()
 
     def check(self) -> None:
         """GhcmError if a unit has failed."""
@@ -188,6 +198,30 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def error(self) -> GhcmError | None:
+        """Why a unit, or the engine, has failed."""
+        try:
+            self.check()
+        except GhcmError as error:
+            return error
+        return None
+
+    @property
+    def starting(self) -> bool:
+        """Whether a unit has not opened its places yet."""
+        return any(run.state is State.STARTING for run in self._runs.values())
+
+    @property
+    def commits(self) -> int:
+        """Snapshots taken by all units since the start."""
+        return sum(run.snapshots for run in self._runs.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether every stream unit that reads by itself has ended."""
+        return self._ended.is_set()
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
@@ -245,9 +279,12 @@ class Engine:
             self._error = error
             self._ended.set()
 
-    def _unit_ended(self, run: UnitRun) -> None:
-        _log.info('unit "%s": %s', run.unit.name, run.state.value)
+    def _unit_changed(self, run: UnitRun) -> None:
+        if run.state is not State.RUNNING:
+            _log.info('unit "%s": %s', run.unit.name, run.state.value)
         self._perhaps_ended()
+        if self._changed is not None:
+            self._changed()
 
     def _perhaps_ended(self) -> None:
         if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):

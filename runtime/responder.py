@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Protocol
 
 from ghcm.errors import GhcmError
@@ -25,6 +25,7 @@ from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us
 from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services
+from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker, may_pass
 from ghcm.spg.graph import Parameter, Task, Unit
 from ghcm.types import Struct
@@ -75,6 +76,9 @@ class Responder:
         self._watermark_of = watermark_of
         self._running: dict[str, tuple[CallRun, Timer | None]] = {}
         self._closing = False
+        self._open = 0
+        self._stopping = Event()
+        self._idle = Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
         consumer = f"{services.job}.{unit.name}"
         self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
@@ -90,9 +94,22 @@ class Responder:
         self._services.code(self.unit)
         self._thread.start()
 
+    def drain(self, timeout: float | None) -> bool:
+        """Take no more instructions and wait until those at hand are answered; whether they are. Not in the loop."""
+        self._stopping.set()
+        self._cache.wake()
+        self._thread.join(timeout)
+        self._services.scheduler.post(self._look)
+        return self._idle.wait(timeout)
+
+    def _look(self) -> None:
+        if not self._open and self._stopping.is_set():
+            self._idle.set()
+
     def close(self) -> None:
         """Take no more instructions; calls at hand are left unacknowledged, so they are delivered again."""
         self._closing = True
+        self._stopping.set()
         self._cache.close()
         self._letters.close()
         self._publisher.close()
@@ -116,13 +133,13 @@ class Responder:
     # --- the receiving thread ----------------------------------------------------------------------------------------
 
     def _receive(self) -> None:
-        while not self._closing:
+        while not self._stopping.is_set():
             try:
                 delivery = self._cache.receive(self.unit.name)
                 if delivery is not None:
                     self._take(delivery)
             except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
-                if self._closing:
+                if self._stopping.is_set():
                     return
                 _log.log(
                     logging.WARNING if may_pass(error) or isinstance(error, GhcmError) else logging.ERROR,
@@ -130,7 +147,7 @@ class Responder:
                     self.unit.name,
                     error,
                 )
-                time.sleep(_RETRY_S)  # nothing can be awaited where the place that would tell is away
+                self._stopping.wait(_RETRY_S)
 
     def _take(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
@@ -153,6 +170,7 @@ class Responder:
         instruction = delivery.instruction
         if self._closing or instruction.id in self._running:
             return
+        self._open += 1
         try:
             parameters = _parameters(self.unit.parameters, instruction.parameters)
         except ValueError as error:
@@ -188,19 +206,32 @@ class Responder:
         for letter in outcome.letters:
             self._letters.note(letter)
 
+        def stored(feedback: Feedback) -> None:
+            self._count(feedback, outcome, id_)
+
+        def not_stored(error: Exception) -> None:
+            job = partial(self._store, delivery, Outcome(error=unit_failure(self.unit, "reply", error)))
+            self._answers.submit(job, stored, self._gone)
+
         def committed() -> None:
-            job = partial(self._store, delivery, outcome)
-            self._answers.submit(job, lambda done: self._count(done, outcome, id_), self._lost)
+            self._answers.submit(partial(self._store, delivery, outcome), stored, not_stored)
 
         self._letters.prepare(outcome.letters, f"{id_}-dead", lambda version: self._letters.commit(version, committed))
 
     def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
         self.answered += 1
         self.failed += feedback.state is not State.DONE
+        self._open -= 1
+        self._look()
         versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
         self._publisher.send(
             tuple(self._publisher.document(task, each, versions, call) for task, each in outcome.publications)
         )
+
+    def _gone(self, error: Exception) -> None:
+        self._lost(error)
+        self._open -= 1
+        self._look()
 
     def _lost(self, error: Exception) -> None:
         _log.error('unit "%s" could not store an answer: %s', self.unit.name, error, exc_info=error)

@@ -69,9 +69,11 @@ class _Round:
 
 
 class UnitRun:
-    """One running stream unit. All methods belong to the loop's thread."""
+    """One running stream unit. All methods belong to the loop's thread. `changed` is called after each change of state
+    and each commit.
+    """
 
-    def __init__(self, unit: Unit, services: Services, ended: Callable[[UnitRun], None]) -> None:
+    def __init__(self, unit: Unit, services: Services, changed: Callable[[UnitRun], None]) -> None:
         self.unit = unit
         self.state = State.STARTING
         self.error: GhcmError | None = None
@@ -80,7 +82,7 @@ class UnitRun:
         self.last_commit: float | None = None
         self.snapshots = 0
         self._services = services
-        self._ended = ended
+        self._changed = changed
         self._store = SnapshotStore(services.state / "snapshots" / services.job / unit.name)
         self._saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
         self._letters = Letters(
@@ -150,6 +152,7 @@ class UnitRun:
 
     def _open_sources(self) -> None:
         self.state = State.RUNNING
+        self._changed(self)
         if self._restored is not None:
             self.publisher.send(self._restored.publications)
         for name, source in self.graph.sources.items():
@@ -249,7 +252,7 @@ class UnitRun:
         for name, source in self.graph.sources.items():
             if name in unfinished:
                 source.inject(self._number)
-        for name, sink in self.graph.sinks.items():
+        for sink in self.graph.sinks.values():
             if sink.ended:
                 sink.prepare(self._number)
         if nobody:
@@ -340,6 +343,7 @@ class UnitRun:
         self._round = None
         self.last_commit = time.time()
         self.snapshots += 1
+        self._changed(self)
         for sink in self.graph.sinks.values():
             sink.release()
         for source in self.graph.sources.values():
@@ -410,7 +414,7 @@ class UnitRun:
         waiting, self._after_round = self._after_round, []
         for call in waiting:
             call()
-        self._ended(self)
+        self._changed(self)
 
     def join(self) -> None:
         """Wait until threads and files are given back; not in the loop."""

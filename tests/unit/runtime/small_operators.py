@@ -194,7 +194,7 @@ class Counts(Rows):
             return True
         if self._closed is None:
             ripe = [key for key in self._counts if key[0][1] <= watermark]  # type: ignore[index]
-            self._closed = [(key[1], self._counts.pop(key), key[0], key[0][1] - 1, NEVER) for key in sorted(ripe)]  # type: ignore[index,type-var]
+            self._closed = [(key[1], self._counts.pop(key), key[0], key[0][1] - 1, NEVER) for key in sorted(ripe)]  # type: ignore[index]
         return self._give(outbox, timed=True)
 
     def flush(self, outbox: Outbox) -> bool:
@@ -331,4 +331,4 @@ def dead_letters(base: Path, program: Program, unit: str = "main") -> list[DeadL
 
     place = Files(str((base / "state" / "dead" / program.name / unit).absolute()), Format("json"))
     found = Sink("dead", place, Mode.APPEND, None, DEAD_LETTER, HERE)
-    return [DeadLetter(row[0], row[1], Failure(row[2]), *row[3:]) for row in read(found, Connections(base))]  # type: ignore[arg-type,misc]
+    return [DeadLetter(row[0], row[1], Failure(row[2]), *row[3:]) for row in read(found, Connections(base))]  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""Keys: their identity inside an engine process, and their key group, which is the same in every process and for ever.
+
+Two keys are the same where the language says that their values are equal: null is null, NaN is NaN, -0.0 is 0.0.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias, assert_never
+
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+from ghcm.values import encode
+
+__all__ = ["Change", "identity_of", "key_group", "value_of"]
+
+Change: TypeAlias = Callable[[object], object]
+_NAN = math.nan
+
+
+def key_group(key: object, type_: Type, groups: int = 128) -> int:
+    """The key group of a canonical value: CRC-32 of its JSON text, modulo the number of groups.
+
+    >>> key_group("the", String()), key_group(-0.0, Float()) == key_group(0.0, Float())
+    (121, True)
+    """
+    identity, value = identity_of(type_), value_of(type_)
+    same = identity(key) if identity is not None else key
+    text = encode(value(same) if value is not None else same, type_)
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % groups
+
+
+@lru_cache(maxsize=1024)
+def identity_of(type_: Type) -> Change | None:
+    """What makes of a canonical value something that Python hashes and compares as the language tells keys apart.
+
+    None where the value itself does. Lists become tuples, NaN one object, -0.0 becomes 0.0, maps their sorted pairs.
+    """
+    match type_:
+        case Nullable(of=of):
+            return _optional(identity_of(of))
+        case Float():
+            return _one_float
+        case List(item=item):
+            each = identity_of(item)
+            return tuple if each is None else lambda value: tuple(map(each, value))  # type: ignore[call-overload, return-value]
+        case Struct(fields=fields):
+            return _parts([identity_of(field.type) for field in fields])
+        case Map(key=key, value=value):
+            return _pairs(identity_of(key), identity_of(value))
+        case Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+            return None
+        case _:
+            assert_never(type_)
+
+
+@lru_cache(maxsize=1024)
+def value_of(type_: Type) -> Change | None:
+    """The way back from an identity to a canonical value; None where it is that already."""
+    match type_:
+        case Nullable(of=of):
+            return _optional(value_of(of))
+        case List(item=item):
+            each = value_of(item)
+            return list if each is None else lambda value: list(map(each, value))  # type: ignore[call-overload, return-value]
+        case Struct(fields=fields):
+            return _parts([value_of(field.type) for field in fields])
+        case Map():
+            return dict  # type: ignore[return-value]
+        case Float() | Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+            return None
+        case _:
+            assert_never(type_)
+
+
+def _one_float(value: object) -> object:
+    return _NAN if value != value else value + 0.0  # type: ignore[operator]
+
+
+def _optional(of: Change | None) -> Change | None:
+    if of is None:
+        return None
+    return lambda value: None if value is None else of(value)
+
+
+def _parts(changes: list[Change | None]) -> Change | None:
+    if not any(changes):
+        return None
+    return lambda value: tuple(
+        [each if change is None else change(each) for change, each in zip(changes, value, strict=True)]  # type: ignore[call-overload]
+    )
+
+
+def _pairs(key: Change | None, value: Change | None) -> Change:
+    def identity(held: object) -> object:
+        assert isinstance(held, dict)
+        pairs = [(key(k) if key else k, value(v) if value else v) for k, v in held.items()]
+        return tuple(sorted(pairs, key=repr))
+
+    return identity
