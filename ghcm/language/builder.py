@@ -17,12 +17,11 @@ from ghcm.language import ast, literals
 from ghcm.source import Source, Span
 from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String, Type
 
-__all__ = ["CLAIMS", "ENDS", "Node", "build"]
+__all__ = ["CLAIMS", "Node", "build"]
 
 _C = TypeVar("_C")
 
 CLAIMS = ("associative", "commutative")
-ENDS = ("to", "publish", "reply")
 
 Node = (
     ast.Program
@@ -115,9 +114,6 @@ class _Builder(Transformer_NonRecursive[Token, object]):
         return ast.Assign(name, value, self._span(meta))
 
     def do(self, meta: Meta, value: ast.Expr) -> ast.Do:
-        if not _ends(value):
-            hint = "end it with .to(...), .publish(...) or .reply(), or give it a name: name = ..."
-            self.problems.error("GHCM-113", "this statement has no effect", self._span(meta), hint=hint)
         return ast.Do(value, self._span(meta))
 
     # --- types
@@ -317,7 +313,3 @@ def _present(parts: tuple[_C | None, ...]) -> tuple[_C, ...]:
 
 def _is_null(expr: ast.Expr) -> bool:
     return isinstance(expr, ast.Literal) and expr.value is None
-
-
-def _ends(expr: ast.Expr) -> bool:
-    return isinstance(expr, ast.Apply) and isinstance(expr.function, ast.Attribute) and expr.function.name in ENDS

@@ -24,9 +24,10 @@ _MOST_FIELDS = 4
 _STEP = 2
 
 
-def format_text(source: Source) -> str:
-    """The canonical text of a program with its comments. Raises `ProgramError` where it does not parse."""
-    return _text(parse(source), Trivia(source), len(source.text) + 1)
+def format_text(text: str, name: str = "program") -> str:
+    """The canonical text of a program, comments kept. Raises `ProgramError` that cites `name` where it does not parse."""
+    source = Source(name, text)
+    return _text(parse(source), Trivia(source), len(text) + 1)
 
 
 def print_program(program: ast.Program) -> str:

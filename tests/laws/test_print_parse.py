@@ -34,7 +34,7 @@ def test_a_program_survives_its_text(program: ast.Program) -> None:
 @_slowly
 def test_canonical_text_is_left_alone(program: ast.Program) -> None:
     text = print_program(program)
-    assert format_text(Source("printed", text)) == text
+    assert format_text(text) == text
 
 
 def _comments(text: str) -> Counter[str]:
@@ -56,7 +56,7 @@ def _commented(draw: st.DrawFn) -> str:
 @given(_commented())
 @_slowly
 def test_formatting_loses_no_comment_and_settles(text: str) -> None:
-    formatted = format_text(Source("text", text))
+    formatted = format_text(text)
     assert _comments(formatted) == _comments(text)
     assert parse(Source("formatted", formatted)) == parse(Source("text", text))
-    assert format_text(Source("formatted", formatted)) == formatted
+    assert format_text(formatted) == formatted
