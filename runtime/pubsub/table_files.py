@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -211,7 +212,7 @@ def _line_encoder(columns: Struct) -> Callable[[Row], str]:
 
 def _read_parquet(path: Path, columns: Struct) -> Iterator[Row]:
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             present = [name for name in columns.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(_BATCH_ROWS, columns=present):
                 frame = conform(pa.Table.from_batches([batch]), columns, str(path))
@@ -222,7 +223,7 @@ def _read_parquet(path: Path, columns: Struct) -> Iterator[Row]:
 
 def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
     decode = reader(columns)
-    with open(path, encoding="utf-8") as lines:
+    with _open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -235,7 +236,7 @@ def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
 
 
 def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
-    with open(path, encoding="utf-8", newline="") as file:
+    with _open_lines(path) as file:
         lines = csv.reader(file, delimiter=separator, strict=True)
         header = next(lines, None)
         if header is None:
@@ -250,11 +251,18 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
                 yield tuple(read(fields[place]) for read, place in zip(readers, places, strict=True))
 
 
+def _open_lines(path: Path) -> TextIO:
+    """Line ends as they are: a carriage return within a value is no line end."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    return cast("TextIO", opener(path, "rt", encoding="utf-8", errors="replace", newline="\n"))
+
+
 def _read_text(path: Path, columns: Struct) -> Iterator[Row]:
-    with open(path, encoding="utf-8", errors="replace") as lines:
+    with _open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             values: dict[str, object] = {"file": str(path), "number": number}
-            yield tuple(values.get(name, line.rstrip("\r\n")) for name in columns.names)
+            text = line.removesuffix("\n").removesuffix("\r")
+            yield tuple(values.get(name, text) for name in columns.names)
 
 
 def _field_reader(type_: Type) -> Callable[[str], object]:

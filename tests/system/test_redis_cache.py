@@ -1,0 +1,373 @@
+"""Msg caches on a real Redis: every instruction arrives, whoever dies, and nothing else is left behind."""
+
+import asyncio
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import redis
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, Inbox
+from ghcm.runtime.pubsub.cache import START
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.embedded import EmbeddedRedis
+from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
+from ghcm.runtime.pubsub.keyed_form import KeyedForm
+from ghcm.runtime.pubsub.redis_cache import RedisCache
+from ghcm.runtime.pubsub.redis_sink import RedisWriter
+from ghcm.runtime.pubsub.reply import load_reply, store_reply
+from ghcm.spg.graph import Mode
+from ghcm.types import Field, String, Struct
+
+pytestmark = pytest.mark.system
+
+
+class Server(Protocol):
+    url: str
+
+    def connect(self) -> "redis.Redis": ...
+
+
+class Caches:
+    """Opens caches at one new place and closes them."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.place = f"cache-{uuid.uuid4().hex}"
+        self.stack = ExitStack()
+
+    def open(self, consumer: str = "engine", program: str = "p", lease: float = 10.0) -> RedisCache:
+        cache = RedisCache(self.url, self.place, program, consumer, lease=lease)
+        self.stack.callback(cache.close)
+        return cache
+
+
+@pytest.fixture
+def caches(redis_server: Server) -> Iterator[Caches]:
+    caches = Caches(redis_server.url)
+    with caches.stack:
+        yield caches
+
+
+@pytest.fixture
+def client(redis_server: Server) -> Iterator["redis.Redis"]:
+    with redis_server.connect() as client:
+        yield client
+
+
+def instruction(id: str = "", unit: str = "u", program: str = "p") -> Instruction:
+    return Instruction(id or new_id(), program, unit, {"depth": 3}, reply="here")
+
+
+def test_an_instruction_is_received_once_and_leaves_nothing(caches: Caches, client: "redis.Redis") -> None:
+    cache, sent = caches.open(), instruction()
+    cache.send(sent)
+    delivery = cache.receive("u", 5)
+    assert delivery is not None
+    assert (delivery.instruction, delivery.attempt) == (sent, 1)
+    assert cache.receive("u", 0) is None
+    delivery.acknowledge()
+    assert client.xlen(caches.place) == 0
+    assert client.xpending(caches.place, "p.u")["pending"] == 0
+
+
+def test_instructions_come_in_the_order_they_were_sent(caches: Caches) -> None:
+    cache = caches.open()
+    sent = [instruction() for _ in range(20)]
+    for one in sent:
+        cache.send(one)
+    received = [cache.receive("u", 5) for _ in sent]
+    assert [delivery and delivery.instruction for delivery in received] == sent
+
+
+def test_what_was_sent_before_anyone_listened_is_received(caches: Caches) -> None:
+    sent = instruction()
+    caches.open("publisher").send(sent)
+    delivery = caches.open("engine").receive("u", 5)
+    assert delivery is not None
+    assert delivery.instruction == sent
+
+
+def test_a_restarted_consumer_first_gets_what_it_left(caches: Caches) -> None:
+    first, sent = caches.open("engine"), [instruction(), instruction()]
+    first.send(sent[0])
+    assert first.receive("u", 5) is not None
+    second = caches.open("engine")  # the first was killed
+    second.send(sent[1])
+    deliveries = [second.receive("u", 5), second.receive("u", 5)]
+    assert [(d.instruction, d.attempt) for d in deliveries if d] == [(sent[0], 2), (sent[1], 1)]
+    assert second.receive("u", 0) is None
+
+
+def test_what_a_silent_consumer_holds_goes_to_another(caches: Caches) -> None:
+    dead, sent = caches.open("engine-1", lease=0.2), instruction()
+    dead.send(sent)
+    assert dead.receive("u", 5) is not None
+    dead.close()
+    delivery = caches.open("engine-2", lease=0.2).receive("u", 5)
+    assert delivery is not None
+    assert (delivery.instruction, delivery.attempt) == (sent, 2)
+
+
+def test_a_slow_but_living_consumer_keeps_what_it_holds(caches: Caches) -> None:
+    slow, other = caches.open("engine-1", lease=0.3), caches.open("engine-2", lease=0.3)
+    slow.send(instruction())
+    delivery = slow.receive("u", 5)
+    assert delivery is not None
+    assert other.receive("u", 1.0) is None  # three leases
+    delivery.acknowledge()
+    assert other.receive("u", 0.5) is None
+
+
+def test_the_same_id_again_is_held_back_while_it_is_worked_on(caches: Caches, client: "redis.Redis") -> None:
+    cache, sent = caches.open(), instruction("call-1")
+    cache.send(sent)
+    delivery = cache.receive("u", 5)
+    cache.send(sent)
+    assert delivery is not None
+    assert cache.receive("u", 0.2) is None
+    delivery.acknowledge()
+    assert cache.receive("u", 0.2) is None
+    assert client.xlen(caches.place) == 0
+
+
+def test_units_share_a_cache_and_get_their_own(caches: Caches, client: "redis.Redis") -> None:
+    cache = caches.open()
+    sent = [instruction(unit="a"), instruction(unit="b"), instruction(unit="a"), instruction(unit="a", program="q")]
+    for one in sent:
+        cache.send(one)
+    for unit, wanted in (("b", [sent[1]]), ("a", [sent[0], sent[2]])):
+        deliveries = [cache.receive(unit, 5) for _ in wanted]
+        assert [delivery and delivery.instruction for delivery in deliveries] == wanted
+        assert cache.receive(unit, 0) is None
+        for delivery in deliveries:
+            assert delivery is not None
+            delivery.acknowledge()
+    assert client.xlen(caches.place) == 1  # the other program has not come yet
+    other = caches.open(program="q").receive("a", 5)
+    assert other is not None
+    assert other.instruction == sent[3]
+
+
+def test_what_is_no_instruction_is_put_aside(caches: Caches, client: "redis.Redis") -> None:
+    cache, sent = caches.open(), instruction()
+    client.xadd(caches.place, {"e": b"junk"})
+    client.xadd(caches.place, {"other": b"field"})
+    cache.send(sent)
+    delivery = cache.receive("u", 5)
+    assert delivery is not None
+    assert delivery.instruction == sent
+    assert [fields[b"e"] for _, fields in client.xrange(f"{caches.place}:refused")] == [b"junk", b""]
+    assert client.xlen(caches.place) == 1
+
+
+@pytest.mark.parametrize("how", ["wake", "close"])
+def test_a_waiting_receiver_is_woken(caches: Caches, how: str) -> None:
+    cache = caches.open()
+    got: list[object] = []
+    threads = [threading.Thread(target=lambda unit=unit: got.append(cache.receive(unit))) for unit in ("u", "v")]
+    threads.append(threading.Thread(target=lambda: got.append(cache.feedback(f"none-{caches.place}"))))
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 10
+    while got != [None, None, []] and time.monotonic() < deadline:  # a thread that had not begun to wait is not woken
+        getattr(cache, how)()
+        for thread in threads:
+            thread.join(0.05)
+        got.sort(key=str, reverse=True)
+        if how == "wake" and all(not thread.is_alive() for thread in threads):
+            break
+    assert sorted(map(str, got)) == ["None", "None", "[]"]
+    if how == "wake":
+        cache.send(instruction())
+        assert cache.receive("u", 5) is not None
+    else:
+        assert cache.receive("u") is None
+
+
+def test_feedback_is_read_on_from_a_position(caches: Caches) -> None:
+    cache, address = caches.open(), f"fb-{caches.place}"
+    feedbacks = [Feedback(f"c{n}", State.PROGRESS, n / 10) for n in range(5)]
+    assert list(cache.feedback(address, START, 0)) == []
+    for feedback in feedbacks:
+        cache.send_feedback(address, feedback)
+    first = cache.feedback(address, START, 5)
+    assert [item.feedback for item in first] == feedbacks
+    assert [item.feedback for item in cache.feedback(address, first[2].position, 5)] == feedbacks[3:]
+
+
+def test_silent_addresses_go_away(caches: Caches, client: "redis.Redis") -> None:
+    cache, address = caches.open(), f"fb-{caches.place}"
+    cache.send_feedback(address, Feedback("c", State.DONE))
+    assert 0 < client.ttl(address) <= 1200
+
+
+def test_a_hundred_callers_wait_at_one_address(caches: Caches) -> None:
+    address = f"fb-{caches.place}"
+    executor = caches.open("engine")
+
+    def execute() -> None:
+        while (delivery := executor.receive("u")) is not None:
+            for state in (State.ACCEPTED, State.PROGRESS, State.DONE):
+                executor.send_feedback(address, Feedback(delivery.instruction.id, state))
+            delivery.acknowledge()
+
+    async def call(inbox: Inbox, cache: AsyncRedisCache) -> list[State]:
+        sent = Instruction(new_id(), "p", "u", reply=address)
+        with inbox.follow(sent.id) as feedbacks:
+            await cache.send(sent)
+            return [(await asyncio.wait_for(feedbacks.get(), 20)).state for _ in range(3)]
+
+    async def callers() -> list[list[State]]:
+        cache = AsyncRedisCache(caches.url, caches.place)
+        inbox = Inbox(cache, address)
+        serving = asyncio.create_task(inbox.serve())
+        answers = await asyncio.gather(*(call(inbox, cache) for _ in range(100)))
+        await cache.close()
+        await serving
+        return answers
+
+    thread = threading.Thread(target=execute)
+    thread.start()
+    try:
+        assert asyncio.run(callers()) == [[State.ACCEPTED, State.PROGRESS, State.DONE]] * 100
+    finally:
+        executor.close()
+        thread.join()
+
+
+def test_a_server_that_is_away_is_reported_without_its_password() -> None:
+    cache = RedisCache("redis://me:secret@127.0.0.1:1/0", "k", "p", "c", patience=0.2)
+    with pytest.raises(GhcmError) as refused:
+        cache.send(instruction())
+    assert "cannot be reached" in refused.value.message
+    assert "secret" not in str(refused.value)
+    cache.close()
+
+
+def test_instructions_on_the_wire_hold_no_data(redis_server: Server, tmp_path: Path) -> None:
+    """A whole call, seen from the server: rows go into sinks and replies, envelopes name them."""
+    columns = Struct((Field("word", String()),))
+    connections = Connections(tmp_path, redis_server.url)
+    place = f"wire-{uuid.uuid4().hex}"
+    with redis_server.connect() as client, client.monitor() as monitor:
+        writer = RedisWriter(
+            connections, place, KeyedForm(columns, lambda row: row[0], String()), Mode.REPLACE, "w", None
+        )
+        writer.write([("DATA-IN-A-SINK",)])
+        writer.prepare("v1")
+        writer.commit("v1")
+        cache = RedisCache(redis_server.url, f"{place}-calls", "p", "engine")
+        cache.send(Instruction("c1", "p", "u", {"n": 1}, f"{place}-fb", versions={"words": "v1"}))
+        delivery = cache.receive("u", 5)
+        assert delivery is not None
+        assert store_reply(connections, "c1", [("DATA-IN-A-REPLY",)], columns) == 1
+        cache.send_feedback(f"{place}-fb", Feedback("c1", State.DONE, rows=1))
+        delivery.acknowledge()
+        cache.close()
+        connections.redis().echo("THE END")
+        seen: list[str] = []
+        for command in monitor.listen():
+            seen.append(str(command["command"]))
+            if "THE END" in seen[-1]:
+                break
+    envelopes = [command for command in seen if command.startswith("XADD") and place in command]
+    assert len(envelopes) == 2
+    assert not any("DATA" in command for command in envelopes)
+    assert all(len(command) < LIMIT for command in envelopes)
+    assert any(command.startswith("HSET") and "DATA-IN-A-SINK" in command for command in seen)
+    assert load_reply(connections, "c1") == [{"word": "DATA-IN-A-REPLY"}]
+    connections.close()
+
+
+def test_an_instruction_over_the_limit_never_reaches_the_wire(caches: Caches, client: "redis.Redis") -> None:
+    with pytest.raises(GhcmError, match="too large"):
+        caches.open().send(Instruction("c1", "p", "u", {"text": "x" * LIMIT}))
+    assert not client.exists(caches.place)
+
+
+# --- the server dies -------------------------------------------------------------------------------------------------
+
+
+def test_killing_the_server_while_sending_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    server = EmbeddedRedis(tmp_path / "redis")
+    publisher = RedisCache(server.start(), "k", "p", "publisher")
+    executor = RedisCache(server.url, "k", "p", "engine")
+    total, acknowledged, received = 3000, [], set[str]()
+
+    def publish() -> None:
+        for number in range(total):
+            publisher.send(Instruction(f"c{number}", "p", "u"))
+            acknowledged.append(f"c{number}")
+
+    def execute() -> None:
+        while len(received) < total:
+            delivery = executor.receive("u", 30)
+            if delivery is None:
+                return
+            received.add(delivery.instruction.id)
+            delivery.acknowledge()
+
+    threads = [threading.Thread(target=publish), threading.Thread(target=execute)]
+    for thread in threads:
+        thread.start()
+    kills = 0
+    while any(thread.is_alive() for thread in threads):
+        if len(acknowledged) < total and kills < 5 and len(acknowledged) >= kills * 500 + 200:
+            assert server.process is not None
+            server.process.kill()
+            server.process.wait()
+            server.start()
+            kills += 1
+        threads[0].join(0.005)
+        threads[1].join(0.005)
+    assert kills == 5
+    assert received == set(acknowledged) == {f"c{number}" for number in range(total)}
+    with redis.Redis.from_url(server.url) as client:
+        assert client.xlen("k") == 0
+    publisher.close()
+    executor.close()
+    server.stop()
+
+
+def test_waiting_callers_outlive_the_server(tmp_path: Path) -> None:
+    server = EmbeddedRedis(tmp_path / "redis")
+    server.start()
+
+    async def follow() -> list[str]:
+        cache = AsyncRedisCache(server.url, "k")
+        sender = RedisCache(server.url, "k", "p", "engine")
+        seen: list[str] = []
+
+        async def read() -> None:
+            async for item in cache.feedback("fb"):
+                seen.append(item.feedback.id)
+                if item.feedback.id == "last":
+                    return
+
+        reading = asyncio.create_task(read())
+        for number in range(3):
+            await asyncio.to_thread(sender.send_feedback, "fb", Feedback(f"before {number}", State.DONE))
+            assert server.process is not None
+            server.process.kill()
+            server.process.wait()
+            server.start()
+        await asyncio.to_thread(sender.send_feedback, "fb", Feedback("last", State.DONE))
+        await asyncio.wait_for(reading, 20)
+        await cache.close()
+        sender.close()
+        return seen
+
+    assert asyncio.run(follow()) == ["before 0", "before 1", "before 2", "last"]
+    server.stop()
+
+
+def test_an_envelope_is_plain_json() -> None:
+    assert json.loads(encode(instruction("c1")))["parameters"] == {"depth": 3}

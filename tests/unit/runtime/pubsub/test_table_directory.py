@@ -1,0 +1,320 @@
+"""Table directories under crashes, concurrent writers, full disks and foreign data."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.sink import SinkWriter, open_table_writer
+from ghcm.runtime.pubsub.table_directory import KEPT_US, TableDirectory
+from ghcm.runtime.pubsub.table_sink import read_table
+from ghcm.spg.graph import Mode
+from ghcm.spg.ops import Files, Format, Parquet
+from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
+
+COLUMNS = Struct((Field("name", String()), Field("count", Int())))
+JSON = Files("", Format("json"))
+
+WRITER = """
+import os, sys
+from pathlib import Path
+from ghcm.runtime.pubsub.sink import open_table_writer
+from ghcm.spg.graph import Mode
+from ghcm.spg.ops import Files, Format
+from ghcm.types import Field, Int, String, Struct
+
+columns = Struct((Field("name", String()), Field("count", Int())))
+def table(path, writer):
+    return open_table_writer(Path(path), Files("", Format("json")), columns, Mode.APPEND, writer)
+"""
+
+
+def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND) -> SinkWriter:
+    return open_table_writer(path, JSON, COLUMNS, mode, writer)
+
+
+def rows(path: Path, version: str | None = None) -> list[tuple[object, ...]]:
+    return list(read_table(path, JSON, COLUMNS, version))
+
+
+def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WRITER + code, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def add(path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.APPEND) -> None:
+    writer = table(path, mode=mode)
+    writer.write(values)
+    writer.prepare(version)
+    writer.commit(version)
+    writer.close()
+
+
+def leftovers(path: Path) -> list[str]:
+    return sorted(found.name for found in (path / "_staging").iterdir())
+
+
+# Each stands for a process that dies at that moment: it never gets further, and runs no handler of its own.
+CRASHES = {
+    "while it writes": ("DataFile", False),
+    "before it is prepared": ("Staging.prepare", False),
+    "when it is prepared": ("TableDirectory.commit", True),
+    "before the files are moved": ("TableDirectory._move", True),
+    "after the files are moved": ("TableDirectory._publish", True),
+    "before the manifest is linked": ("os.link", True),
+    "after the manifest is linked": ("TableDirectory._load", True),
+}
+
+
+@pytest.mark.parametrize("moment", CRASHES)
+def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str, tmp_path: Path) -> None:
+    target, prepared = CRASHES[moment]
+    path = tmp_path / "t"
+    add(path, "v0", ("before", 0))
+    died = run(
+        f"""
+import ghcm.runtime.pubsub.table_directory as module, ghcm.runtime.pubsub.table_sink as sink
+from ghcm.runtime.pubsub.table_directory import DataFile, Staging, TableDirectory
+writer = table(sys.argv[1], "job/t")
+def die(*_, **__): os.kill(os.getpid(), 9)
+calls = 0
+def second(*arguments):
+    global calls
+    calls += 1
+    die()
+target = {target!r}
+if target == "DataFile":
+    writer.write([("new", 1)] * 1000)
+    die()
+owner, _, name = target.rpartition(".")
+if name == "_load":
+    old = TableDirectory._load
+    def load(self, sequence):
+        if sequence > 1: die()
+        return old(self, sequence)
+    TableDirectory._load = load
+else:
+    setattr({{"os": os, "Staging": Staging, "TableDirectory": TableDirectory}}[owner], name, second)
+writer.write([("new", 1)] * 1000)
+writer.prepare("v1")
+writer.commit("v1")
+""",
+        str(path),
+    )
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    seen = rows(path)
+    assert seen == [("before", 0)] or (moment == "after the manifest is linked" and len(seen) == 1001)
+
+    writer = table(path, "job/t")
+    writer.recover(keep={"v1"})
+    if prepared:
+        assert writer.commit("v1").rows == 1000
+        assert rows(path) == [("before", 0), *[("new", 1)] * 1000]
+    else:
+        assert rows(path) == [("before", 0)]
+    assert leftovers(path) == []
+    assert {file.name for file in path.iterdir() if file.is_file()} == {
+        file.name for file in TableDirectory(path).files()
+    }
+    writer.close()
+
+
+def test_what_a_dead_writer_prepared_and_nobody_commits_is_dropped(tmp_path: Path) -> None:
+    run(
+        """
+writer = table(sys.argv[1], "job/t")
+writer.write([("a", 1)])
+writer.prepare("v1")
+writer.write([("b", 2)])
+os.kill(os.getpid(), 9)
+""",
+        str(tmp_path),
+    )
+    assert leftovers(tmp_path) != []
+    table(tmp_path, "job/t").recover()
+    assert leftovers(tmp_path) == []
+    assert rows(tmp_path) == []
+
+
+def test_recovery_leaves_the_living_alone(tmp_path: Path) -> None:
+    living = table(tmp_path, "job-1/t")
+    living.write([("a", 1)])
+    other = table(tmp_path, "job-2/t")
+    other.recover()
+    living.prepare("v1")
+    other.recover()
+    living.commit("v1")
+    living.close()
+    assert rows(tmp_path) == [("a", 1)]
+
+
+def test_processes_that_commit_at_once_lose_nothing(tmp_path: Path) -> None:
+    code = (
+        WRITER
+        + """
+name = sys.argv[2]
+writer = table(sys.argv[1], name)
+sys.stdin.read()
+for n in range(15):
+    writer.write([(name, n)])
+    writer.prepare(f"{name}-{n}")
+    writer.commit(f"{name}-{n}")
+    writer.recover()
+writer.close()
+"""
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"w{n}"], stdin=subprocess.PIPE) for n in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    assert [process.wait() for process in processes] == [0] * 4
+    assert sorted(rows(tmp_path)) == sorted((f"w{w}", n) for w in range(4) for n in range(15))
+    sequences = sorted(int(path.stem) for path in (tmp_path / "_ghcm").glob("*.json"))
+    assert sequences == list(range(1, 61))
+    assert leftovers(tmp_path) == []
+
+
+def test_a_version_committed_by_another_program_twice_counts_once(tmp_path: Path) -> None:
+    add(tmp_path, "v1", ("a", 1))
+    first = tmp_path / "_ghcm" / f"{1:020d}.json"
+    (tmp_path / "_ghcm" / f"{2:020d}.json").write_text(first.read_text())
+    assert rows(tmp_path) == [("a", 1)]
+
+
+def test_a_full_disk_is_an_error_and_nothing_is_half_visible(tmp_path: Path) -> None:
+    add(tmp_path, "v0", ("before", 0))
+    failed = run(
+        """
+import resource
+from ghcm.errors import GhcmError
+writer = table(sys.argv[1], "job/t")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    for _ in range(1000):
+        writer.write([("x" * 100, 1)] * 1000)
+    writer.prepare("v1")
+except GhcmError as error:
+    print(error)
+writer.close()
+""",
+        str(tmp_path),
+    )
+    assert "error[GHCM-731]: there is no room to write to" in failed.stdout, failed
+    assert failed.stderr == ""
+    assert rows(tmp_path) == [("before", 0)]
+    assert leftovers(tmp_path) == []
+
+
+def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    writer = table(tmp_path / "file" / "t")
+    with pytest.raises(GhcmError, match="cannot write to"):
+        writer.write([("a", 1)])
+    writer.close()
+
+
+def test_replaced_versions_stay_for_an_hour(tmp_path: Path) -> None:
+    for number in range(3):
+        add(tmp_path, f"v{number}", (f"n{number}", number), mode=Mode.REPLACE)
+    assert rows(tmp_path, "v0") == [("n0", 0)]
+    for manifest in (tmp_path / "_ghcm").glob("*.json"):  # as if all that had been long ago
+        record = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps(record | {"time": record["time"] - KEPT_US - 1_000_000}))
+    add(tmp_path, "v3", ("n3", 3), mode=Mode.REPLACE)
+    with pytest.raises(GhcmError, match='has no version "v0"'):
+        rows(tmp_path, "v0")
+    assert rows(tmp_path, "v2") == [("n2", 2)]
+    assert rows(tmp_path) == [("n3", 3)]
+    assert sorted(path.name for path in tmp_path.glob("part-*")) == ["part-v2-0.json", "part-v3-0.json"]
+
+
+def test_appending_goes_on_after_a_replacement(tmp_path: Path) -> None:
+    add(tmp_path, "v1", ("a", 1))
+    add(tmp_path, "v2", ("b", 2), mode=Mode.REPLACE)
+    add(tmp_path, "v3", ("c", 3))
+    assert rows(tmp_path) == [("b", 2), ("c", 3)]
+    assert rows(tmp_path, "v1") == [("a", 1)]
+
+
+def test_a_long_version_is_spread_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.pubsub.table_sink._FILE_BYTES", 400_000)
+    writer = table(tmp_path)
+    for start in range(0, 100_000, 10_000):
+        writer.write([("some name", n) for n in range(start, start + 10_000)])
+    writer.prepare("v1")
+    assert writer.commit("v1").rows == 100_000
+    writer.close()
+    (manifest,) = TableDirectory(tmp_path).manifests()
+    assert len(manifest.files) > 3
+    assert sum(file.rows for file in manifest.files) == 100_000
+    assert rows(tmp_path) == [("some name", n) for n in range(100_000)]
+
+
+# --- data of others ---------------------------------------------------------------------------------------------------
+
+
+def test_a_directory_without_manifests_is_read_as_it_is(tmp_path: Path) -> None:
+    columns = Struct((Field("at", Timestamp()), Field("n", Int()), Field("note", Nullable(String()))))
+    table = pa.table(
+        {"n": pa.array([1, 2], pa.int32()), "more": ["x", "y"], "at": pa.array([5, 6], pa.timestamp("us"))}
+    )
+    pq.write_table(table, tmp_path / "b.parquet")
+    pq.write_table(table.slice(0, 1), tmp_path / "a.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".part.crc").write_text("junk")
+    found = list(read_table(tmp_path, Parquet(""), columns, None))
+    assert found == [(5, 1, None), (5, 1, None), (6, 2, None)]
+
+
+def test_foreign_lines_may_hold_more_fields(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"count": 1, "name": "a", "more": [1]}\n\n{"name": "é", "count": 2}\n', "utf-8")
+    assert rows(tmp_path) == [("a", 1), ("é", 2)]
+
+
+def test_a_value_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"count": 1, "name": "a"}\n{"count": "two", "name": "b"}\n')
+    with pytest.raises(GhcmError) as refused:
+        rows(tmp_path)
+    assert "line 2 does not fit" in refused.value.message
+    assert '"count": expected int, found "two"' in refused.value.detail
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(GhcmError, match='has no column "name"'):
+        list(read_table(tmp_path, Parquet(""), COLUMNS, None))
+
+
+def test_foreign_data_is_not_hidden_by_a_first_commit(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"count": 1, "name": "a"}\n')
+    with pytest.raises(GhcmError, match="holds files that GHCM has not written"):
+        table(tmp_path)
+
+
+def test_a_missing_directory_has_no_rows(tmp_path: Path) -> None:
+    assert rows(tmp_path / "nowhere") == []
+
+
+def test_compressed_lines_are_read(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "x.json.gz", "wt") as file:
+        file.write('{"count": 1, "name": "a"}\n')
+    assert rows(tmp_path) == [("a", 1)]
+
+
+def test_parquet_of_spark_with_old_timestamps(tmp_path: Path) -> None:
+    columns = Struct((Field("at", Timestamp()),))
+    table = pa.table({"at": pa.array([-5, 1_767_323_045_000_006], pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+    assert list(read_table(tmp_path, Parquet(""), columns, None)) == [(-5,), (1_767_323_045_000_006,)]
+    assert os.listdir(tmp_path) == ["a.parquet"]
