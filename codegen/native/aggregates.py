@@ -80,7 +80,8 @@ def result_text(aggregate: Aggregate, state: str) -> str:
         case _F.SUM:
             return f"aggregates.{'total' if floats else 'fit'}({state})"
         case _F.MEAN:
-            return f"aggregates.mean_of_{'floats' if floats else 'ints'}({state})"
+            exact = isinstance(strip(aggregate.type), Float)
+            return f"aggregates.{'mean_of_floats' if floats else 'mean_of_ints' if exact else 'whole_mean'}({state})"
         case _:
             assert_never(aggregate.function)
 
@@ -92,15 +93,16 @@ def partial_of(aggregate: Aggregate, column: str, prefix: str) -> Partial:
         return Partial(((prefix, "pl.len().cast(pl.Int64)"),), prefix)
     count = (f"{prefix}n", f"{column}.count().cast(pl.Int64)")
     total = f"{column}.sum()" if _of_floats(aggregate) else f"{column}.cast(pl.Int64).cast(pl.Int128).sum()"
-    found = f"({prefix}, 0.0)" if _of_floats(aggregate) else prefix
+    found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
     sum_ = f"{found} if {prefix}n else None"
+    floats = (prefix,) if _of_floats(aggregate) else ()
     match aggregate.function:
         case _F.COUNT:
             return Partial(((prefix, count[1]),), prefix)
         case _F.SUM:
-            return Partial((count, (prefix, total)), sum_)
+            return Partial((count, (prefix, total)), sum_, floats)
         case _F.MEAN:
-            return Partial((count, (prefix, total)), f"({prefix}n, {sum_})")
+            return Partial((count, (prefix, total)), f"({prefix}n, {sum_})", floats)
         case _F.MIN | _F.MAX:
             return Partial(((prefix, extreme_series(column, type_, least=aggregate.function is _F.MIN)),), prefix)
         case _:

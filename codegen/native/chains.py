@@ -64,10 +64,10 @@ def columns_of(element: Type) -> Struct:
 def chain_of(task: Task, unit: Unit) -> Chain | None:
     """The chain of a row task; None for any other."""
     op = task.op
-    if not isinstance(op, Fused | RowOp):  # type: ignore[misc, arg-type]
+    if not isinstance(op, Fused | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window):
         return None
     source = unit.task(task.inputs[0].producer).collection
-    stages = op.stages if isinstance(op, Fused) else (Stage(task.id, op, task.collection.element, str(task.origin)),)  # type: ignore[arg-type]
+    stages = op.stages if isinstance(op, Fused) else (Stage(task.id, op, task.collection.element, str(task.origin)),)
     steps: list[Step] = []
     taken = source.element
     for stage in stages:

@@ -157,10 +157,11 @@ def _with_partial(
         prepared = _prepared(arguments)
     except Unsupported as reason:
         return GroupText(tuple(functions), reason)
-    keys = [*(['"key"'] if writer.keyed else []), *(["columns.START"] if writer.windowed else [])]
+    keys = [*(['"key"'] if writer.keyed else []), *(["*columns.WINDOW"] if writer.windowed else [])]
     columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
     grouped = f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})" if keys else f"frame.select({', '.join(columns)})"
-    lines = [*prepared, f"return {grouped}"]
+    floats = [f'"{name}"' for part in parts for name in part.floats]
+    lines = [*prepared, f"return columns.finite({', '.join([grouped, *floats])})" if floats else f"return {grouped}"]
     partial = "\n".join([f"def {writer.name}_partial(frame, parameters):", *(f"    {line}" for line in lines)])
     return GroupText((*functions, partial, _states(writer.name, parts, always)), None)
 

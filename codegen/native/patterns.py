@@ -5,7 +5,10 @@ The lowering has spelt out classes and `.`, and groups capture nothing; what is 
 
 from __future__ import annotations
 
-from re import _parser
+from importlib import import_module
+from typing import Any
+
+_parser: Any = import_module("re._parser")
 
 __all__ = ["may_be_empty", "polars_pattern", "python_pattern"]
 

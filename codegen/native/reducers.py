@@ -16,10 +16,14 @@ __all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction"]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as text over those names."""
+    """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as text over those names.
+
+    `floats` are the columns that hold float sums: where one is not finite, rows must add exactly.
+    """
 
     columns: tuple[tuple[str, str], ...]
     state: str
+    floats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +112,14 @@ class Reduction:
         """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
         match self.reducer:
             case Builtin(kind=Kind.SUM, type=Float()):
-                return Partial(((prefix, f"{column}.sum()"),), f"({prefix}, 0.0)")
+                return Partial(((prefix, f"{column}.sum()"),), f"aggregates.float_sum({prefix})", (prefix,))
             case Builtin(kind=Kind.SUM):
                 return Partial(((prefix, f"{column}.cast(pl.Int64).cast(pl.Int128).sum()"),), prefix)
             case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
                 return Partial(((prefix, extreme_series(column, type_, least=kind is Kind.MIN)),), prefix)
             case Builtin(kind=Kind.ALL):
                 return Partial(((prefix, f"{column}.all()"),), prefix)
-            case Builtin(kind=Kind.ANY):
+            case Builtin():
                 return Partial(((prefix, f"{column}.any()"),), prefix)
             case Fields(parts=parts, type=type_):
                 found = [
@@ -123,7 +127,9 @@ class Reduction:
                     for index, (part, field) in enumerate(zip(parts, type_.fields, strict=True))
                 ]
                 states = ", ".join(each.state for each in found)
-                return Partial(tuple(pair for each in found for pair in each.columns), f"({states}{',' if len(found) == 1 else ''})")
+                floats = tuple(name for each in found for name in each.floats)
+                columns = tuple(pair for each in found for pair in each.columns)
+                return Partial(columns, f"({states}{',' if len(found) == 1 else ''})", floats)
             case Custom():
                 raise Unsupported("a reducer that is not built in works value by value")
             case _:

@@ -250,8 +250,8 @@ def order_text(type_: Type) -> str:
             return f"order.items({order_text(item)})"
         case Struct(fields=fields):
             return f"order.struct({', '.join(order_text(part.type) for part in fields)})"
-        case Map():
-            return "order.unordered"
+        case Map(key=key, value=value):
+            return f"order.pairs({order_text(key)}, {order_text(value)})"
         case _:
             return "order.plain"
 
@@ -460,7 +460,7 @@ def _split(scope: RowScope, expr: Call, codes: list[Code]) -> Code:
 def _pattern(scope: RowScope, expr: Call, codes: list[Code], method: str) -> str:
     text = constant(expr.arguments[1])
     if isinstance(text, str):
-        name = scope.module.constant("_pattern", f"re.compile({_raw(python_pattern(text))})")
+        name = scope.module.constant("_pattern", f"re.compile({_raw(python_pattern(text))}, re.ASCII)")
         return f"{name}.{method}({codes[0].inner})"
     return f"checked.pattern({codes[1].inner}).{method}({codes[0].inner})"
 

@@ -1,13 +1,15 @@
 """What generated aggregations call: states of sums, means and extremes, all of which take null for "nothing yet".
 
-A sum of ints has no bound until it is emitted; a sum of floats is a pair (sum, compensation) after Neumaier, so that its error
-stays far below 1e-12 of the sum of magnitudes whatever the order.
+A sum of ints has no bound until it is emitted. A sum of floats is exact until then: a whole number and how many places of it stand behind the
+binary point, or, once NaN or an infinity came, their float sum and -1. So it does not depend on any order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from fractions import Fraction
+from typing import Any, TypeAlias, TypeVar
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
@@ -28,10 +30,11 @@ __all__ = [
     "merge_float",
     "merge_mean",
     "total",
+    "whole_mean",
 ]
 
 T = TypeVar("T")
-FloatSum: TypeAlias = tuple[float, float]
+FloatSum: TypeAlias = tuple[int | float, int]
 
 
 def add_int(state: int | None, value: int | None) -> int | None:
@@ -50,37 +53,41 @@ def fit(total: int | None) -> int | None:
 
 def float_sum(value: float) -> FloatSum:
     """The sum of one value."""
-    return value, 0.0
+    if value - value != 0:
+        return value, -1
+    numerator, denominator = value.as_integer_ratio()
+    return numerator, denominator.bit_length() - 1
 
 
 def add_float(state: FloatSum | None, value: float | None) -> FloatSum | None:
     """The sum so far and one more value."""
-    if value is None:
-        return state
-    if state is None:
-        return value, 0.0
-    before, compensation = state
-    after = before + value
-    if abs(before) >= abs(value):
-        return after, compensation + ((before - after) + value)
-    return after, compensation + ((value - after) + before)
+    return state if value is None else merge_float(state, float_sum(value))
 
 
 def merge_float(left: FloatSum | None, right: FloatSum | None) -> FloatSum | None:
     """The sum of two sums."""
     if left is None or right is None:
         return right if left is None else left
-    merged = add_float(left, right[0])
-    assert merged is not None
-    return merged[0], merged[1] + right[1]
+    (one, shift), (two, other) = left, right
+    if shift < 0 or other < 0:
+        return (one if shift < 0 else 0.0) + (two if other < 0 else 0.0), -1
+    if shift >= other:
+        return one + (two << (shift - other)), shift  # type: ignore[operator]
+    return (one << (other - shift)) + two, other  # type: ignore[operator]
 
 
-def total(state: FloatSum | None) -> float | None:
-    """The float that a sum is; where it left the finite numbers the compensation means nothing."""
+def total(state: FloatSum | None, count: int = 1) -> float | None:
+    """The float nearest to the sum divided by `count`."""
     if state is None:
         return None
-    exact = state[0] + state[1]
-    return exact if exact - exact == 0 else state[0]
+    sum_, shift = state
+    if shift < 0:
+        return sum_ / count
+    assert isinstance(sum_, int)
+    try:
+        return sum_ / (count << shift)
+    except OverflowError:
+        return math.inf if sum_ > 0 else -math.inf
 
 
 def fold(step: Callable[[object, object], object], state: list[tuple[object, object]], order: Callable[[object], object]) -> object:
@@ -104,26 +111,31 @@ def merge_mean(left: tuple[int, T], right: tuple[int, T], merge: Callable[[T, T]
 
 
 def mean_of_ints(state: tuple[int, int | None]) -> float | None:
-    """The mean, null of nothing."""
+    """The mean as a float, null of nothing."""
     count, sum_ = state
     return None if sum_ is None else sum_ / count
 
 
+def whole_mean(state: tuple[int, int | None]) -> int | None:
+    """The mean rounded half to even (of durations), null of nothing."""
+    count, sum_ = state
+    return None if sum_ is None else round(Fraction(sum_, count))
+
+
 def mean_of_floats(state: tuple[int, FloatSum | None]) -> float | None:
     """The mean, null of nothing."""
-    sum_ = total(state[1])
-    return None if sum_ is None else sum_ / state[0]
+    return total(state[1], state[0] or 1)
 
 
-def least(state: T | None, value: T | None, order: Callable[[T], object] | None = None) -> T | None:
+def least(state: T | None, value: T | None, order: Callable[[T], Any] | None = None) -> T | None:
     """The smaller of two values; the other where one is null."""
     if state is None or value is None:
         return value if state is None else state
-    return min(state, value, key=order)  # type: ignore[type-var]
+    return min(state, value, key=order)  # type: ignore[arg-type]
 
 
-def greatest(state: T | None, value: T | None, order: Callable[[T], object] | None = None) -> T | None:
+def greatest(state: T | None, value: T | None, order: Callable[[T], Any] | None = None) -> T | None:
     """The greater of two values; the other where one is null."""
     if state is None or value is None:
         return value if state is None else state
-    return max(state, value, key=order)  # type: ignore[type-var]
+    return max(state, value, key=order)  # type: ignore[arg-type]

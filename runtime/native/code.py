@@ -69,8 +69,8 @@ class TimeCode:
 class GroupCode:
     """A keyed aggregation. All but `partial` and `states` work on one key and raise `RecordFailure`.
 
-    `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` (the window's, microseconds)
-    and state columns, of which `states` makes states; it gives None if any record failed.
+    `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
+    window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
     """
 
     first: Callable[[object, Parameters], object]

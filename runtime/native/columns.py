@@ -13,9 +13,9 @@ from ghcm.types import INT_MAX, INT_MIN
 __all__ = [
     "CASE_DIFFERS",
     "DURATION",
-    "START",
     "TIMES",
     "TIMESTAMP",
+    "WINDOW",
     "absolute_fails",
     "add_fails",
     "any_fails",
@@ -25,6 +25,7 @@ __all__ = [
     "duration",
     "duration_to_string",
     "fill",
+    "finite",
     "float_to_int_fails",
     "floordiv_fails",
     "greatest",
@@ -148,6 +149,11 @@ def greatest_float(value: pl.Expr) -> pl.Expr:
     return pl.when(value.is_nan().any()).then(pl.lit(float("nan"))).otherwise(value.max())
 
 
+def finite(frame: pl.DataFrame, *sums: str) -> pl.DataFrame | None:
+    """The groups, or None where a float sum left the finite numbers: rows add exactly."""
+    return frame if all(frame[name].is_finite().all() for name in sums) else None
+
+
 # --- conversion ------------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +226,8 @@ def item_fails(items: pl.Expr, index: pl.Expr) -> pl.Expr:
     return (index < 0) | (index >= items.list.len().cast(pl.Int64))
 
 
-START = pl.col("window").struct.field("start").cast(pl.Int64).alias("start")
-"""The start of a record's window in microseconds, by which groups are told apart."""
+WINDOW = tuple(pl.col("window").struct.field(name).cast(pl.Int64).alias(name) for name in ("start", "end"))
+"""The start and end of a record's window in microseconds, by which groups are told apart."""
 
 # --- windows ---------------------------------------------------------------------------------------------------------
 

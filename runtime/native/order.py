@@ -28,7 +28,7 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["Order", "floating", "items", "null_last", "nullable", "order_of", "plain", "struct", "unordered"]
+__all__ = ["Order", "floating", "items", "null_last", "nullable", "order_of", "pairs", "plain", "struct"]
 
 Order: TypeAlias = Callable[[object], object]
 
@@ -43,9 +43,9 @@ def floating(value: object) -> object:
     return (1, 0.0) if value != value else (0, value)
 
 
-def unordered(value: object) -> object:
-    """The key of what has no order of its own (maps): all alike."""
-    return ()
+def pairs(key: Order, value: Order) -> Order:
+    """The key of a map: it has no order in the language, but one is needed to tell maps apart."""
+    return lambda held: tuple(sorted((key(name), value(each)) for name, each in held.items()))  # type: ignore[attr-defined]
 
 
 def null_last(of: Order) -> Order:
@@ -79,8 +79,8 @@ def order_of(type_: Type) -> Order:
             return items(order_of(item))
         case Struct(fields=fields):
             return struct(*(order_of(field.type) for field in fields))
-        case Map():
-            return unordered
+        case Map(key=key, value=value):
+            return pairs(order_of(key), order_of(value))
         case Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
             return plain
         case _:

@@ -232,7 +232,7 @@ def split(text: str, separator: str) -> list[str]:
 def pattern(text: str) -> re.Pattern[str]:
     """The compiled form of a pattern that is a parameter of the unit."""
     try:
-        return re.compile(text)
+        return re.compile(text, re.ASCII)
     except re.error as error:
         raise RecordFailure(Failure.BAD_PATTERN, f'"{text[:100]}": {error}') from error
 

@@ -1,0 +1,85 @@
+"""Which operator runs a task."""
+
+from __future__ import annotations
+
+from typing import TypeVar, assert_never
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.native.code import GroupCode, JoinCode, OrderCode, PolicyCode, RowCode, TaskCode, TimeCode
+from ghcm.runtime.operator import Context, Operator
+from ghcm.runtime.operators.chain import ChainOperator
+from ghcm.runtime.operators.distinct import DistinctOperator
+from ghcm.runtime.operators.event_time import EventTimeOperator
+from ghcm.runtime.operators.groups import GroupOperator
+from ghcm.runtime.operators.join import JoinOperator
+from ghcm.runtime.operators.ordering import OrderOperator
+from ghcm.runtime.operators.publish import PublishOperator
+from ghcm.runtime.operators.union import UnionOperator
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    To,
+    Top,
+    Union,
+    Window,
+)
+
+__all__ = ["choose"]
+
+C = TypeVar("C")
+
+
+def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> Operator:
+    """As `ghcm.runtime.operators.build`."""
+    op = task.op
+    match op:
+        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
+            return ChainOperator(task, unit, _code(task, code, RowCode), context)
+        case EventTime():
+            return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
+        case Union():
+            return UnionOperator(task)
+        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+            return GroupOperator(task, op, unit, _code(task, code, GroupCode), context)
+        case Distinct():
+            return DistinctOperator(task, unit, context)
+        case Sort() | Top():
+            return OrderOperator(task, op, unit, _code(task, code, OrderCode), context)
+        case Join():
+            return JoinOperator(task, op, unit, _code(task, code, JoinCode), context)
+        case Publish():
+            return PublishOperator(task, op, unit, _code(task, code, PolicyCode), context)
+        case Source() | ReadSink() | ReadTable() | To() | Reply():
+            raise ValueError(f'the engine itself does "{task.id}": it meets the world outside')
+        case _:
+            assert_never(op)
+
+
+def _code(task: Task, code: TaskCode | None, kind: type[C]) -> C:
+    if not isinstance(code, kind):
+        raise GhcmError(
+            f'the generated module has no {kind.__name__} for task "{task.id}"',
+            code="GHCM-615",
+            hint="Build the bundle again, or give the table `TASKS` its entry back.",
+        )
+    return code

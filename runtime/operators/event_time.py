@@ -1,0 +1,115 @@
+"""Event time: each record gets its time, and the watermark of its partition just before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from ghcm.runtime.batch import TIME, WATERMARK, Batch
+from ghcm.runtime.columns import Row
+from ghcm.runtime.keys import key_group
+from ghcm.runtime.native.code import TimeCode
+from ghcm.runtime.operator import NEVER, Context, Outbox
+from ghcm.runtime.operators.chain import columnar, in_columns
+from ghcm.runtime.operators.letters import Letters
+from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.state import pack, unpack
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import EventTime
+from ghcm.types import String
+
+__all__ = ["EventTimeOperator"]
+
+
+class EventTimeOperator:
+    """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a bound of disorder it
+    stays at minus infinity.
+    """
+
+    def __init__(self, task: Task, op: EventTime, unit: Unit, code: TimeCode, context: Context) -> None:
+        self.counts = {"rows": 0, "columns": 0}
+        self._disorder = op.disorder_us
+        self._code = code
+        self._context = context
+        self._schema = task.schema
+        self._width = len(task.schema.fields)
+        self._letters = Letters(unit, task)
+        self._greatest: dict[str, int] = {}
+        self._pending = Pending()
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        """As `Operator.process`."""
+        return self._pending.give(outbox, lambda: self._given(batch, outbox))
+
+    def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
+        if self._code.columns is not None and columnar(batch, self._context):
+            frame = in_columns(lambda: self._columns(batch))
+            if frame is not None:
+                self.counts["columns"] += len(batch)
+                yield Batch.from_frame(self._schema, frame, timed=True, partition=batch.partition)
+                return
+        self.counts["rows"] += len(batch)
+        yield Batch.from_rows(self._schema, self._rows(batch, outbox), timed=True, partition=batch.partition)
+
+    def _columns(self, batch: Batch) -> pl.DataFrame | None:
+        assert self._code.columns is not None
+        times = self._code.columns(batch.frame(), self._context.parameters)
+        if times is None:
+            return None
+        before = self._greatest.get(batch.partition, NEVER)
+        so_far = times.cum_max().shift(1, fill_value=NEVER).clip(before)
+        if len(times):
+            greatest = times.max()
+            assert isinstance(greatest, int)
+            self._greatest[batch.partition] = max(before, greatest)
+        return batch.frame().select(*self._schema.names, times.alias(TIME), self._behind(so_far).alias(WATERMARK))
+
+    def _behind(self, greatest: pl.Series) -> pl.Series:
+        if self._disorder is None:
+            return pl.Series([NEVER], dtype=pl.Int64).new_from_index(0, len(greatest))
+        return greatest.clip(NEVER + self._disorder) - self._disorder
+
+    def _rows(self, batch: Batch, outbox: Outbox) -> list[Row]:
+        times = self._code.rows(batch.rows(), self._letters.to(outbox), self._context.parameters)
+        greatest = self._greatest.get(batch.partition, NEVER)
+        seen = batch.partition in self._greatest
+        result: list[Row] = []
+        for row, time in zip(batch.rows(), times, strict=True):
+            if time is not None:
+                result.append((*row[: self._width], time, self._watermark(greatest)))
+                greatest, seen = max(greatest, time), True
+        if seen:
+            self._greatest[batch.partition] = greatest
+        return result
+
+    def _watermark(self, greatest: int) -> int:
+        return NEVER if self._disorder is None else max(NEVER, greatest - self._disorder)
+
+    def watermarks(self) -> Mapping[str, int]:
+        """As `Clock.watermarks`."""
+        return {partition: self._watermark(greatest) for partition, greatest in self._greatest.items()}
+
+    def advance(self, watermark: int, outbox: Outbox) -> bool:
+        """As `Operator.advance`."""
+        return True
+
+    def flush(self, outbox: Outbox) -> bool:
+        """As `Operator.flush`."""
+        return True
+
+    def finish(self, outbox: Outbox) -> bool:
+        """As `Operator.finish`."""
+        return True
+
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`: the greatest time of each partition, by the group of its name."""
+        groups: dict[int, dict[str, int]] = {}
+        for partition, greatest in self._greatest.items():
+            groups.setdefault(key_group(partition, String(), self._context.groups), {})[partition] = greatest
+        return {group: pack(each) for group, each in groups.items()}
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        for data in state.values():
+            self._greatest.update(unpack(data))

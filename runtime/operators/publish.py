@@ -1,0 +1,121 @@
+"""Publish policies: records are counted and gathered, and an instruction is made ready when the policy says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
+from ghcm.runtime.native.code import PolicyCode
+from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.operator import INFINITY, Context, Outbox, Publication
+from ghcm.runtime.operators.letters import Letters, group_type
+from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.operators.windows import lateness_of
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import Publish
+from ghcm.types import Struct
+
+__all__ = ["PublishOperator"]
+
+
+class PublishOperator:
+    """One counter for the policy. It keeps no records, only the aggregates that the next instruction will carry."""
+
+    def __init__(self, task: Task, op: Publish, unit: Unit, code: PolicyCode, context: Context) -> None:
+        self.counts = {"rows": 0, "columns": 0}
+        self._op = op
+        self._task = task
+        self._code = code
+        self._context = context
+        self._letters = Letters(unit, task)
+        takes = unit.task(task.inputs[0].producer).collection
+        self._takes = takes
+        self._window = takes.columns.index("window") if takes.windowed else None
+        self._lateness = lateness_of(task, unit)
+        self._state: object = code.zero
+        self._records = 0
+        self._sequence = 0
+        self._due: int | None = None
+        self._windows: dict[tuple[int, int], object] = {}
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        """As `Operator.process`."""
+        self.counts["rows"] += len(batch)
+        dead = self._letters.to(outbox)
+        for row in batch.rows():
+            try:
+                self._take(row, outbox)
+            except RecordFailure as failure:
+                dead(self._task.id, self._record(row), failure.reason, failure.detail)
+        return True
+
+    def _record(self, row: Row) -> object:
+        return row[: len(self._takes.columns.fields)] if isinstance(self._takes.element, Struct) else row[0]
+
+    def _take(self, row: Row, outbox: Outbox) -> None:
+        policy, code, parameters = self._op.policy, self._code, self._context.parameters
+        if policy.on == "window_close":
+            assert self._window is not None
+            window: Any = row[self._window]
+            self._windows[window] = code.add(self._windows.get(window, code.zero), row, parameters)
+            return
+        state = code.add(self._state, row, parameters)
+        wanted = code.when is not None and code.when(row, parameters)
+        self._state = state
+        self._records += 1
+        if policy.every_us is not None and self._due is None:
+            self._due = self._context.now() + policy.every_us
+        if wanted or self._records == policy.every_records:
+            self._publish(outbox)
+
+    def _publish(self, outbox: Outbox) -> None:
+        state, self._state, self._records, self._due = self._state, self._code.zero, 0, None
+        self._send(state, outbox)
+
+    def _send(self, state: object, outbox: Outbox) -> None:
+        try:
+            arguments = self._code.arguments(state, self._context.parameters)
+        except RecordFailure as failure:
+            names = group_type(self._takes.columns)
+            nothing = type(names)(())
+            self._letters.other(outbox, (), nothing, failure.reason, failure.detail)
+            return
+        outbox.publish(Publication(self._op.call.unit, arguments, self._sequence, self._op.after))
+        self._sequence += 1
+
+    def advance(self, watermark: int, outbox: Outbox) -> bool:
+        """As `Operator.advance`."""
+        for window in sorted(self._windows, key=itemgetter(1)):
+            if watermark == INFINITY or window[1] + self._lateness <= watermark:
+                self._send(self._windows.pop(window), outbox)
+        return True
+
+    def due(self) -> int | None:
+        """As `Timer.due`."""
+        return self._due
+
+    def flush(self, outbox: Outbox) -> bool:
+        """As `Operator.flush`: sends what the clock asks for."""
+        if self._due is not None and self._context.now() >= self._due:
+            self._publish(outbox)
+        return True
+
+    def finish(self, outbox: Outbox) -> bool:
+        """As `Operator.finish`."""
+        policy = self._op.policy
+        if policy.on == "completion" or (policy.at_end and self._records):
+            self._publish(outbox)
+        self._due = None
+        return True
+
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`."""
+        return {0: pack((self._state, self._records, self._sequence, self._due, self._windows))}
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        for data in state.values():
+            self._state, self._records, self._sequence, self._due, self._windows = unpack(data)
