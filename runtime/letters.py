@@ -80,7 +80,12 @@ class Letters:
 
     def close(self) -> None:
         """Give back the writer and end the thread."""
-        self.worker.close(self._writer.close if self._writer is not None else None)
+
+        def close() -> None:
+            if self._writer is not None:
+                self._writer.close()
+
+        self.worker.close(close)
 
     def _opened(self) -> SinkWriter:
         if self._writer is None:

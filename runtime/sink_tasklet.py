@@ -41,7 +41,8 @@ class SinkTasklet:
         self.urgent = urgent
         self.worker = worker
         self._open_writer = open_writer
-        self._writer: SinkWriter | None = None
+        self._writer: SinkWriter | None = None  # the worker's, but for the question whether there is one
+        self._open = False
         self.counters = Counters()
         self._edge = edge
         self._host = host
@@ -55,17 +56,17 @@ class SinkTasklet:
     def open(self, committed: str | None, done: Callable[[], None]) -> None:
         """Open the writer, drop what a dead one has left and commit again what the snapshot says is committed."""
 
-        def opened(writer: SinkWriter) -> None:
-            self._writer = writer
+        def opened(_: None) -> None:
+            self._open = True
             self._host.scheduler.wake(self)
             done()
 
-        def open_() -> SinkWriter:
-            writer = self._open_writer()
-            writer.recover([committed] if committed else [])
+        def open_() -> None:
+            if self._writer is None:
+                self._writer = self._open_writer()
+            self._writer.recover([committed] if committed else [])
             if committed:
-                writer.commit(committed)
-            return writer
+                self._writer.commit(committed)
 
         self.worker.submit(open_, opened, self.fail)
 
@@ -87,7 +88,7 @@ class SinkTasklet:
         """Hand on one item."""
         if self._done:
             return Progress.DONE
-        if self._held or self._writer is None or self._flight >= _ROWS_IN_FLIGHT:
+        if self._held or not self._open or self._flight >= _ROWS_IN_FLIGHT:
             return Progress.WAITING
         match self._edge.take(_ROWS_AT_ONCE):
             case None:
@@ -137,7 +138,12 @@ class SinkTasklet:
     def close(self) -> None:
         """Never step again, drop what is not prepared and end the thread."""
         self._done = True
-        self.worker.close(self._opened.close if self._writer is not None else None)
+
+        def close() -> None:
+            if self._writer is not None:
+                self._writer.close()
+
+        self.worker.close(close)
 
     def _write(self, batch: Batch) -> None:
         rows = len(batch)

@@ -1,0 +1,55 @@
+"""The engine killed with SIGKILL at random moments: sinks hold in the end what they would have held."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.unit.runtime.small_operators import dead_letters, rows_of, word_count
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = int(os.environ.get("GHCM_KILLS", "12"))
+
+
+def start(base: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.system.engine_child", str(base)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    expected: Counter[str] = Counter()
+    for number in range(4):
+        lines = [[chance.choice(["cat", "dog", "bad", "eel"]) for _ in range(4)] for _ in range(8000)]
+        (tmp_path / f"{number}.txt").write_text("\n".join(map(" ".join, lines)) + "\n")
+        expected.update(word for line in lines for word in line)
+    kills = 0
+    while kills < KILLS:
+        process = start(tmp_path)
+        try:
+            out, errors = process.communicate(timeout=chance.uniform(0.3, 1.0))
+            assert process.returncode == 0, errors
+            assert "done" in out
+            break  # it was faster than its murderer
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+    process = start(tmp_path)
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    program = word_count("*.txt")
+    bad = expected.pop("bad")
+    assert kills > 0
+    assert Counter(word for (word,) in rows_of(program, "lines", tmp_path)) == expected
+    assert dict(rows_of(program, "counts", tmp_path)) == expected  # type: ignore[arg-type]
+    assert len(dead_letters(tmp_path, program)) == bad
+    staging = [path for place in tmp_path.rglob("_staging") for path in place.iterdir()]
+    assert staging == []

@@ -1,0 +1,174 @@
+"""The engine with hand-written operators: what comes out, whatever the sizes of batches and wherever it is cut."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime import source_tasklet, tasklet
+from ghcm.runtime.engine import Engine
+from tests.unit.runtime.small_operators import (
+    dead_letters,
+    engine,
+    rows_of,
+    windows,
+    word_count,
+)
+
+
+def text_files(base: Path, *, lines: int = 3000, files: int = 3, seed: int = 1) -> Counter[str]:
+    """Write text files; the words that a count has to give."""
+    chance = random.Random(seed)
+    counts: Counter[str] = Counter()
+    for number in range(files):
+        words = [[chance.choice(["cat", "dog", "ünïcödé", "bad", "a" * 50]) for _ in range(3)] for _ in range(lines)]
+        text = "\n".join(" ".join(line) for line in words)
+        if number % 2:
+            (base / f"{number}.txt.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            (base / f"{number}.txt").write_text(text + "\n", encoding="utf-8")
+        counts.update(word for line in words for word in line)
+    return counts
+
+
+def check_word_count(base: Path, expected: Counter[str]) -> None:
+    program = word_count("*.txt*")
+    bad = expected["bad"]
+    good = {word: count for word, count in expected.items() if word != "bad"}
+    assert dict(rows_of(program, "counts", base)) == good  # type: ignore[arg-type]
+    assert Counter(word for (word,) in rows_of(program, "lines", base)) == good
+    assert len(dead_letters(base, program)) == bad
+
+
+def test_a_bounded_program_runs_to_its_end(tmp_path: Path) -> None:
+    expected = text_files(tmp_path)
+    engine(word_count("*.txt*"), tmp_path).run()
+    check_word_count(tmp_path, expected)
+
+
+def test_a_program_that_has_ended_changes_nothing_when_it_is_run_again(tmp_path: Path) -> None:
+    expected = text_files(tmp_path)
+    for _ in range(3):
+        engine(word_count("*.txt*"), tmp_path).run()
+    check_word_count(tmp_path, expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_stopping_and_going_on_at_any_moment_gives_the_same(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Savepoints, plain ends without one, and restarts, at random steps of the sources."""
+    expected = text_files(tmp_path, seed=seed)
+    chance = random.Random(seed)
+    monkeypatch.setattr("ghcm.runtime.sources.files._PIECE", {"text": 3000})
+    for _ in range(8):
+        running = engine(word_count("*.txt*"), tmp_path, commit_s=0.001)
+        steps = chance.randrange(1, 60)
+        cut_after(running, steps)
+        running.wait(timeout=60)
+        if chance.random() < 0.5:
+            running.savepoint(timeout=60)
+        running.close()
+        running.check()
+    engine(word_count("*.txt*"), tmp_path).run()
+    check_word_count(tmp_path, expected)
+
+
+def cut_after(running: Engine, steps: int) -> None:
+    """Start the engine and have its source rest after so many batches."""
+    left = [steps]
+    original = source_tasklet.SourceTasklet.step
+
+    def step(self: source_tasklet.SourceTasklet) -> object:
+        left[0] -= 1
+        if left[0] == 0:
+            running._ended.set()
+        return original(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_tasklet.SourceTasklet, "step", step)
+        running.start()
+        running.wait(timeout=60)
+
+
+def events(base: Path, *, partitions: int = 2, count: int = 400, disorder: int = 15, seed: int = 3) -> None:
+    chance = random.Random(seed)
+    for partition in range(partitions):
+        lines = [
+            {"at": f"1970-01-01T00:00:00.{max(0, n - chance.randrange(disorder)):06d}Z", "key": chance.choice("abc")}
+            for n in range(count)
+        ]
+        (base / f"{partition}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+@pytest.mark.parametrize("disorder", [0, 5, 30])
+def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
+    tmp_path: Path, disorder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes: list[object] = []
+    for seed in range(8):
+        chance = random.Random(seed)
+        base = tmp_path / str(seed)
+        base.mkdir()
+        events(base)
+        monkeypatch.setattr("ghcm.runtime.sources.files._OTHER_PIECE", chance.choice([60, 200, 1000, 100_000]))
+        monkeypatch.setattr(
+            tasklet.StepSize, "took", lambda self, rows, _, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
+        )
+        program = windows("*.json", disorder=disorder)
+        engine(program, base, commit_s=chance.choice([0.001, 1.0])).run()
+        late = sorted(letter.input for letter in dead_letters(base, program))
+        outcomes.append((sorted(rows_of(program, "shares", base), key=repr), late))
+        if disorder == 0:
+            assert late
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_a_missing_file_fails_the_unit_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(GhcmError) as caught:
+        engine(word_count("nothing/*.txt"), tmp_path).run()
+    assert "no file matches" in caught.value.message
+
+
+def test_a_bug_in_an_operator_fails_the_unit_and_leaves_what_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = text_files(tmp_path)
+    from tests.unit.runtime.small_operators import Counts
+
+    original, calls = Counts.process, [0]
+
+    def broken(self: Counts, *arguments: object) -> bool:
+        calls[0] += 1
+        if calls[0] == 3:
+            raise ZeroDivisionError("a bug")
+        return original(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Counts, "process", broken)
+    monkeypatch.setattr("ghcm.runtime.sources.files._PIECE", {"text": 3000})
+    with pytest.raises(GhcmError) as caught:
+        engine(word_count("*.txt*"), tmp_path).run()
+    assert "a bug" in caught.value.message
+    assert '"counted"' in caught.value.message
+    engine(word_count("*.txt*"), tmp_path).run()
+    check_word_count(tmp_path, expected)
+
+
+@pytest.mark.parametrize("damage", ["state", "manifest.json"])
+def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    text_files(tmp_path)
+    running = engine(word_count("*.txt*"), tmp_path, commit_s=0.001)
+    running.run()
+    folder = tmp_path / "state" / "snapshots" / "small" / "main"
+    places = sorted(folder.iterdir())
+    assert len(places) >= 2
+    (places[-1] / damage).write_bytes(b"damaged")
+    engine(word_count("*.txt*"), tmp_path).run()
+    assert "is damaged" in caplog.text
+    assert "going on from snapshot" in caplog.text
