@@ -81,6 +81,7 @@ class Engine:
             form,
             commit_s,
             self._copy,
+            None if calls is None else calls.accept,
         )
         chosen = _choose(program.units, units)
         self._runs = {

@@ -32,6 +32,7 @@ class Publisher:
         connections: Connections,
         worker: Worker,
         failed: Callable[[Exception], None],
+        accept: Callable[[Instruction], object] | None = None,
     ) -> None:
         self._program = program
         self._unit = unit
@@ -39,6 +40,7 @@ class Publisher:
         self._connections = connections
         self.worker = worker
         self._failed = failed
+        self._accept = accept
         self._caches: dict[str, MessageCache] = {}
         self._unsent: list[Mapping[str, object]] = []
         self.sent = 0
@@ -98,5 +100,8 @@ class Publisher:
             publisher=f"{self._program.name}.{self._unit}",
             versions=cast("Mapping[str, str]", document["versions"]),
         )
+        if self._accept is not None:
+            # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
+            self._accept(instruction)
         cache.send(instruction)
         return document

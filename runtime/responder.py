@@ -37,10 +37,15 @@ _log = logging.getLogger(__name__)
 
 _REPLY_KEPT_S = 600
 _RETRY_S = 0.5
+_LOOK_S = 5.0
 
 
 class Calls(Protocol):
     """The call store, as far as executors need it (see `jobs.calls.CallStore`)."""
+
+    def accept(self, instruction: Instruction) -> Call:
+        """Note a new call before its instruction is sent."""
+        ...
 
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         """Note that this executor begins; what it has to do."""
@@ -85,7 +90,13 @@ class Responder:
         self._answers = Worker(f"{unit.name}-answers", post)
         self._letters = Letters(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(
-            program, unit.name, services.job, connections, Worker(f"{unit.name}-calls", post), self._lost
+            program,
+            unit.name,
+            services.job,
+            connections,
+            Worker(f"{unit.name}-calls", post),
+            self._lost,
+            services.accept,
         )
         self._thread = Thread(target=self._receive, name=f"ghcm-{unit.name}-receive", daemon=True)
 
@@ -135,7 +146,7 @@ class Responder:
     def _receive(self) -> None:
         while not self._stopping.is_set():
             try:
-                delivery = self._cache.receive(self.unit.name)
+                delivery = self._cache.receive(self.unit.name, _LOOK_S)
                 if delivery is not None:
                     self._take(delivery)
             except Exception as error:  # the cache or the store is away: what was not acknowledged comes again

@@ -15,6 +15,7 @@ from ghcm.runtime.dead_letter import DEAD_LETTER, DeadLetter
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.operator import Context, Form, Operator
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.pubsub.sink import SinkWriter, latest_version, open_writer, read
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.sources.files import FilesSource
@@ -91,6 +92,8 @@ class Services:
     form: Form = "auto"
     commit_s: float = 1.0
     copy_table: CopyTable | None = None
+    accept: Callable[[Instruction], object] | None = None
+    """Notes in the call store a call that a policy is about to send."""
     now: Callable[[], int] = field(default_factory=lambda: Context().now)
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 

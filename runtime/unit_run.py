@@ -97,6 +97,7 @@ class UnitRun:
             services.connections,
             Worker(f"{unit.name}-calls", services.scheduler.post),
             lambda error: self.failed("publish", error),
+            services.accept,
         )
         self.publisher.on_sent = self._perhaps_end
         self._restored: Snapshot | None = None

@@ -9,7 +9,9 @@ from pathlib import Path
 import uvicorn
 
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
+from ghcm.supervisor.settings import Limits
 
 __all__ = ["main"]
 
@@ -21,10 +23,14 @@ def main() -> None:
     parser.add_argument("--redis", required=True, help="the URL of the caches and places")
     parser.add_argument("--fd", type=int, help="a listening socket to take over")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8400)
+    parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis)
+    settings = load_settings({"state": arguments.state, "redis": arguments.redis})
+    limits = Limits(
+        open_calls=settings.limits.calls, rows=settings.limits.rows, deadline_of_batch=settings.call_timeout
+    )
+    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis, limits)
     uvicorn.run(
         supervisor,
         fd=arguments.fd,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ghcm.errors import suggest
 from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.runtime.pubsub.reply import load_reply
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
@@ -115,8 +116,8 @@ def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
 
 
 def _of_reply(call: Call, element: Struct, connections: Connections, limit: int, offset: int) -> Rows:
-    text = connections.redis().get(f"ghcm:reply:{call.id}")
-    if text is None:
+    rows = load_reply(connections, call.id)
+    if rows is None:
         raise Problem(
             404,
             "GHCM-329",
@@ -124,7 +125,6 @@ def _of_reply(call: Call, element: Struct, connections: Connections, limit: int,
             detail="Replies are kept for ten minutes.",
             hint="call again, or have the unit write to a sink.",
         )
-    rows: list[Any] = json.loads(text)
     return Rows(element.names, rows[offset : offset + limit], len(rows), None)
 
 

@@ -1,10 +1,9 @@
 """The endpoints: what is asked, with which words, and which document is answered.
 
 `build` makes a new FastAPI app of a catalogue. Apps are never changed: a new program is a new app in the place of the
-old one, so OpenAPI always tells what there is.
+old one, so OpenAPI always tells what there is. Annotations are evaluated (no `from __future__ import annotations`),
+because they hold limits and models that are known only here.
 """
-
-from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable

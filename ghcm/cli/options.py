@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Json", "Program", "State"]
+__all__ = ["Directory", "Json", "Program", "Runnable", "State"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -16,4 +16,20 @@ Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program: an 
 State = Annotated[
     Path | None,
     typer.Option("--state", metavar="DIR", help="The state directory of the daemon; by default .ghcm in this folder."),
+]
+
+Runnable = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="A program (.istream, .py) or a bundle (.ghcm or its folder).")
+]
+
+Directory = Annotated[
+    Path,
+    typer.Option(
+        "--directory",
+        "-C",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Where relative paths start.",
+    ),
 ]

@@ -1,6 +1,7 @@
 """How commands speak: text for people, JSON lines for machines, tables and progress bars on terminals only.
 
-Results go to standard output, everything about how it goes to standard error. Rich is loaded when a terminal asks for it.
+Results go to standard output, everything about how it goes to standard error. Rich is loaded when a terminal asks for
+it.
 """
 
 from __future__ import annotations

@@ -8,23 +8,31 @@ import sys
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.daemon import Options, run
-from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.daemon.daemon import options, run
+from ghcm.runtime.daemon.protocol import Document, encode
+from ghcm.runtime.settings import load_settings
 
 __all__ = ["main"]
 
 
+def _announce(status: Document) -> None:
+    print(encode(status).decode(), end="", flush=True)
+
+
 def main() -> None:
-    """Be the daemon until told to end; 1 and a message if that is not possible."""
+    """Be the daemon until told to end; its status is one JSON line on standard output once it listens. 1 and a
+    message if it cannot start.
+    """
     parser = argparse.ArgumentParser(prog="python -m ghcm.runtime.daemon", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory")
-    parser.add_argument("--redis", default="embedded", help='a URL, or "embedded" for a private server')
-    parser.add_argument("--host", default="127.0.0.1", help="where HTTP listens")
-    parser.add_argument("--port", type=int, default=8400, help="0 takes any free one")
+    parser.add_argument("--redis", help='a URL, or "embedded" for a private server')
+    parser.add_argument("--host", help="where HTTP listens")
+    parser.add_argument("--port", type=int, help="0 takes any free one")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        run(Options(StateDirectory(arguments.state), arguments.redis, arguments.host, arguments.port))
+        http = {"host": arguments.host, "port": arguments.port}
+        run(options(load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})), ready=_announce)
     except GhcmError as error:
         sys.exit(str(error))
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
@@ -29,12 +30,17 @@ _KEEP_US = 24 * 3600 * 1_000_000
 
 
 class CallKeeper:
-    """`programs` gives the programs that have a job; blocking work happens in one thread of its own."""
+    """`programs` gives the programs that have a job; `timeout` is the seconds that a call without a deadline has.
+    Blocking work happens in one thread of its own.
+    """
 
-    def __init__(self, store: Store, connections: Connections, programs: Callable[[], Iterable[Program]]) -> None:
+    def __init__(
+        self, store: Store, connections: Connections, programs: Callable[[], Iterable[Program]], timeout: float
+    ) -> None:
         self._store = store
         self._connections = connections
         self._programs = programs
+        self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, "ghcm-calls")
         self._caches: dict[tuple[str, str], MessageCache] = {}
         self._again = asyncio.Event()
@@ -92,9 +98,17 @@ class CallKeeper:
         self._thread.shutdown()
 
     def _expire(self) -> None:
-        for call in self._store.calls.expire_overdue():
+        for call in [*self._store.calls.expire_overdue(), *self._overdue()]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
+
+    def _overdue(self) -> Iterator[Call]:
+        """Ends the calls without a deadline of their own (policies give none) that have waited too long."""
+        for call in self._store.calls.unanswered():
+            if call.instruction.deadline is None and call.accepted + int(self._timeout * 1e6) < now_us():
+                error = Failed("GHCM-743", f"the call was not answered within {self._timeout:.0f} seconds")
+                answer = self._store.calls.finish(call.id, Feedback(call.id, State.EXPIRED, error=error))
+                yield replace(call, feedback=answer)
 
     def _send_unanswered(self, programs: list[Program]) -> None:
         for program in programs:

@@ -182,7 +182,7 @@ class Child:
         self._move(Phase.RUNNING)
 
     async def _read_reports(self, process: asyncio.subprocess.Process) -> None:
-        """Hand on what the process reports, until it closes its output. Who prints something else is a bug to be seen."""
+        """Hand on what the process reports, until it closes its output."""
         if process.stdout is None or self._reported is None:
             return
         while line := await process.stdout.readline():

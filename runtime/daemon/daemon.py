@@ -13,7 +13,7 @@ import secrets
 import shutil
 import signal
 import socket
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,32 +26,43 @@ from ghcm.runtime.daemon.control import ControlServer
 from ghcm.runtime.daemon.job_keeper import JobKeeper
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import Document, job_document
-from ghcm.runtime.daemon.requests import answers
+from ghcm.runtime.daemon.requests import answers, status
 from ghcm.runtime.daemon.state import Lock, StateDirectory
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 from ghcm.runtime.pubsub.envelope import Instruction, now_us
+from ghcm.runtime.settings import EMBEDDED, Settings
 from ghcm.spg.graph import Program
 
-__all__ = ["Daemon", "Options", "run"]
+__all__ = ["Daemon", "Options", "options", "run"]
 
 log = logging.getLogger("ghcm.daemon")
 
 _BATCH_SECONDS = 24 * 3600
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a daemon is told: its state directory, its Redis ("embedded" or a URL), where HTTP listens (port 0: any free
-    one).
+    one), the seconds that a call without a deadline has, and the deaths within a minute that are too many.
     """
 
     state: StateDirectory
-    redis: str = "embedded"
+    redis: str = EMBEDDED
     host: str = "127.0.0.1"
-    port: int = 8400
+    port: int = 8000
+    call_timeout: float = 3600.0
+    restarts: int = 5
+
+
+def options(settings: Settings) -> Options:
+    """What the settings say to the daemon."""
+    http, limits = settings.http, settings.limits
+    state = StateDirectory(settings.state)
+    return Options(state, settings.redis, http.host, http.port, settings.call_timeout, limits.restarts)
 
 
 class Daemon:
@@ -63,7 +74,7 @@ class Daemon:
         self.store = store
         self.stopping = asyncio.Event()
         self.jobs: dict[str, JobKeeper] = {}
-        self._server = EmbeddedRedis(self.state.redis) if options.redis == "embedded" else None
+        self._server = EmbeddedRedis(self.state.redis) if options.redis == EMBEDDED else None
         self.redis_url = self._server.url if self._server is not None else options.redis
         self._listener = listener
         host, port = listener.getsockname()[:2]
@@ -73,12 +84,13 @@ class Daemon:
         self._background: set[asyncio.Task[None]] = set()
         self.children: dict[str, Child] = {}
         connections = Connections(Path.cwd(), self.redis_url)
-        self.calls = CallKeeper(store, connections, lambda: [keeper.program for keeper in self.jobs.values()])
+        self.calls = CallKeeper(store, connections, self._programs, options.call_timeout)
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
 
-    async def run(self) -> None:
+    async def run(self, ready: Callable[[Document], None]) -> None:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
         await self._control.open()
+        ready(status(self))
         self._start_redis()
         self._start_http()
         keeping = asyncio.create_task(self.calls.run(), name="calls")
@@ -124,6 +136,9 @@ class Daemon:
         del self.jobs[keeper.id]
         return keeper.job
 
+    def _programs(self) -> list[Program]:
+        return [keeper.program for keeper in self.jobs.values()]
+
     def find(self, name: str) -> JobKeeper:
         """The keeper of a job that is not over, by its id or its program's name."""
         for keeper in self.jobs.values():
@@ -144,15 +159,19 @@ class Daemon:
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
         command = commands.engine(self.state, self.redis_url, job, base)
-        keeper = JobKeeper(job, program, base, self.store, command, self._job_changed, self._job_heard)
+        keeper = JobKeeper(
+            job, program, base, self.store, command, self._job_changed, self._job_heard, self.options.restarts
+        )
         self.jobs[job.id] = keeper
         keeper.start()
 
     def _job_changed(self, keeper: JobKeeper) -> None:
         job = keeper.job
         self.tell({"event": "job", "job": {**job_document(job), "inputs_done": keeper.inputs_done}})
-        if job.state is JobState.RUNNING and keeper.batches:
+        if job.state is JobState.RUNNING and keeper.begin_batches():
             self._spawn(self._start_batches(keeper))
+        if keeper.inputs_done and keeper.begin_completion():
+            self._spawn(self._complete(keeper))
         if job.state is JobState.FAILED:
             log.error('job "%s" has failed: %s', job.id, job.reason)
             self._spawn(self.calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}'))
@@ -163,9 +182,20 @@ class Daemon:
         if report.get("event") != "running":
             self.tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
 
+    async def _complete(self, keeper: JobKeeper) -> None:
+        """Wait until the calls that the inputs led to are answered; then the job is done, unless it serves."""
+        await keeper.batches_called.wait()
+        while not keeper.job.over and self.store.calls.open_calls(keeper.program.name) > 0:
+            await asyncio.sleep(_LOOK_SECONDS)  # executors end calls in the store, which tells nobody
+        if not keeper.job.over:
+            self.tell({"event": "job.complete", "job": keeper.id})
+            if not keeper.serves:
+                keeper.finish()
+
     async def _start_batches(self, keeper: JobKeeper) -> None:
         """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
-        self._start_spark()
+        if keeper.batches:
+            self._start_spark()
         for unit in keeper.batches:
             if not unit.responsive:
                 deadline = now_us() + _BATCH_SECONDS * 1_000_000
@@ -173,6 +203,7 @@ class Daemon:
                 instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher="daemon")
                 if self.store.calls.get(id) is None:
                     await self.calls.call(keeper.program, instruction)
+        keeper.batches_called.set()
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
@@ -264,24 +295,26 @@ async def _answers_ping(path: Path) -> None:
         await asyncio.sleep(0.01)  # a server that starts has no way to tell
 
 
-def run(options: Options) -> None:
-    """Own the state directory and be the daemon until SIGTERM or SIGINT. GhcmError if it cannot start."""
+def run(options: Options, ready: Callable[[Document], None] = lambda _: None) -> None:
+    """Own the state directory and be the daemon until SIGTERM or SIGINT. `ready` is told the status once the control
+    socket is open. GhcmError if it cannot start.
+    """
     lock = Lock(options.state)
     try:
         listener = _listen(options.host, options.port)
         with listener, contextlib.closing(open_store(options.state.store)) as store:
-            asyncio.run(_live(options, store, listener))
+            asyncio.run(_live(options, store, listener, ready))
     finally:
         lock.release()
 
 
-async def _live(options: Options, store: Store, listener: socket.socket) -> None:
+async def _live(options: Options, store: Store, listener: socket.socket, ready: Callable[[Document], None]) -> None:
     daemon = Daemon(options, store, listener)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, daemon.stopping.set)
     log.info("daemon %d in %s, http at %s", os.getpid(), options.state.path, daemon.url)
-    await daemon.run()
+    await daemon.run(ready)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -5,6 +5,7 @@ Knows nothing of other jobs. Calls of its units are the business of `CallKeeper`
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +22,6 @@ __all__ = ["JobKeeper"]
 
 log = logging.getLogger("ghcm.daemon")
 
-_DEATHS = 5
-
 
 class JobKeeper:
     """`changed` is called with the keeper after each change of the job's state, `heard` with each report."""
@@ -36,11 +35,15 @@ class JobKeeper:
         command: Command,
         changed: Callable[[JobKeeper], None],
         heard: Callable[[JobKeeper, Document], None],
+        deaths: int,
     ) -> None:
         self.id = job.id
         self.program = program
         self.base = base
         self.inputs_done = False
+        self.batches_called = asyncio.Event()
+        self._batches_begun = False
+        self._completion_begun = False
         self._store = store
         self._changed = changed
         self._heard = heard
@@ -48,7 +51,7 @@ class JobKeeper:
         self._log = command.log
         self.child: Child | None = None
         if self._streams:
-            lives = Lives(limit=_DEATHS)
+            lives = Lives(limit=deaths)
             self.child = Child(command, lives, reported=self._reported, died=self._died, changed=self._child_changed)
 
     @property
@@ -94,11 +97,21 @@ class JobKeeper:
         """Note that everything was read, written and answered."""
         self._move(JobState.DONE)
 
+    def begin_batches(self) -> bool:
+        """Whether its batch units are to be started now: true once."""
+        begun, self._batches_begun = self._batches_begun, True
+        return not begun
+
+    def begin_completion(self) -> bool:
+        """Whether its end is to be waited for now: true once."""
+        begun, self._completion_begun = self._completion_begun, True
+        return not begun
+
     def _reported(self, report: Document) -> None:
         match report.get("event"):
             case "running":
                 self._move(JobState.RUNNING)
-            case "progress" | "commit":
+            case "progress" | "commit" | "status" | "savepoint" | "stopped":
                 if self.child is not None:
                     self.child.progressed()
             case "done":

@@ -17,7 +17,7 @@ from ghcm.runtime.jobs.calls import CallState
 if TYPE_CHECKING:
     from ghcm.runtime.daemon.daemon import Daemon
 
-__all__ = ["answers"]
+__all__ = ["answers", "status"]
 
 _REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shutdown")
 
@@ -26,7 +26,7 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
     """The answers to one request; GhcmError where it cannot be done."""
     match op:
         case "status":
-            yield _status(daemon)
+            yield status(daemon)
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
             yield {"job": job_document(await daemon.submit(path, base))}
@@ -56,7 +56,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             raise GhcmError(f'the daemon knows no request "{op}"', code="GHCM-722", hint=suggest(op, _REQUESTS))
 
 
-def _status(daemon: Daemon) -> Document:
+def status(daemon: Daemon) -> Document:
+    """What runs, and where it is reached."""
     processes: list[Document] = [
         {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
         for name, child in [

@@ -1,0 +1,139 @@
+"""`ghcm call`: call a responsive unit through the Supervisor."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import Annotated, Any, cast
+from urllib.parse import quote, urlencode
+
+import typer
+
+from ghcm.cli import daemon, terminal
+from ghcm.cli.failure import FAILED
+from ghcm.cli.options import Json, State
+from ghcm.errors import GhcmError, suggest
+
+__all__ = ["command"]
+
+Unit = Annotated[str, typer.Argument(metavar="PROGRAM.UNIT", help="The unit to call.")]
+Arguments = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME=VALUE...", help="Its parameters, or one JSON object with them.")
+]
+Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the answer and print it.")]
+Deadline = Annotated[float | None, typer.Option("--deadline", metavar="SECONDS", help="When the call expires.")]
+Id = Annotated[str | None, typer.Option("--id", help="The id of the call; the same id is the same call.")]
+Format = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV.")]
+
+_ROUND = 30
+_SHOWN = 1000
+
+
+def command(
+    unit: Unit,
+    arguments: Arguments = None,
+    wait: Wait = False,
+    deadline: Deadline = None,
+    id: Id = None,
+    csv: Format = False,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Call a responsive unit."""
+    program, dot, name = unit.partition(".")
+    if not dot or not name:
+        raise GhcmError(f'"{unit}" names no unit', code="GHCM-605", hint="write PROGRAM.UNIT, as in traffic.rebuild")
+    url = str(daemon.control(state).ask("status")["url"])
+    parameters = _parameters(url, program, name, arguments or [])
+    words = {"deadline": deadline, "wait": _ROUND if wait else None}
+    query = urlencode({key: value for key, value in words.items() if value is not None})
+    place = f"{url}/programs/{quote(program)}/units/{quote(name)}/calls"
+    headers = {} if id is None else {"Idempotency-Key": id}
+    call = daemon.request(f"{place}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
+    here = url + cast("dict[str, str]", call["links"])["self"]
+    while wait and call["state"] in ("accepted", "running"):
+        terminal.note(f"{call['state']}, {call['progress']:.0%} {call['detail']}".rstrip())
+        call = daemon.request(f"{here}?wait={_ROUND}", method="GET", timeout=_ROUND + 30)
+    _print(call, here, wait=wait, csv=csv, json=json)
+    if call["state"] in ("failed", "expired", "cancelled"):
+        raise typer.Exit(FAILED)
+
+
+def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool) -> None:
+    if wait and call["state"] == "done" and call["data"] is None:
+        call["data"] = daemon.request(f"{here}/data?limit={_SHOWN}", method="GET", timeout=60)["rows"]
+    if json:
+        terminal.json_line(call)
+        return
+    match call["state"]:
+        case "done" if wait:
+            _print_rows(call["data"] or [], csv)
+            terminal.note(f"done in {(call['timings'] or {}).get('total', 0):.3f} s" if call["timings"] else "done")
+        case "failed":
+            terminal.error(GhcmError(f"the call has failed: {call['error']['message']}", code=call["error"]["code"]))
+        case state:
+            terminal.say(f"{call['id']}: {state}")
+
+
+def _print_rows(rows: list[Any], csv: bool) -> None:
+    shaped = [row if isinstance(row, dict) else {"value": row} for row in rows]
+    columns = list(shaped[0]) if shaped else []
+    cells = [[_cell(row.get(name)) for name in columns] for row in shaped]
+    if csv:
+        import csv as writer
+        import sys
+
+        writer.writer(sys.stdout).writerows([columns, *cells])
+    else:
+        terminal.table(columns, cells, "no rows")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_text.dumps(value, ensure_ascii=False)
+
+
+def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict[str, object]:
+    """The parameters as JSON; the unit's types say what is text, so that `word=1984` can be one."""
+    if len(arguments) == 1 and arguments[0].lstrip().startswith("{"):
+        try:
+            return cast("dict[str, object]", json_text.loads(arguments[0]))
+        except ValueError as error:
+            raise GhcmError("the parameters are no JSON object", code="GHCM-605", detail=f"{error}.") from None
+    types = _types(url, program, unit)
+    found: dict[str, object] = {}
+    for argument in arguments:
+        name, equals, text = argument.partition("=")
+        if not equals:
+            raise GhcmError(
+                f'"{argument}" is no parameter',
+                code="GHCM-605",
+                hint="write NAME=VALUE, or all of them as one JSON object.",
+            )
+        if types and name not in types:
+            known = ", ".join(f'"{each}"' for each in types)
+            raise GhcmError(
+                f'unit "{unit}" has no parameter "{name}"',
+                code="GHCM-605",
+                detail=f"It has {known}.",
+                hint=suggest(name, types),
+            )
+        found[name] = text if types.get(name, {}).get("type") == "string" else _value(text)
+    return found
+
+
+def _value(text: str) -> object:
+    try:
+        return json_text.loads(text)
+    except ValueError:
+        return text
+
+
+def _types(url: str, program: str, unit: str) -> dict[str, dict[str, object]]:
+    """The schemas of the parameters; empty where there is no such unit, which the call itself will say."""
+    try:
+        document = daemon.request(f"{url}/programs/{quote(program)}", method="GET", timeout=10)
+    except GhcmError:
+        return {}
+    units = cast("list[dict[str, Any]]", document["units"])
+    return next((each["parameters"] for each in units if each["name"] == unit), {})

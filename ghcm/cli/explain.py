@@ -1,0 +1,85 @@
+"""`ghcm explain`: what became of a program, before and after the optimiser, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ghcm.cli import terminal
+from ghcm.cli.options import Json, Program
+
+if TYPE_CHECKING:
+    from ghcm.driver import Compiled
+    from ghcm.optimizer import Optimised
+
+__all__ = ["command"]
+
+Svg = Annotated[
+    Path | None, typer.Option("--svg", metavar="FILE", help="Draw the graph before and after as a picture too.")
+]
+Code = Annotated[bool, typer.Option("--code", help="Print the generated code too.")]
+
+
+def command(program: Program, svg: Svg = None, code: Code = False, json: Json = False) -> None:
+    """Show a program's graph before and after the optimiser, and why."""
+    from ghcm import driver
+    from ghcm.spg.json import to_json
+    from ghcm.spg.text import print_program
+
+    compiled = driver.compile(program)
+    if svg is not None:
+        _draw(compiled, svg)
+    if json:
+        optimised = compiled.optimised
+        document: dict[str, object] = {
+            "before": to_json(compiled.program),
+            "after": to_json(optimised.program),
+            "passes": [{"name": step.optimiser_pass, "changed": step.changed} for step in optimised.steps],
+            "remarks": [str(remark) for remark in optimised.remarks],
+            "units": [
+                {"name": each.unit, "calls_before": each.calls_before, "calls_after": each.calls_after}
+                for each in optimised.summaries
+            ],
+        }
+        terminal.json_line(document | ({"code": dict(compiled.code)} if code else {}))
+        return
+    _heading("as written")
+    terminal.say(print_program(compiled.program).rstrip())
+    _heading("as optimised")
+    terminal.say(print_program(compiled.optimised.program).rstrip())
+    _explain(compiled.optimised)
+    if code:
+        for path, text in compiled.code.items():
+            _heading(path)
+            terminal.say(text.rstrip())
+    if svg is not None:
+        terminal.note(f"{svg}: drawn")
+
+
+def _explain(optimised: Optimised) -> None:
+    _heading("what the optimiser did")
+    for step in optimised.steps:
+        if not step.changed and not step.remarks:
+            terminal.say(f"{step.optimiser_pass}: nothing to do")
+        for remark in step.remarks:
+            terminal.say(str(remark))
+    _heading("operator calls")
+    rows = [
+        (each.unit, str(each.calls_before), str(each.calls_after), f"{each.ratio:.0%}") for each in optimised.summaries
+    ]
+    terminal.table(("unit", "as written", "as run", "left"), rows, "no units")
+
+
+def _draw(compiled: Compiled, path: Path) -> None:
+    from ghcm.spg.svg import draw
+
+    path.write_text(draw(compiled.program, compiled.optimised.program), encoding="utf-8")
+
+
+def _heading(text: str) -> None:
+    if terminal.is_terminal():
+        terminal.console().rule(text, align="left")
+    else:
+        terminal.say(f"\n--- {text} ---")

@@ -1,0 +1,94 @@
+"""A daemon of a command's own: started beside it, ended with it, in a state directory that nobody else uses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.child import tethered
+from ghcm.runtime.daemon.protocol import Control, Document
+from ghcm.runtime.daemon.state import StateDirectory
+
+__all__ = ["PrivateDaemon", "free_state", "private_daemon"]
+
+_STOP_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class PrivateDaemon:
+    """A daemon that is starting. `status` waits until it listens."""
+
+    state: StateDirectory
+    process: subprocess.Popen[bytes]
+    _status: Document | None = None
+
+    @property
+    def control(self) -> Control:
+        """Its control socket."""
+        return Control(self.state.control)
+
+    def status(self) -> Document:
+        """Where it is reached. GhcmError with what it says if it did not start."""
+        if self._status is None:
+            assert self.process.stdout is not None
+            line = self.process.stdout.readline()
+            if not line:
+                self.process.wait()
+                raise _not_started(self.state)
+            self._status = cast("Document", json.loads(line))
+        return self._status
+
+    def stop(self) -> None:
+        """End it and all its processes, in order; by force only if that takes a minute."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its processes are tied to it
+            self.process.wait()
+
+
+def free_state(folder: Path, name: str) -> StateDirectory:
+    """An empty state directory below `folder` that no living daemon owns; what an earlier run has left is removed."""
+    number = 1
+    while True:
+        state = StateDirectory(folder / (name if number == 1 else f"{name}-{number}"))
+        if not Control(state.control).listening():
+            shutil.rmtree(state.path, ignore_errors=True)
+            return state
+        number += 1
+
+
+@contextmanager
+def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Iterator[PrivateDaemon]:
+    """A daemon for the time of the block. Ends with this process even if that is killed."""
+    state.logs.mkdir(parents=True, exist_ok=True)
+    arguments = ["--state", str(state.path.absolute()), "--redis", redis, "--host", host, "--port", str(port)]
+    line = tethered([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
+    with (state.logs / "daemon.log").open("ab") as log:
+        # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.
+        process = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
+    daemon = PrivateDaemon(state, process)
+    try:
+        yield daemon
+    finally:
+        daemon.stop()
+
+
+def _not_started(state: StateDirectory) -> GhcmError:
+    log = state.logs / "daemon.log"
+    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    said = [line for line in lines if "error[" in line] or lines[-1:]
+    return GhcmError("the daemon did not start", code="GHCM-728", detail=" ".join(said), hint=f"its log is {log}.")

@@ -1,0 +1,118 @@
+"""How a run looks: lines as results come, JSON lines for machines, and a summary at the end."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+
+from ghcm.cli import terminal
+from ghcm.cli.failure import FAILED
+from ghcm.cli.results import News, Sinks, dead_letters, place
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon.protocol import Control
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.pubsub.connections import Connections
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Of one run. What was in the sinks before it is not shown."""
+
+    def __init__(self, bundle: Path, state: StateDirectory, base: Path, *, json: bool) -> None:
+        opened = Bundle.open(bundle)
+        self.program = opened.program
+        self._edited = opened.edited
+        self._state = state
+        self._base = base
+        self._json = json
+        self._sinks: Sinks | None = None
+        self._totals: dict[str, int] = {}
+        self._url = ""
+
+    @property
+    def only_serves(self) -> bool:
+        """Whether the program does nothing unless it is called."""
+        return all(unit.responsive for unit in self.program.units)
+
+    def begin(self, status: dict[str, Any], *, embedded: bool) -> None:
+        """Say what runs where."""
+        self._url = status["url"]
+        self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0))
+        self._sinks.skip_tables()
+        if self._json:
+            terminal.json_line({"event": "start", "program": self.program.name, **status})
+            return
+        if embedded:
+            terminal.note("profile: embedded (logs and places are served by a private Redis)")
+        terminal.note(f"state:   {self._state.path}")
+        terminal.note(f"http:    {self._url}/docs")
+        for path in self._edited:
+            terminal.note(f"warning: {path} was edited since the bundle was built; it is used as it is")
+
+    def look(self) -> None:
+        """Show what is new in the sinks."""
+        assert self._sinks is not None
+        for news in self._sinks.look():
+            self._show(news)
+
+    def heard(self, event: dict[str, Any]) -> None:
+        """Show an event that people want to know of."""
+        match event.get("event"):
+            case "job" if self._json:
+                terminal.json_line(event)
+            case "job" if event["job"]["state"] == "starting" and event["job"]["restarts"]:
+                terminal.note(f"restart {event['job']['restarts']} of {event['job']['id']}")
+            case _:
+                pass
+
+    def complete(self) -> None:
+        """Say that everything is read and the run only serves now."""
+        if self._json:
+            terminal.json_line({"event": "complete"})
+        else:
+            terminal.note(f"all inputs are read; serving at {self._url}/docs until Ctrl-C")
+
+    def end(self, control: Control) -> None:
+        """The summary. Ends with 1 if a call has failed."""
+        calls = cast("list[dict[str, Any]]", control.ask("calls", program=self.program.name, limit=10_000)["calls"])
+        failed = [call for call in calls if call["state"] in ("failed", "expired")]
+        dead = dead_letters(self._state.dead)
+        if self._json:
+            summary = {"sinks": self._totals, "dead_letters": dead, "calls": _counted(calls)}
+            terminal.json_line({"event": "end", **summary})
+        else:
+            rows = [(sink.name, place(sink), str(self._totals.get(sink.name, ""))) for sink in self.program.sinks]
+            terminal.table(("sink", "where", "rows"), rows, "no sinks")
+            for unit, count in dead.items():
+                folder = self._state.dead / self.program.name / unit
+                terminal.note(f"{count} record{'s' if count > 1 else ''} of {unit} failed: see {folder}")
+            if calls:
+                terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in _counted(calls).items())}")
+            for call in failed[:10]:
+                error = call["feedback"]["error"] or {"message": call["state"]}
+                terminal.note(f"call {call['id']} of {call['unit']} {call['state']}: {error['message']}")
+        if failed:
+            raise typer.Exit(FAILED)
+
+    def _show(self, news: News) -> None:
+        if news.rows is not None:
+            self._totals[news.sink] = self._totals.get(news.sink, 0) + news.rows
+        if self._json:
+            document = {"sink": news.sink, "version": news.version, "rows": news.rows, "sample": news.sample}
+            terminal.json_line({"event": "commit", **document})
+            return
+        count = f"+{news.rows} rows" if news.rows is not None else "changed"
+        terminal.say(f"{news.sink}: {count}")
+        for row in news.sample:
+            terminal.say(f"    {json_text.dumps(row, ensure_ascii=False)}")
+
+
+def _counted(calls: list[dict[str, Any]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for call in calls:
+        found[call["state"]] = found.get(call["state"], 0) + 1
+    return found

@@ -1,0 +1,60 @@
+"""`ghcm submit`: hand a program or bundle to the daemon."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from ghcm.cli import daemon, terminal
+from ghcm.cli.options import Directory, Json, Runnable, State
+
+__all__ = ["command", "is_bundle"]
+
+Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]
+
+
+def command(
+    program: Runnable, directory: Directory = Path(), wait: Wait = False, state: State = None, json: Json = False
+) -> None:
+    """Hand a program to the daemon."""
+    control = daemon.control(state)
+    with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
+        bundle = program if is_bundle(program) else _build(program, Path(folder))
+        answer = control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
+    job = cast("dict[str, Any]", answer["job"])
+    if wait:
+        job = _await_running(control, job)
+    if json:
+        terminal.json_line(job)
+    else:
+        terminal.say(f"{job['id']}: {job['state']}")
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether the path is a bundle, a file or a folder, and no program."""
+    return path.suffix == ".ghcm" or (path / "manifest.json").is_file()
+
+
+def _build(program: Path, folder: Path) -> Path:
+    from ghcm import driver
+
+    with terminal.steps(len(driver.BUILD)) as step:
+        return driver.build(program, folder / f"{program.stem}.ghcm", step)
+
+
+def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
+    from ghcm.errors import GhcmError
+
+    for event in control.stream("watch"):
+        listed = event.get("jobs", [event["job"]] if event.get("event") == "job" else [])
+        for each in listed:
+            if each["id"] == job["id"]:
+                job = each
+        if job["state"] == "failed":
+            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-745")
+        if job["state"] in ("running", "done", "stopped"):
+            break
+    return job
