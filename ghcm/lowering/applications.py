@@ -89,7 +89,7 @@ def operation(
         Code.BAD_OPERANDS,
         f'"{name}" does not take {kind_words(found)}',
         span,
-        detail=f"It is written {entry.signature} and gives {entry.meaning}.",
+        detail=f"It is written {entry.signature}: {entry.meaning}.",
         hint=_advice(function, arguments),
     )
     return None

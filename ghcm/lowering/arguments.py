@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from ghcm.errors import suggest
 from ghcm.language import ast
@@ -17,7 +18,7 @@ from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.types import Bool, Duration, Int, String
 
-__all__ = ["Given", "match_arguments"]
+__all__ = ["Given", "match_arguments", "misspelt"]
 
 _LITERALS = {
     "duration": "a duration such as 10s",
@@ -36,6 +37,8 @@ class Given:
     owner: str
     values: Mapping[str, ast.Argument]
     rest: tuple[ast.Argument, ...]
+    dropped: bool = False
+    """Whether an argument was reported and left out, so that what it was for is no second mistake."""
 
     def expr(self, name: str) -> ast.Expr | None:
         """The argument as written, or None where it is not given."""
@@ -137,6 +140,7 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
     repeated = next((argument for argument in declared if argument.repeated), None)
     values: dict[str, ast.Argument] = {}
     rest: list[ast.Argument] = []
+    superfluous: list[str] = []
     for argument in written.arguments:
         if argument.name is None and positional:
             free = positional.pop(0)
@@ -145,6 +149,7 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
             rest.append(argument)
         elif argument.name is None:
             _too_many(owner, declared, argument, context)
+            superfluous.append("")
         elif argument.name in values:
             message = f'"{owner}" is given "{argument.name}" twice'
             context.report(Code.ARGUMENT_UNKNOWN, message, argument.span or argument.value.span)
@@ -153,9 +158,12 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
             positional = [each for each in positional if each.name != argument.name]
         else:
             _unknown(owner, declared, argument, context)
-    given = Given(context, owner, values, tuple(rest))
+            superfluous.append(argument.name)
+    given = Given(context, owner, values, tuple(rest), bool(superfluous))
     missing = [each for each in declared if each.required and not each.repeated and each.name not in values]
     for lacking in missing:
+        if lacking.name in misspelt(superfluous, [each.name for each in missing]):
+            continue
         what = _LITERALS.get(lacking.kind, "")
         message = f'"{owner}" lacks its argument "{lacking.name}"'
         context.report(Code.ARGUMENT_MISSING, message, written.span, detail=f"It is {what}." if what else "")
@@ -163,6 +171,11 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
         context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
         return None
     return None if missing else given
+
+
+def misspelt(written: list[str], missing: list[str]) -> set[str]:
+    """Which of the missing names were written, but wrongly: they were reported where they stand."""
+    return {close for name in written for close in get_close_matches(name, missing, n=1)}
 
 
 def _too_many(owner: str, declared: tuple[Argument, ...], argument: ast.Argument, context: Context) -> None:

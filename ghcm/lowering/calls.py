@@ -8,6 +8,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.aggregates import aggregate_of, is_aggregate
+from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafting import Signature, Step
@@ -105,6 +106,8 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
             given[parameter] = argument.value
             free.remove(parameter)
     missing = [each for each in signature.parameters if each not in given and each not in signature.optional]
+    reported = misspelt([each.name or "" for each in written.arguments], missing)
+    missing = [each for each in missing if each not in reported]
     if missing:
         names = ", ".join(f'"{each}"' for each in missing)
         step.report(Code.CALL_ARGUMENT_MISSING, f'the call of "{name}" lacks {names}', written.span)

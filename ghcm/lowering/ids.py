@@ -18,8 +18,12 @@ __all__ = ["name_tasks"]
 REPLY = "reply"
 
 
-def name_tasks(statement: ast.Statement, drafts: list[Draft], last: Draft | None, unit: UnitDraft) -> None:
-    """Give the tasks of one statement their ids. `last` is the task whose collection the statement is about."""
+def name_tasks(
+    statement: ast.Statement, drafts: list[Draft], last: Draft | None, unit: UnitDraft, *, sound: bool
+) -> None:
+    """Give the tasks of one statement their ids. `last` is the task whose collection the statement is about; where the
+    statement is not sound, what its end would have named is no second mistake.
+    """
     ends = [draft for draft in drafts if isinstance(draft.op, To | Publish | Reply)]
     assigned = statement.name.text if isinstance(statement, ast.Assign) else None
     given = last.named if last in drafts else None
@@ -29,7 +33,7 @@ def name_tasks(statement: ast.Statement, drafts: list[Draft], last: Draft | None
     for draft in drafts:
         if draft.named is not None:
             draft.id, draft.is_named = draft.named, True
-    _name_state(statement, drafts, [name for name in (own, *sinks) if name], last, unit)
+    _name_state(statement, drafts, [name for name in (own, *sinks) if name], last, unit, sound)
     words: dict[str, int] = {}
     for draft in drafts:
         if not draft.id:
@@ -38,7 +42,7 @@ def name_tasks(statement: ast.Statement, drafts: list[Draft], last: Draft | None
 
 
 def _name_state(
-    statement: ast.Statement, drafts: list[Draft], free: list[str], last: Draft | None, unit: UnitDraft
+    statement: ast.Statement, drafts: list[Draft], free: list[str], last: Draft | None, unit: UnitDraft, sound: bool
 ) -> None:
     """Give the statement's name to the task that keeps state, or else to the last one of an assignment."""
     taken = {draft.id for draft in drafts if draft.id}
@@ -48,7 +52,7 @@ def _name_state(
     if holder is None and isinstance(statement, ast.Assign) and last in drafts and not last.id:
         holder = last
     nameless = stateful[:-1] if names else stateful
-    if unit.lives_on:
+    if unit.lives_on and sound:
         for draft in nameless:
             unit.context.report(
                 Code.UNNAMED_STATE,

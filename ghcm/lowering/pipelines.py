@@ -16,7 +16,7 @@ from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step, UnitDraft
 from ghcm.lowering.flows import Bound, Flow, Raw
-from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, poisoned_end, settle
+from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
 from ghcm.operators import OPERATORS, Engine, Never, NotYet, Operator, Role
 from ghcm.source import Span
 from ghcm.types import Shape
@@ -117,13 +117,13 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
     step = _step(operator, span, written, unit)
     if step is None or bound is None:
         if step is not None:
-            poisoned_end(step)
+            behind_mistake(step)
         return None
     if name in UNIONS:
         return UNIONS[name](step, bound) if isinstance(bound, Raw) or _check(step, bound) else None
     flow = settle(step, bound) if isinstance(bound, Raw) else bound
     if flow is None or not _check(step, flow):
-        poisoned_end(step)
+        behind_mistake(step)
         return None
     return RULES[name](step, flow)
 

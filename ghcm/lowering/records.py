@@ -6,6 +6,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr, MakeStruct
 from ghcm.language import ast
 from ghcm.lowering.applications import Value
+from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
@@ -66,6 +67,9 @@ def _of_record(written: ast.RecordExpr, struct: Struct, given: _Given, complete:
             )
             complete = False
     missing = [name for name in struct.names if name not in given]
+    reported = misspelt([name for name in given if struct.get(name) is None], missing)
+    complete = complete and not reported
+    missing = [name for name in missing if name not in reported]
     if missing:
         context.report(
             Code.FIELD_MISSING,

@@ -14,6 +14,8 @@ from ghcm.types import Type, is_nullable
 __all__ = ["reducer_of"]
 
 _CLAIMS = ("associative", "commutative")
+_CLAIM = "If order does not matter, say so with @associative @commutative; otherwise say order = v => ... ."
+_BOTH = "It takes both claims: @associative @commutative."
 
 
 def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
@@ -33,14 +35,15 @@ def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
         if part:
             _report_nullable(step, part)
         return None if part else proven
-    claimed = _claimed(step)
+    claims = _claims(step)
+    claimed = set(_CLAIMS) <= set(claims)
     if not claimed and step.given.expr("order") is None:
         step.report(
             Code.BAD_REDUCER,
             "this reducer may give another result in another order",
             step.given.span("function"),
             detail="What is proven is a + b of numbers, min, max, and, or, and tuples and records of these.",
-            hint="If order does not matter, say so with @associative @commutative; otherwise say order = v => ....",
+            hint=_BOTH if claims else _CLAIM,
         )
         return None
     return Custom(function, claimed, None if claimed else order)
@@ -62,7 +65,7 @@ def _function(step: Step, value: Type) -> Lambda | None:
     return Lambda(function.parameters, body)
 
 
-def _claimed(step: Step) -> bool:
+def _claims(step: Step) -> tuple[str, ...]:
     written = step.given.expr("function")
     claims = written.claims if isinstance(written, ast.Lambda) else ()
     for claim in claims:
@@ -71,10 +74,7 @@ def _claimed(step: Step) -> bool:
             step.report(
                 Code.BAD_REDUCER, message, step.given.span("function"), hint="Claims are @associative @commutative."
             )
-    missing = [claim for claim in _CLAIMS if claim not in claims]
-    if claims and missing and step.given.expr("order") is None:
-        return False
-    return not missing
+    return claims
 
 
 def _check_order(step: Step, order: Lambda, endless: bool) -> bool:

@@ -89,20 +89,29 @@ def _statement(statement: ast.Statement, unit: UnitDraft, taken: set[str]) -> No
     ends = unit.ends
     bound = evaluate(statement.value, unit)
     drafts = unit.drafts[first:]
+    name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit, sound=bound is not None)
     if isinstance(statement, ast.Assign):
-        _check_name(statement.name, unit)
-        name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit)
+        sound = _check_name(statement.name, unit)
         unit.assigned[statement.name.text] = _kept(bound)
     else:
-        name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit)
-        if unit.ends == ends and bound is not None:
-            unit.context.report(
-                Code.GOES_NOWHERE,
-                "the result of this pipeline goes nowhere",
-                statement.span,
-                hint="to(sink), publish(...) or reply() ends it, and x = ... keeps it.",
-            )
-    _check_ids(drafts, unit, taken)
+        sound = True
+        _check_end(statement, bound, unit, ends)
+    if sound:
+        _check_ids(drafts, unit, taken)
+
+
+def _check_end(statement: ast.Do, bound: Bound, unit: UnitDraft, ends: int) -> None:
+    """A pipeline without a name has to end; one that is wrong is taken for one that does."""
+    if unit.ends > ends:
+        return
+    unit.ends += 1
+    if bound is not None:
+        unit.context.report(
+            Code.GOES_NOWHERE,
+            "the result of this pipeline goes nowhere",
+            statement.span,
+            hint="to(sink), publish(...) or reply() ends it, and x = ... keeps it.",
+        )
 
 
 def _kept(bound: Bound) -> Bound:
@@ -111,7 +120,8 @@ def _kept(bound: Bound) -> Bound:
     return replace(bound, written=None, ended=False) if isinstance(bound, Flow) else bound
 
 
-def _check_name(name: ast.Name, unit: UnitDraft) -> None:
+def _check_name(name: ast.Name, unit: UnitDraft) -> bool:
+    """Whether an assignment's name is free."""
     context, text = unit.context, name.text
     if text in unit.assigned:
         context.report(
@@ -123,10 +133,13 @@ def _check_name(name: ast.Name, unit: UnitDraft) -> None:
         context.report(Code.RESERVED, f'"{text}" would hide the {context.kinds[text]} of that name', name.span)
     elif text == REPLY:
         context.report(Code.RESERVED, f'"{text}" is a name that the language keeps for itself', name.span)
+    else:
+        return True
+    return False
 
 
 def _check_ids(drafts: list[Draft], unit: UnitDraft, taken: set[str]) -> None:
-    clash = next((draft for draft in drafts if draft.id in taken), None)
+    clash = next((draft for draft in reversed(drafts) if draft.id in taken), None)
     ids = [draft.id for draft in drafts]
     clash = clash or next((draft for draft in drafts if ids.count(draft.id) > 1), None)
     if clash is not None and not (clash.id == REPLY and unit.replies > 1):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from ghcm.language import ast
 from ghcm.lowering.drafting import Rule, SourceRule, Step
 from ghcm.lowering.flows import Bound, Flow, Raw
-from ghcm.lowering.operators.ends import poisoned_end, publish, reply, to
+from ghcm.lowering.operators.ends import behind_mistake, publish, reply, to
 from ghcm.lowering.operators.groups import aggregate_by_key, changes, count, distinct, group_by_key, reduce_by_key
 from ghcm.lowering.operators.joins import iterate, join
 from ghcm.lowering.operators.ordered import sort, top
@@ -25,7 +25,7 @@ from ghcm.lowering.operators.sources import files, generate, kafka, memory, sett
 from ghcm.lowering.operators.times import event_time, window
 from ghcm.lowering.operators.unions import as_record, union
 
-__all__ = ["READS", "RULES", "SOURCES", "UNIONS", "as_record", "poisoned_end", "settle"]
+__all__ = ["READS", "RULES", "SOURCES", "UNIONS", "as_record", "behind_mistake", "settle"]
 
 SOURCES: Mapping[str, SourceRule] = {
     "files": files,

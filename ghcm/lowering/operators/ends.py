@@ -14,7 +14,7 @@ from ghcm.spg.graph import Forward, Global, Mode
 from ghcm.spg.ops import Policy, Publish, Reply, To
 from ghcm.types import Duration, Int, Shape
 
-__all__ = ["poisoned_end", "publish", "reply", "sink_of", "to"]
+__all__ = ["behind_mistake", "publish", "reply", "sink_of", "to"]
 
 _MOMENTS = ("window_close", "completion")
 
@@ -76,8 +76,13 @@ def sink_of(step: Step) -> str | None:
     return None
 
 
-def poisoned_end(step: Step) -> None:
-    """What an end still says where its input is wrong: that its sink is written, and whether there is such a sink."""
+def behind_mistake(step: Step) -> None:
+    """Check what still can be where the input of an operator is wrong: other collections, and the sink of `to`."""
+    for argument in step.given.rest if step.name == "union" else ():
+        step.evaluate(argument.value)
+    other = step.given.expr("other")
+    if step.name == "join" and other is not None:
+        step.evaluate(other)
     if step.name == "to":
         name = sink_of(step)
         if name is not None:
@@ -105,6 +110,8 @@ def _check_mode(step: Step, flow: Flow, place: SinkPlace) -> None:
 def _policy(step: Step, flow: Flow) -> Policy | None:
     given = step.given
     chosen = [name for name in ("every", "when", "on") if given.expr(name) is not None]
+    if not chosen and given.dropped:
+        return None
     if len(chosen) != 1:
         says = "does not say when" if not chosen else f"says {' and '.join(chosen)} at once"
         step.report(

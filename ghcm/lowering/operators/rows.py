@@ -149,7 +149,7 @@ def named(step: Step, flow: Flow) -> Bound:
         return flow
     if not _NAME.fullmatch(name):
         step.given.wrong("name", "made of letters, digits and _", step.given.span("name"))
-    elif flow.draft not in step.unit.drafts or flow.draft.named is not None:
+    elif flow.draft.id or flow.draft.named is not None:
         step.report(
             Code.RESERVED, "this has a name already", hint="named(...) stands behind the operator that it names."
         )

@@ -76,7 +76,7 @@ def generate(step: Step) -> Bound:
         step.report(Code.OUT_OF_RANGE, '"rate" of "generate" is 0 records per second', step.given.span("rate"))
     start = _start(step)
     size = step.given.duration("step", _SECOND, least=1) or _SECOND
-    bounded = rows is not None or _must_end(step)
+    bounded = step.given.expr("rows") is not None or _must_end(step)
     collection = Collection(Shape.STREAM, _TICK, bounded)
     return Flow(step.add(Source(Generate(rows, rate, start, size)), collection), collection)
 

@@ -45,7 +45,7 @@ def event_time(step: Step, flow: Flow) -> Bound:
             hint="from_micros(n) makes a timestamp of microseconds since 1970.",
         )
         return replace(flow, collection=after)
-    if not flow.collection.bounded and step.given.expr("disorder") is None:
+    if not flow.collection.bounded and step.given.expr("disorder") is None and not step.given.dropped:
         step.report(
             Code.BAD_TIME,
             "input that never ends has to say how far records may come out of order",
@@ -112,7 +112,7 @@ def _size(step: Step) -> int | None:
     time = given.choice("time", ("event", "processing"), "event")
     sizes = [given.duration(part, least=1) for part in ("size", "every", "gap") if given.expr(part)]
     if name != "tumbling":
-        step.not_yet(f'windows of "{name}"', _WAITS, written.span)
+        step.not_yet(f'a window of kind "{name}"', _WAITS, written.span)
     if time == "processing":
-        step.not_yet("windows of processing time", _WAITS, given.span("time"))
+        step.not_yet("a window of processing time", _WAITS, given.span("time"))
     return sizes[0]
