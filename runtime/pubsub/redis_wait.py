@@ -48,11 +48,10 @@ class Waiter:
                 self.blocked = None
                 self.changed.notify_all()
 
-    def wake(self, other: redis.Redis) -> None:
-        """End the read from another thread; returns when it has ended."""
+    def unblock(self, other: redis.Redis) -> None:
+        """End the read from another thread after `woken` was set; returns when it has ended."""
         with self.changed:
-            self.woken.set()
-            while self.blocked is not None:
+            while self.blocked is not None and self.woken.is_set():
                 try:
                     other.client_unblock(self.blocked)
                 except LOST:
@@ -104,6 +103,8 @@ class Waiters:
         with self._lock:
             self._closed = self._closed or close
             active = list(self._active)
+            for waiter in active:  # while none of them can end and be given to another call
+                waiter.woken.set()
             if close:
                 for waiter in self._idle:
                     waiter.client.close()
@@ -111,4 +112,4 @@ class Waiters:
         if active:
             with open_client(self._url) as other:
                 for waiter in active:
-                    waiter.wake(other)
+                    waiter.unblock(other)

@@ -1,0 +1,73 @@
+"""Settings: where a value comes from, what is said about a bad one, and that no password is shown."""
+
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.settings import Settings, load_settings
+
+
+def load(directory: Path, toml: str = "", environment: dict[str, str] | None = None, **arguments: object) -> Settings:
+    if toml:
+        (directory / "ghcm.toml").write_text(toml)
+    return load_settings(arguments, directory=directory, environment=environment or {})
+
+
+def test_nothing_given_means_everything_embedded(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+    assert settings.embedded
+    assert (settings.state, settings.commit_interval, settings.http.host) == (Path(".ghcm"), 1.0, "127.0.0.1")
+
+
+def test_arguments_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    toml = 'state = "from-file"\ncommit_interval = "250ms"\n[http]\nport = 1\nhost = "0.0.0.0"\n'
+    environment = {"GHCM_HTTP_PORT": "2", "GHCM_STATE": "from-environment", "GHCM_SHARED": "not ours", "PATH": "/bin"}
+    settings = load(tmp_path, toml, environment, state=Path("from-argument"), http={"port": None})
+    assert settings.state == Path("from-argument")
+    assert (settings.http.port, settings.http.host, settings.commit_interval) == (2, "0.0.0.0", 0.25)
+
+
+def test_another_file_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text("patience = 3\n")
+    assert load(tmp_path, "patience = 4", {"GHCM_CONFIG": str(tmp_path / "other.toml")}).patience == 3.0
+    with pytest.raises(GhcmError, match="there is no settings file"):
+        load(tmp_path, environment={"GHCM_CONFIG": str(tmp_path / "nowhere.toml")})
+
+
+def test_all_bad_values_are_named_with_their_places(tmp_path: Path) -> None:
+    toml = 'commit_interval = "2 moons"\n[http]\nprt = 1\n[limits]\ncalls = 0\n'
+    with pytest.raises(GhcmError) as refused:
+        load(tmp_path, toml, {"GHCM_HTTP_PORT": "abc"}, spark={"memory": 7})
+    said = str(refused.value)
+    assert "4 settings" not in said
+    assert "5 settings are wrong" in said
+    assert f'commit_interval in "{tmp_path / "ghcm.toml"}": expected a duration such as "10s"' in said
+    assert "found '2 moons'" in said
+    assert f'http.prt in "{tmp_path / "ghcm.toml"}": there is no such setting' in said
+    assert 'did you mean "port"?' in said
+    assert "GHCM_HTTP_PORT in the environment: input should be a valid integer" in said
+    assert "limits.calls in" in said
+    assert "spark.memory in the arguments" in said
+
+
+def test_a_file_that_is_no_toml_is_named_with_the_line(tmp_path: Path) -> None:
+    with pytest.raises(GhcmError) as refused:
+        load(tmp_path, "state = \n")
+    assert "ghcm.toml" in refused.value.message
+    assert "line 1" in refused.value.detail
+
+
+@pytest.mark.parametrize("url", ["redis://me:secret@db:6379/0", "rediss://:secret@db:6379/0", "unix://:secret@/tmp/s"])
+def test_a_password_is_never_shown(url: str, tmp_path: Path) -> None:
+    settings = load(tmp_path, environment={"GHCM_REDIS": url})
+    assert settings.redis == url
+    assert not settings.embedded
+    assert "secret" not in f"{settings!r} {settings} {settings.shown()}"
+
+
+def test_a_bad_address_is_refused_without_showing_it(tmp_path: Path) -> None:
+    with pytest.raises(GhcmError) as refused:
+        load(tmp_path, environment={"GHCM_REDIS": "http://me:secret@db"})
+    assert "GHCM_REDIS in the environment" in str(refused.value)
+    assert "secret" not in str(refused.value)
