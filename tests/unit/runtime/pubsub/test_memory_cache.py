@@ -1,0 +1,117 @@
+"""Msg caches in memory behave as those on Redis, for tests and the embedded engine."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.async_cache import Inbox
+from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
+from ghcm.runtime.pubsub.reply import load_reply, store_reply
+from ghcm.source import Origin
+from ghcm.spg.graph import Cache, Program, Unit
+from ghcm.spg.ops import Connector, Format, Kafka, Parquet, Redis
+from ghcm.types import Field, Int, Struct
+
+CALL = Instruction("c1", "p", "u", {"n": 1})
+
+
+def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
+    places = MemoryPlaces()
+    first = MemoryCache(places, "k", "p", "engine")
+    first.send(CALL)
+    delivery = first.receive("u", 1)
+    assert delivery is not None
+    assert (delivery.instruction, delivery.attempt) == (CALL, 1)
+    assert first.receive("u", 0) is None
+    again = MemoryCache(places, "k", "p", "engine").receive("u", 1)
+    assert again is not None
+    assert again.attempt == 2
+    again.acknowledge()
+    assert MemoryCache(places, "k", "p", "engine").receive("u", 0) is None
+
+
+def test_the_same_id_is_held_back_and_other_units_are_not_given_out() -> None:
+    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    for one in (CALL, CALL, Instruction("c2", "p", "other"), Instruction("c3", "q", "u")):
+        cache.send(one)
+    delivery = cache.receive("u", 0)
+    assert delivery is not None
+    assert cache.receive("u", 0) is None
+    other = cache.receive("other", 0)
+    assert other is not None
+    assert other.instruction.id == "c2"
+
+
+def test_a_large_instruction_is_refused() -> None:
+    with pytest.raises(GhcmError, match="too large"):
+        MemoryCache(MemoryPlaces(), "k", "p", "engine").send(Instruction("c1", "p", "u", {"x": "x" * LIMIT}))
+
+
+def test_closing_ends_all_waiting() -> None:
+    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    ended: list[object] = []
+    threads = [
+        threading.Thread(target=lambda: ended.append(cache.receive("u"))),
+        threading.Thread(target=lambda: ended.append(cache.feedback("a"))),
+    ]
+    for thread in threads:
+        thread.start()
+    cache.close()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(map(str, ended)) == ["None", "[]"]
+
+
+def test_callers_in_an_event_loop_are_answered(tmp_path: Path) -> None:
+    connections = Connections(tmp_path)
+
+    async def call() -> list[State]:
+        executor = connections.cache("k", "p", "engine")
+        caller = connections.async_cache("k", "p")
+        inbox = Inbox(caller, "here")
+        serving = asyncio.create_task(inbox.serve())
+        with inbox.follow("c1") as feedbacks:
+            await caller.send(CALL)
+            delivery = await asyncio.to_thread(executor.receive, "u", 5)
+            assert delivery is not None
+            executor.send_feedback("here", Feedback("c0", State.DONE))
+            executor.send_feedback("here", Feedback("c1", State.PROGRESS, 0.5))
+            executor.send_feedback("here", Feedback("c1", State.DONE))
+            answers = [(await asyncio.wait_for(feedbacks.get(), 10)).state for _ in range(2)]
+        await caller.close()
+        await serving
+        executor.close()
+        return answers
+
+    assert asyncio.run(call()) == [State.PROGRESS, State.DONE]
+
+
+def test_a_reply_is_kept_under_its_call(tmp_path: Path) -> None:
+    connections = Connections(tmp_path)
+    columns = Struct((Field("n", Int()),))
+    assert load_reply(connections, "c1") is None
+    assert store_reply(connections, "c1", [(1,), (2,)], columns) == 2
+    assert load_reply(connections, "c1") == [{"n": 1}, {"n": 2}]
+
+
+@pytest.mark.parametrize(
+    ("connector", "place"),
+    [(Redis("calls"), "calls"), (Kafka("topic", Format("json")), "topic"), (None, "ghcm:cache:p:u")],
+)
+def test_the_place_of_a_cache(connector: Connector | None, place: str) -> None:
+    origin = Origin("p.istream", 1, 1)
+    caches = () if connector is None else (Cache("calls", connector, origin),)
+    unit = Unit("u", "batch", True, (), "calls" if caches else None, (), origin)
+    assert place_of(Program("p", caches, (), (unit,)), unit) == place
+
+
+def test_files_carry_no_calls() -> None:
+    origin = Origin("p.istream", 1, 1)
+    unit = Unit("u", "batch", True, (), "calls", (), origin)
+    with pytest.raises(GhcmError, match="only redis and kafka carry calls"):
+        place_of(Program("p", (Cache("calls", Parquet("x"), origin),), (), (unit,)), unit)
