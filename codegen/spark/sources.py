@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ghcm.codegen.spark.expressions import quote
+from ghcm.codegen.spark.expressions import python_text, quote
 from ghcm.codegen.spark.scope import Scope
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Task
@@ -26,7 +26,7 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             extra = separator if format_.name == "csv" else ""
             return [f"return read_{format_.name}(job, {step}, {quote(path)}, {element}{scope.keeping()}{extra})"]
         case Memory(rows=rows):
-            lines = [f"    {row!r}," for row in rows]
+            lines = [f"    {python_text(row)}," for row in rows]
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
         case Generate(rows=None):
             raise _unbounded(task, "generates records without end")

@@ -1,0 +1,181 @@
+"""Runs a batch unit on Spark and in the reference, and compares what a user would see: rows, dead letters, calls."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+
+from ghcm.codegen.spark import generate
+from ghcm.spg import reference
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import Reply
+from ghcm.types import Struct, Type
+from ghcm.values import from_json, to_json
+
+__all__ = ["Outcome", "agree", "load_job", "run_on_spark", "start_spark"]
+
+
+def start_spark() -> SparkSession:
+    """A session as the driver has it."""
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.driver.host": "localhost",
+        "spark.log.level": "ERROR",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.warehouse.dir": "/tmp/ghcm-spark-warehouse",
+    }
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("conformance")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave: reply and instructions as JSON data, dead letters as (task, reason, input)."""
+
+    reply: list[object]
+    dead: list[tuple[str, str, str]]
+    calls: list[tuple[str, str, str]]
+    result: Mapping[str, Any]
+
+
+def load_job(text: str, folder: Path) -> ModuleType:
+    """The generated job as a module in `<folder>/spark/`."""
+    path = folder / "spark" / "job.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(f"job_{uuid.uuid4().hex}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_on_spark(
+    spark: SparkSession,
+    program: Program,
+    unit: str,
+    folder: Path,
+    parameters: Mapping[str, object] | None = None,
+    **context: object,
+) -> Outcome:
+    """Generate the job, run it in the session, and read its dead letters back."""
+    module = load_job(generate(program, program.unit(unit)), folder)
+    dead = folder / f"dead-{uuid.uuid4().hex}"
+    given = {"call": uuid.uuid4().hex, "base": str(folder), "dead": str(dead), **context}
+    types = {each.name: each.type for each in program.unit(unit).parameters}
+    data = {name: to_json(value, types[name]) for name, value in (parameters or {}).items()}
+    result = module.run(spark, data, given)
+    lines = [line for path in dead.glob("part-*") for line in path.read_text(encoding="utf-8").splitlines()]
+    letters = [json.loads(line) for line in lines]
+    assert result["dead"] == len(letters)
+    calls = [(each["task"], each["unit"], _text(each["parameters"])) for each in result["calls"]]
+    return Outcome(
+        result["reply"] or [], sorted((each["task"], each["reason"], each["input"]) for each in letters), calls, result
+    )
+
+
+def run_in_reference(
+    program: Program, unit: str, folder: Path, parameters: Mapping[str, object] | None, **outside: Any
+) -> Outcome:
+    """The same of the reference."""
+    done = reference.run(program, unit, parameters=parameters, base=folder, **outside)
+    dead = sorted((each.task, each.reason.value, each.input) for each in done.dead)
+    calls = []
+    for each in done.instructions:
+        types = {parameter.name: parameter.type for parameter in program.unit(each.unit).parameters}
+        data = {name: to_json(value, types[name]) for name, value in each.arguments.items()}
+        calls.append((each.task, each.unit, _text(data)))
+    return Outcome(list(done.reply or []), dead, calls, {"sinks": done.sinks})
+
+
+def agree(
+    spark: SparkSession,
+    program: Program,
+    unit: str,
+    folder: Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    ordered: bool = False,
+    sinks: Mapping[str, Sequence[object]] | None = None,
+    **context: object,
+) -> Outcome:
+    """Assert that Spark and the reference give the same; the outcome on Spark."""
+    element = reply_element(program, unit)
+    there = run_on_spark(spark, program, unit, folder, parameters, **context)
+    here = run_in_reference(program, unit, folder, parameters, sinks=sinks)
+    assert there.dead == here.dead
+    assert there.calls == here.calls
+    if element is not None:
+        mine = [from_json(each, element) for each in there.reply]
+        if not ordered:
+            mine, other = _sorted(mine), _sorted(here.reply)
+        else:
+            other = here.reply
+        assert len(mine) == len(other), (mine, other)
+        pairs = zip(mine, other, strict=True)
+        differ = [f"spark {one!r}, reference {two!r}" for one, two in pairs if not same(one, two)]
+        assert not differ, "\n".join([f"{len(differ)} rows differ", *differ[:30]])
+    return there
+
+
+def reply_element(program: Program, unit: str) -> Type | None:
+    """The type of the records that the unit replies with."""
+    for task in program.unit(unit).tasks:
+        if isinstance(task.op, Reply):
+            return program.unit(unit).task(task.inputs[0].producer).collection.element
+    return None
+
+
+def same(one: object, two: object) -> bool:
+    """Equal, floats to 1e-12 and NaN as itself."""
+    if isinstance(one, float) and isinstance(two, float):
+        return (math.isnan(one) and math.isnan(two)) or math.isclose(one, two, rel_tol=1e-12, abs_tol=1e-300)
+    if isinstance(one, tuple | list) and isinstance(two, tuple | list):
+        a, b = cast("Sequence[object]", one), cast("Sequence[object]", two)
+        return type(one) is type(two) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    return type(one) is type(two) and one == two
+
+
+def _sorted(rows: Sequence[object]) -> list[object]:
+    return sorted(rows, key=lambda row: _text(_rounded(row)))
+
+
+def _rounded(value: object) -> object:
+    """Something that sorts alike for values that are the same."""
+    if isinstance(value, float):
+        return f"{value:.9e}" if math.isfinite(value) and value != 0 else str(value + 0.0)
+    if isinstance(value, tuple | list):
+        return [_rounded(each) for each in value]
+    if isinstance(value, dict):
+        return [[_rounded(k), _rounded(v)] for k, v in value.items()]
+    return str(value)
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, sort_keys=True)
+
+
+def struct_of(type_: Type) -> Struct:
+    """The type as a struct."""
+    assert isinstance(type_, Struct)
+    return type_
