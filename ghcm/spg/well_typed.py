@@ -116,7 +116,9 @@ def _call(call: Call) -> str:
     given = tuple(each.type for each in call.arguments)
     resolution = resolve(function, given) if given else None
     shown = ", ".join(map(str, given))
-    if resolution is None or not all(accepts(to, each) for to, each in zip(resolution.parameters, given, strict=True)):
+    whole = call.function == "to_float" and isinstance(strip(given[0]), Int | Int32)
+    pairs = zip(resolution.parameters if resolution else (), given, strict=False)
+    if resolution is None or not (whole or all(accepts(to, each) for to, each in pairs)):
         return f"{call.function} does not take ({shown})"
     if resolution.result != call.type:
         return f'{call.function} of ({shown}) is "{resolution.result}", not "{call.type}"'

@@ -148,8 +148,10 @@ def _contains(type_: Type, whole: Any, part: Any) -> bool:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
+    """The pattern as Python reads it: `$` outside of a class is the end of the text."""
+    tokens = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", text, re.DOTALL)
     try:
-        return re.compile(text, re.ASCII)
+        return re.compile("".join(r"\Z" if token == "$" else token for token in tokens), re.ASCII)
     except re.error as error:
         _fail(Failure.BAD_PATTERN, f"{text!r} is no pattern: {error}")
 

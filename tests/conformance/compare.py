@@ -1,0 +1,146 @@
+"""Whether an engine gave what the reference gives: results compared by what the design says about them.
+
+Append and replace sinks, replies and dead letters are multisets; sinks with a key, and tables, are compared by key;
+instructions in order. Floats may differ by 1e-12 of the greatest sum of magnitudes that the reference saw, and NaN
+equals NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from ghcm.spg.graph import Program
+from ghcm.spg.reference import DeadLetterRow, Result
+from ghcm.types import Float, List, Map, Struct, Type, strip
+from ghcm.values import Json, encode
+
+__all__ = ["TOLERANCE", "compare_dead", "compare_pairs", "compare_rows", "differences", "same_value"]
+
+TOLERANCE = 1e-12
+
+
+def differences(
+    program: Program,
+    expected: Result,
+    *,
+    sinks: Mapping[str, Sequence[object]],
+    dead: Iterable[tuple[str, str, str]],
+    ordered: bool = False,
+) -> list[str]:
+    """What differs, in words: canonical rows by sink, dead letters as (task, reason, input). Empty where all is the
+    same.
+    """
+    found: list[str] = []
+    for name in sorted({*expected.sinks, *sinks}):
+        element = program.sink(name).element
+        rows = (expected.sinks.get(name, []), sinks.get(name, []))
+        compared = compare_rows(*rows, element, expected.magnitude, ordered=ordered)
+        found += [f'sink "{name}": {line}' for line in compared]
+    return [*found, *(f"dead letters: {line}" for line in compare_dead(expected.dead, dead))]
+
+
+def compare_rows(
+    expected: Sequence[object], found: Sequence[object], type_: Type, magnitude: float = 0.0, *, ordered: bool = False
+) -> list[str]:
+    """What two collections of canonical values differ in, as multisets or in order."""
+    if ordered and len(expected) == len(found):
+        pairs = zip(expected, found, strict=True)
+        return [_differs(one, two, type_) for one, two in pairs if not same_value(one, two, type_, magnitude)]
+    missing = list(expected)
+    surplus: list[object] = []
+    for row in found:
+        place = next((i for i, each in enumerate(missing) if same_value(each, row, type_, magnitude)), None)
+        if place is None:
+            surplus.append(row)
+        else:
+            del missing[place]
+    return [f"missing {show(row, type_)}" for row in missing] + [f"surplus {show(row, type_)}" for row in surplus]
+
+
+def compare_pairs(
+    expected: Iterable[tuple[object, object]],
+    found: Iterable[tuple[object, object]],
+    element: Struct,
+    magnitude: float = 0.0,
+) -> list[str]:
+    """What two tables differ in."""
+    return compare_rows(list(expected), list(found), element, magnitude)
+
+
+def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, str, str]]) -> list[str]:
+    """What two collections of dead letters differ in, as multisets of (task, reason, input); inputs as JSON where
+    they are.
+    """
+    missing = [(each.task, each.reason.value, _canonical(each.input)) for each in expected]
+    surplus: list[tuple[str, str, str]] = []
+    for task, reason, text in found:
+        letter = (task, reason, _canonical(text))
+        if letter in missing:
+            missing.remove(letter)
+        else:
+            surplus.append(letter)
+    return [f"missing {letter}" for letter in missing] + [f"surplus {letter}" for letter in surplus]
+
+
+def _canonical(text: str) -> str:
+    """JSON with -0.0 as 0.0, so that equal records have equal text; other text as it is."""
+    try:
+        return json.dumps(_positive(json.loads(text)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _positive(data: Json) -> Json:
+    match data:
+        case float():
+            return data + 0.0
+        case list():
+            return [_positive(each) for each in cast("list[Json]", data)]
+        case dict():
+            return {name: _positive(each) for name, each in cast("dict[str, Json]", data).items()}
+        case _:
+            return data
+
+
+def same_value(one: object, two: object, type_: Type, magnitude: float = 0.0) -> bool:
+    """Whether two canonical values of a type are the same but for the last digits of floats."""
+    if one is None or two is None:
+        return one is two
+    match strip(type_):
+        case Float():
+            return _same_float(cast("float", one), cast("float", two), magnitude)
+        case List(item=item):
+            parts = (cast("list[object]", one), cast("list[object]", two))
+            same = (same_value(a, b, item, magnitude) for a, b in zip(*parts, strict=False))
+            return len(parts[0]) == len(parts[1]) and all(same)
+        case Struct(fields=fields):
+            pairs = zip(cast("tuple[object, ...]", one), cast("tuple[object, ...]", two), fields, strict=True)
+            return all(same_value(a, b, field.type, magnitude) for a, b, field in pairs)
+        case Map(value=value):
+            mine, other = cast("dict[object, object]", one), cast("dict[object, object]", two)
+            return mine.keys() == other.keys() and all(same_value(mine[k], other[k], value, magnitude) for k in mine)
+        case _:
+            return type(one) is type(two) and one == two
+
+
+def _same_float(one: float, two: float, magnitude: float) -> bool:
+    if type(one) is not float or type(two) is not float:
+        return False
+    if math.isnan(one) or math.isnan(two):
+        return math.isnan(one) and math.isnan(two)
+    return one == two or abs(one - two) <= TOLERANCE * magnitude
+
+
+def show(value: object, type_: Type) -> str:
+    """A value for a message."""
+    try:
+        return encode(value, type_)
+    except (TypeError, ValueError, AttributeError):
+        return f"{value!r} (no value of {type_})"
+
+
+def _differs(one: object, two: object, type_: Type) -> str:
+    return f"expected {show(one, type_)}, found {show(two, type_)}"

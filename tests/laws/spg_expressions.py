@@ -1,0 +1,181 @@
+"""Well-typed expressions of any type over given variables: all functions of `ghcm.functions`, failures included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hypothesis import strategies as st
+
+from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.functions import FUNCTIONS, comparable, resolve
+from ghcm.types import (
+    Bool,
+    Date,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    accepts,
+    as_nullable,
+    is_nullable,
+    strip,
+)
+from tests.laws.spg_values import SCALARS, values_of
+
+__all__ = ["PATTERNS", "SIGNATURES", "call_of", "expressions", "functions", "literals", "paths_of"]
+
+N, F, S, B, T, D, L = Int(), Float(), String(), Bool(), Timestamp(), Duration(), List(String())
+
+SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
+    *((name, N, (N, N)) for name in ("add", "sub", "mul", "floordiv", "mod")),
+    *((name, F, (F, F)) for name in ("add", "sub", "mul", "div", "floordiv", "mod")),
+    *((name, each, (each,)) for name in ("neg", "abs") for each in (N, F, D)),
+    ("add", S, (S, S)), ("add", T, (T, D)), ("sub", T, (T, D)), ("sub", D, (T, T)), ("add", D, (D, D)),
+    ("sub", D, (D, D)), ("mul", D, (D, N)), ("floordiv", N, (D, D)),
+    ("not", B, (B,)), ("and", B, (B, B)), ("or", B, (B, B)),
+    ("to_int", N, (F,)), ("to_int", N, (S,)), ("to_int", N, (B,)), ("widen", N, (Int32(),)),
+    ("to_float", F, (N,)), ("to_float", F, (S,)),
+    *(("to_string", S, (each,)) for each in (B, N, Int32(), F, S, T, Date(), D)),
+    ("length", N, (S,)), ("length", N, (L,)), ("lower", S, (S,)), ("upper", S, (S,)), ("trim", S, (S,)),
+    *((name, B, (S, S)) for name in ("starts_with", "ends_with", "contains", "matches")),
+    ("contains", B, (List(F), F)), ("contains", B, (L, S)),
+    ("replace", S, (S, S, S)), ("substring", S, (S, N, N)), ("split", L, (S, S)), ("extract_all", L, (S, S)),
+    ("get", S, (L, N)), ("get", N, (List(N), N)),
+    ("truncate", T, (T, D)), ("to_micros", N, (T,)), ("to_micros", N, (D,)), ("from_micros", T, (N,)),
+)  # fmt: skip
+"""Function, result and arguments where nothing is null; comparisons and functions of any type are not listed."""
+
+PATTERNS = ("a", "^a", "b$", "[0-9]+", "[ab]+c?", "a|b", "(?:ab)+", "é", "[^a]")
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def literals(type_: Type) -> st.SearchStrategy[Expr]:
+    """Literals of a type."""
+    return values_of(type_).map(lambda value: Literal(value, type_))
+
+
+def paths_of(of: Expr, depth: int = 3) -> Iterator[Expr]:
+    """The expression, its fields, and theirs: what can be read without computing."""
+    yield of
+    struct = strip(of.type)
+    if isinstance(struct, Struct) and depth:
+        for field in struct.fields:
+            type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
+            yield from paths_of(Get(of, field.name, type_), depth - 1)
+
+
+@st.composite
+def expressions(
+    draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int = 2, *, fails: bool = True
+) -> Expr:
+    """An expression of `of_type`, or of that type with a `?` less; without `fails` none that can fail a record."""
+    paths = [path for column in columns for path in paths_of(column) if accepts(of_type, path.type)]
+    ways = ["literal", *(["path"] * 6 if paths else [])]
+    ways += ["call"] * 8 + ["if", "coalesce", "known", "least"] if depth > 0 else []
+    match draw(st.sampled_from(ways)):
+        case "path":
+            return draw(st.sampled_from(paths))
+        case "call":
+            made = draw(_calls(of_type, columns, depth - 1, fails))
+            if made is not None:
+                return made
+        case "if":
+            condition = draw(expressions(as_nullable(B), columns, depth - 1, fails=fails))
+            branches = [draw(expressions(of_type, columns, depth - 1, fails=fails)) for _ in range(2)]
+            return If(condition, branches[0], branches[1], of_type)
+        case "coalesce":
+            first = draw(expressions(as_nullable(of_type), columns, depth - 1, fails=fails))
+            made = call_of("coalesce", first, draw(expressions(of_type, columns, depth - 1, fails=fails)))
+            if made is not None and accepts(of_type, made.type):
+                return made
+        case "known":
+            found = [path for column in columns for path in paths_of(column) if path.type == as_nullable(of_type)]
+            if found and not is_nullable(of_type):
+                path = draw(st.sampled_from(found))
+                known = Call("known", (path,), of_type)
+                other = draw(expressions(of_type, columns, depth - 1, fails=fails))
+                return If(Call("is_not_null", (path,), B), known, other, of_type)
+        case "least":
+            if comparable(of_type):
+                sides = [draw(expressions(of_type, columns, depth - 1, fails=fails)) for _ in range(2)]
+                made = call_of(draw(st.sampled_from(["least", "greatest"])), *sides)
+                if made is not None and accepts(of_type, made.type):
+                    return made
+        case _:
+            pass
+    return draw(_made(of_type, columns, depth - 1, fails))
+
+
+@st.composite
+def _made(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr:
+    """A struct or list of expressions, or a literal."""
+    if depth >= 0:
+        match strip(of_type):
+            case Struct(fields=fields) as struct:
+                parts = [draw(expressions(field.type, columns, depth, fails=fails)) for field in fields]
+                return MakeStruct(tuple(parts), struct)
+            case List(item=item) as list_type:
+                items = [draw(expressions(item, columns, depth, fails=fails)) for _ in range(draw(st.integers(0, 2)))]
+                return MakeList(tuple(items), list_type)
+            case _:
+                pass
+    return draw(literals(of_type))
+
+
+@st.composite
+def _calls(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr | None:
+    wanted = strip(of_type)
+    fitting = [each for each in SIGNATURES if each[1] == wanted and (fails or not FUNCTIONS[each[0]].failures)]
+    if wanted == B and draw(st.booleans()):
+        return draw(_tests(of_type, columns, depth, fails))
+    if not fitting:
+        return None
+    name, _, parameters = draw(st.sampled_from(fitting))
+    given: list[Expr] = []
+    for index, parameter in enumerate(parameters):
+        type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
+        if name in ("matches", "extract_all") and index == 1:
+            given.append(Literal(draw(st.sampled_from(PATTERNS)), S))
+        else:
+            given.append(draw(expressions(type_, columns, depth, fails=fails)))
+    made = call_of(name, *given)
+    return made if made is not None and accepts(of_type, made.type) else None
+
+
+@st.composite
+def _tests(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr | None:
+    """Comparisons and tests for null of values of any type."""
+    known = [path.type for column in columns for path in paths_of(column)]
+    type_ = draw(st.sampled_from([*known, *SCALARS]))
+    if not comparable(type_) or draw(st.integers(0, 3)) == 0:
+        name = draw(st.sampled_from(["is_null", "is_not_null"]))
+        return call_of(name, draw(expressions(as_nullable(type_), columns, depth, fails=fails)))
+    type_ = type_ if is_nullable(of_type) else strip(type_)
+    sides = [draw(expressions(type_, columns, depth, fails=fails)) for _ in range(2)]
+    made = call_of(draw(st.sampled_from(_COMPARISONS)), *sides)
+    return made if made is not None and accepts(of_type, made.type) else None
+
+
+def call_of(name: str, *arguments: Expr) -> Call | None:
+    """The call with the type of its result, or None where it does not fit."""
+    resolution = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
+    return None if resolution is None else Call(name, arguments, resolution.result)
+
+
+@st.composite
+def functions(
+    draw: st.DrawFn,
+    result: Type,
+    *arguments: Type,
+    parameters: Sequence[Param] = (),
+    depth: int = 2,
+    fails: bool = True,
+) -> Lambda:
+    """A lambda over values of these types."""
+    variables = tuple(Var(name, type_) for name, type_ in zip("xyz", arguments, strict=False))
+    return Lambda(variables, draw(expressions(result, [*variables, *parameters], depth, fails=fails)))

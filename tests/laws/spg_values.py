@@ -1,0 +1,129 @@
+"""Types and values for generated graphs: every type, with nulls, extremes, unicode and what floats have in store."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["NAMES", "SCALARS", "records", "rows_of", "types", "values_of"]
+
+SCALARS: tuple[Type, ...] = (
+    Int(),
+    String(),
+    Float(),
+    Bool(),
+    Timestamp(),
+    Duration(),
+    Int32(),
+    Date(),
+    Bytes(),
+)
+NAMES = ("a", "b", "c", "size", "from", "Größe", "two words")
+_TEXTS = (
+    "", " ", "a", "b", "ab", "A,b", "aab", "12", "-7", "+3", "007", "1.5", "1e3", "nan", "9223372036854775808", "true",
+    "é", "e\u0301", "ß", "İ", "ΑΣ", "日本", "😀", "\u00a0x", "a\tb", "line\nend", 'quo"te', "back\\slash", "٣", "null",
+)  # fmt: skip
+_INTS = (0, 1, -1, 2, 3, 7, -7, 10, 1000, 2**31 - 1, -(2**31), 2**53 + 1, INT_MAX, INT_MIN, INT_MAX - 1)
+_FLOATS = (
+    0.0, -0.0, 1.0, -1.0, 0.1, 0.5, 1.5, -2.5, 3.0, 1e16, 1e-7, 123456789.125, 1e308, -1e308, 5e-324, 2.0**63,
+    -(2.0**63), math.nan, math.inf, -math.inf,
+)  # fmt: skip
+_DAY = 86_400_000_000
+_MOMENTS = (0, 1, -1, 999_999, 1_000_000, 1_767_312_000_000_000, 1_767_312_000_123_456, -_DAY, -2_208_988_800_000_000)
+
+
+@st.composite
+def types(draw: st.DrawFn, depth: int = 1, *, keys: bool = False, nullable: bool = True) -> Type:
+    """A type; with `keys` one that can be compared."""
+    kinds = ["scalar"] * 7 + (["list", "struct"] + ([] if keys else ["map"]) if depth > 0 else [])
+    match draw(st.sampled_from(kinds)):
+        case "list":
+            found: Type = List(draw(types(depth - 1, keys=keys)))
+        case "struct":
+            found = draw(records(depth - 1, keys=keys, most=2))
+        case "map":
+            found = Map(String() if draw(st.booleans()) else Int(), draw(types(depth - 1)))
+        case _:
+            found = draw(st.sampled_from([*SCALARS, *SCALARS[:3]]))
+    return Nullable(found) if nullable and draw(st.integers(0, 2)) == 0 else found
+
+
+@st.composite
+def records(draw: st.DrawFn, depth: int = 1, *, keys: bool = False, most: int = 4) -> Struct:
+    """A struct type of one or more fields, often with a name."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=draw(st.integers(1, most)), max_size=most, unique=True))
+    fields = tuple(Field(name, draw(types(depth, keys=keys))) for name in names)
+    return Struct(fields, draw(st.sampled_from([None, "Flow", "Row"])))
+
+
+def values_of(type_: Type) -> st.SearchStrategy[object]:
+    """Canonical values of a type, hard ones often."""
+    match type_:
+        case Nullable(of=of):
+            return st.one_of(st.none(), values_of(of), values_of(of))
+        case Bool():
+            return st.booleans()
+        case Int():
+            return st.one_of(st.integers(-3, 3), st.sampled_from(_INTS), st.integers(INT_MIN, INT_MAX))
+        case Int32():
+            return st.one_of(st.integers(-3, 3), st.sampled_from([2**31 - 1, -(2**31)]))
+        case Float():
+            return st.one_of(st.sampled_from(_FLOATS), st.integers(-8, 8).map(float))
+        case String():
+            return st.one_of(st.sampled_from(_TEXTS), st.text("abAB 1,.éß😀", max_size=4))
+        case Bytes():
+            return st.sampled_from([b"", b"\x00", b"\xff\xfe", b"abc"])
+        case Timestamp():
+            return st.one_of(st.sampled_from(_MOMENTS), st.integers(0, 20).map(lambda second: second * 1_000_000))
+        case Duration():
+            return st.sampled_from([0, 1, -1, 500_000, 1_000_000, 10_000_000, -90_000_000, _DAY, INT_MAX, INT_MIN])
+        case Date():
+            return st.sampled_from([0, 1, -1, 19_782, 20_454, -25_567])
+        case List(item=item):
+            return st.lists(values_of(item), max_size=3)
+        case Map(key=key, value=value):
+            return st.dictionaries(values_of(key), values_of(value), max_size=2)
+        case Struct(fields=fields):
+            return st.tuples(*(values_of(field.type) for field in fields))
+        case _:
+            raise ValueError(f"no values of {type_}")
+
+
+@st.composite
+def rows_of(
+    draw: st.DrawFn, element: Type, *, most: int = 8, known: Mapping[str, list[object]] | None = None
+) -> tuple[tuple[object, ...], ...]:
+    """Rows of a memory source: seldom none, some of them repeated, each column from a few values, some of them
+    `known`.
+    """
+    if draw(st.integers(0, 15)) == 15:
+        return ()
+    columns = element.fields if isinstance(element, Struct) else (Field("value", element),)
+    pools = [
+        [*draw(st.lists(values_of(each.type), min_size=1, max_size=5)), *(known or {}).get(each.name, [])]
+        for each in columns
+    ]
+    row = st.tuples(*(st.sampled_from(pool) for pool in pools))
+    return tuple(draw(st.lists(row, min_size=draw(st.integers(1, most)), max_size=most)))
