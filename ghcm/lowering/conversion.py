@@ -45,8 +45,9 @@ def convert(expr: Expr, to: Type) -> Expr | None:
             made_parts = tuple(part for part in parts if part is not None)
             return MakeStruct(made_parts, struct) if len(made_parts) == len(parts) else None
         case MakeList(items=items), List(item=item) as list_type:
-            items_made = tuple(made for each in items if (made := convert(each, item)) is not None)
-            return MakeList(items_made, list_type) if len(items_made) == len(items) else None
+            parts = [convert(each, item) for each in items]
+            made_parts = tuple(part for part in parts if part is not None)
+            return MakeList(made_parts, list_type) if len(made_parts) == len(parts) else None
         case If(condition=condition, then=then, otherwise=otherwise), _:
             yes, no = convert(then, to), convert(otherwise, to)
             return None if yes is None or no is None else If(condition, yes, no, to)

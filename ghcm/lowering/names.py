@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from typing import cast
 
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
@@ -60,7 +61,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics) -> Declared:
 
 def written_sinks(unit: ast.UnitDecl) -> frozenset[str]:
     """The names that the unit hands to `.to(...)`, as written."""
-    found = set()
+    found: set[str] = set()
     for node in _walk(unit.body):
         match node:
             case ast.Apply(function=ast.Attribute(name="to"), arguments=(ast.Argument(value=ast.Ref(name=name)),)):
@@ -88,7 +89,7 @@ def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.Ca
 def _walk(node: object) -> Iterator[object]:
     yield node
     if isinstance(node, tuple):
-        for part in node:
+        for part in cast("tuple[object, ...]", node):
             yield from _walk(part)
     elif is_dataclass(node) and type(node).__module__ == ast.__name__:
         for field in fields(node):

@@ -73,9 +73,10 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
         case Call(function="or", arguments=(left, right)):
             both = outcome in (Outcome.FALSE, Outcome.NOT_TRUE)
             return _combined(known(left, outcome), known(right, outcome), both)
-        case If(condition=test, then=then, otherwise=otherwise) if outcome in (Outcome.TRUE, Outcome.FALSE):
-            taken = known(test, Outcome.TRUE) | known(then, outcome)
-            return taken & (known(test, Outcome.NOT_TRUE) | known(otherwise, outcome))
+        case If(condition=test, then=then, otherwise=otherwise):
+            branches = ((then, Outcome.TRUE), (otherwise, Outcome.NOT_TRUE))
+            ways = [known(test, taken) | known(branch, outcome) for branch, taken in branches if _can(branch, outcome)]
+            return _in_all(ways)
         case _:
             return _present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
 
@@ -100,6 +101,28 @@ def _narrow(type_: Type, paths: list[Path]) -> Type:
     )
     narrowed = inner if fields == inner.fields else replace(inner, fields=fields)
     return Nullable(narrowed) if isinstance(type_, Nullable) else narrowed
+
+
+def _in_all(ways: list[Facts]) -> Facts:
+    common = ways[0] if ways else NOTHING
+    for way in ways[1:]:
+        common &= way
+    return common
+
+
+def _can(branch: Expr, outcome: Outcome) -> bool:
+    """Whether a branch can come out so: a constant comes out one way only."""
+    if not isinstance(branch, Literal):
+        return True
+    match outcome:
+        case Outcome.TRUE:
+            return branch.value is True
+        case Outcome.FALSE:
+            return branch.value is False
+        case Outcome.NOT_TRUE:
+            return branch.value is not True
+        case Outcome.NOT_FALSE:
+            return branch.value is not False
 
 
 def _combined(left: Facts, right: Facts, both: bool) -> Facts:

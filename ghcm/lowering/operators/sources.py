@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
@@ -203,7 +204,7 @@ def _memory(step: Step, source: RawSource, element: Type) -> Draft | None:
         except NotConstant:
             step.report(Code.NOT_CONSTANT, "a row of memory is not a constant", row.span)
             continue
-        rows.append(found if isinstance(element, Struct) and isinstance(found, tuple) else (found,))
+        rows.append(cast("tuple[object, ...]", found) if isinstance(element, Struct) else (found,))
     if len(rows) < len(source.rows):
         return None
     draft = step.add(Source(Memory(tuple(rows))), Collection(Shape.STREAM, element, True))
