@@ -115,7 +115,10 @@ def _map(writer: _Writer, step: Step, function: Lambda) -> None:
         whole = scope.value(body)
         parts = [(name, Column(f'{whole.at(7)}.struct.field("{part}")')) for name, part in zip(given.names, _fields(body), strict=False)]
         writer.lines += guard(whole.fails)
-        writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")
+        if mentions_record(body):
+            writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")
+        else:
+            writer.lines.append(f"frame = columns.fill(frame, {', '.join(selection(parts))})")
 
 
 def _fields(body: Expr) -> tuple[str, ...]:

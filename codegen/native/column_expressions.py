@@ -459,7 +459,10 @@ def _contains(scope: ColumnScope, expr: Call) -> Column:
     if not isinstance(kind.item, Bool | Int | String):
         raise Unsupported(f"contains of {kind}: Polars compares {kind.item} inside lists in its own way")
     first, second = found = _arguments(scope, expr)
-    return Column(f"{first.at(_ATOM)}.list.contains({second.text})", fails=_masks(found))
+    text = f"{first.at(_ATOM)}.list.contains({second.text})"
+    if is_nullable(expr.arguments[1].type):
+        text = f"pl.when({second.at(_ATOM)}.is_not_null()).then({text})"
+    return Column(text, fails=_masks(found))
 
 
 def _replace(scope: ColumnScope, expr: Call) -> Column:

@@ -17,7 +17,7 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
-from ghcm.types import Type
+from ghcm.types import Shape, Type
 
 __all__ = ["GroupText", "group_code"]
 
@@ -36,7 +36,7 @@ def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -
     """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`."""
     element = unit.task(task.inputs[0].producer).collection
     value = element.columns.get("value")
-    writer = _Writer(name, module, element.windowed, element.columns.get("key") is not None)
+    writer = _Writer(name, module, element.windowed, element.shape is not Shape.STREAM)
     match op:
         case ReduceByKey(reducer=reducer):
             found = Reduction(module, reducer)

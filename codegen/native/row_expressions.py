@@ -33,6 +33,8 @@ class Code:
     level: int = _ATOM
     simple: bool = False
     """Whether it may be repeated: a name, a literal or a subscript of one."""
+    written: bool = False
+    """Whether it is a literal other than `None`; Python warns where one is compared with `is`."""
 
     def at(self, level: int) -> str:
         """The text, in parentheses where a place of this precedence needs them."""
@@ -137,7 +139,7 @@ class RowScope:
 
     def temporary(self, code: Code, wish: str = "t") -> tuple[str, str]:
         """Code that keeps the value and code that repeats it; the same where it is cheap to repeat."""
-        if code.simple:
+        if code.simple and not code.written:
             return code.text, code.text
         name = self.names.new(wish)
         return f"({name} := {code.inner})", name
@@ -166,14 +168,16 @@ class RowScope:
         if not nullable:
             return ROW_FUNCTIONS[expr.function](self, expr, codes)
         tests, known = self._tests(expr, codes)
+        if not tests:
+            return ROW_FUNCTIONS[expr.function](self, expr, known)
         inner = ROW_FUNCTIONS[expr.function](self, expr, known)
         return Code(f"None if {tests} else {inner.at(_IF)}", _IF)
 
     def _tests(self, expr: Call, codes: list[Code]) -> tuple[str, list[Code]]:
         """Whether any argument is null, all evaluated from the left; and the arguments as they are known behind that test."""
         partial = [can_fail(each) for each in expr.arguments]
-        needed = [is_nullable(each.type) or fails for each, fails in zip(expr.arguments, partial, strict=True)]
-        every = any(fails for fails in partial[needed.index(True) + 1 :])
+        needed = [_perhaps_null(each) or fails for each, fails in zip(expr.arguments, partial, strict=True)]
+        every = True in needed and any(partial[needed.index(True) + 1 :])
         tests, known = [], []
         for code, need in zip(codes, needed, strict=True):
             if not need:
@@ -188,7 +192,7 @@ class RowScope:
         tests, known = [], []
         for each in expr.arguments:
             code = self.value(each)
-            if is_nullable(each.type):
+            if _perhaps_null(each):
                 first, again = self.temporary(code)
                 tests.append(f"{first} is not None")
                 known.append(Code(again, simple=True))
@@ -217,13 +221,13 @@ def literal(value: object, type_: Type) -> Code:
         case Number():
             return Code(f'Decimal("{value}")')
         case bool() | None:
-            return Code(repr(value), simple=True)
+            return Code(repr(value), simple=True, written=value is not None)
         case int() | float():
             negative = repr(value).startswith("-")
             text = f"{value:_}" if isinstance(value, int) and abs(value) >= 100_000 else repr(value)
-            return Code(text, _UNARY if negative else _ATOM, simple=not negative)
+            return Code(text, _UNARY if negative else _ATOM, simple=not negative, written=True)
         case str() | bytes():
-            return Code(_quoted(value), simple=True)
+            return Code(_quoted(value), simple=True, written=True)
         case dict():
             return Code(repr(value))
         case _:
@@ -275,19 +279,30 @@ def _or(scope: RowScope, expr: Call) -> Code:
     return Code(f"True if {first} or {second} else None if {one} is None else {two}", _IF)
 
 
+def _perhaps_null(expr: Expr) -> bool:
+    """Whether a value has to be looked at: its type allows null, and it is not written there."""
+    return is_nullable(expr.type) and not (isinstance(expr, Literal) and expr.value is not None)
+
+
 def _is_null(scope: RowScope, expr: Call) -> Code:
-    return Code(f"{scope.value(expr.arguments[0]).at(_BITOR)} is None", _COMPARE)
+    (argument,) = expr.arguments
+    if isinstance(argument, Literal):
+        return Code(repr(argument.value is None))
+    return Code(f"{scope.temporary(scope.value(argument), 'found')[0]} is None", _COMPARE)
 
 
 def _is_not_null(scope: RowScope, expr: Call) -> Code:
-    return Code(f"{scope.value(expr.arguments[0]).at(_BITOR)} is not None", _COMPARE)
+    (argument,) = expr.arguments
+    if isinstance(argument, Literal):
+        return Code(repr(argument.value is not None))
+    return Code(f"{scope.temporary(scope.value(argument), 'found')[0]} is not None", _COMPARE)
 
 
 def _coalesce(scope: RowScope, expr: Call) -> Code:
     *earlier, last = expr.arguments
     code = scope.value(last)
     for each in reversed(earlier):
-        if not is_nullable(each.type):
+        if not _perhaps_null(each):
             code = scope.value(each)
             continue
         first, again = scope.temporary(scope.value(each))

@@ -213,7 +213,8 @@ def case_fails(value: pl.Expr) -> pl.Expr:
 
 def substring(value: pl.Expr, start: pl.Expr, count: pl.Expr) -> pl.Expr:
     """Up to `count` code points from `start`."""
-    return value.str.slice(start.clip(0, INT_MAX), count.clip(0, INT_MAX))
+    part = value.str.slice(start.clip(0, INT_MAX), count.clip(0, INT_MAX))
+    return pl.when(start.is_not_null() & count.is_not_null()).then(part)
 
 
 def item(items: pl.Expr, index: pl.Expr) -> pl.Expr:

@@ -1,0 +1,214 @@
+"""Runs operators as no engine would dare to, after Hazelcast Jet's test support.
+
+The outbox takes one batch and then refuses until it is emptied, or refuses every second offer; between any two calls the state is saved and a new
+operator restored from it. `run_unit` runs all operators of a unit this way, one after the other, on what the task before gave.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import ModuleType
+
+from ghcm.codegen.native import generate
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.native.code import SinkCode, TaskCode
+from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Operator, Publication, Table
+from ghcm.runtime.operators import build
+from ghcm.spg.connectors import Memory
+from ghcm.spg.graph import Mode, Program, Task, Unit
+from ghcm.spg.ops import Reply, Source, To
+from ghcm.types import Shape, Struct
+
+__all__ = ["Box", "Given", "Refusal", "drive", "module_of", "run_unit"]
+
+
+class Refusal(Enum):
+    """When an outbox has no room."""
+
+    NEVER = "never"
+    ONE_SLOT = "holds one batch"
+    EVERY_SECOND = "refuses every second offer"
+
+
+@dataclass
+class Box:
+    """The outbox of an operator, and everything that went through it."""
+
+    refusal: Refusal
+    items: list[Batch | int] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
+    publications: list[Publication] = field(default_factory=list)
+    refused: int = 0
+    _held: bool = False
+    _offers: int = 0
+
+    def offer(self, batch: Batch) -> bool:
+        self._offers += 1
+        full = self._held if self.refusal is Refusal.ONE_SLOT else self._offers % 2 == 1
+        if self.refusal is not Refusal.NEVER and full:
+            self.refused += 1
+            return False
+        self._held = True
+        if len(batch):
+            self.items.append(batch)
+        return True
+
+    def empty(self) -> None:
+        """Make room again."""
+        self._held = False
+
+    def dead(self, letter: DeadLetter) -> None:
+        self.letters.append(letter)
+
+    def publish(self, publication: Publication) -> None:
+        self.publications.append(publication)
+
+
+Item = Batch | int
+"""A batch, or a watermark."""
+
+
+def drive(make: Callable[[], Operator], inputs: Sequence[Sequence[Item]], refusal: Refusal, *, restores: bool) -> tuple[Box, dict[str, int], Operator]:
+    """Give an operator its inputs in turns; what it gave, and how many records it did in each form."""
+    box, counts = Box(refusal), {"rows": 0, "columns": 0}
+    operator = make()
+    marks = [-(2**63)] * len(inputs)
+    watermark = -(2**63)
+
+    def call(act: Callable[[], bool]) -> None:
+        box.empty()
+        while not act():
+            box.empty()
+
+    def renew() -> None:
+        nonlocal operator
+        call(lambda: operator.flush(box))
+        state = operator.save()
+        assert all(0 <= group < 128 for group in state)
+        _add(counts, operator)
+        operator = make()
+        for group, data in state.items():
+            operator.restore({group: data})
+
+    for ordinal, item in _in_turns(inputs):
+        if isinstance(item, Batch):
+            call(lambda: operator.process(ordinal, item, box))  # noqa: B023    called at once
+            if isinstance(operator, Clock):
+                box.items.append(min(operator.watermarks().values(), default=watermark))
+        else:
+            marks[ordinal] = item
+            if min(marks) > watermark and not isinstance(operator, Clock):
+                watermark = min(marks)
+                call(lambda: operator.advance(watermark, box))
+                box.items.append(watermark)
+        if restores:
+            renew()
+    call(lambda: operator.advance(INFINITY, box))
+    call(lambda: operator.finish(box))
+    call(lambda: operator.flush(box))
+    _add(counts, operator)
+    return box, counts, operator
+
+
+def _add(counts: dict[str, int], operator: Operator) -> None:
+    for form, number in getattr(operator, "counts", {}).items():
+        counts[form] += number
+
+
+def _in_turns(inputs: Sequence[Sequence[Item]]) -> Iterator[tuple[int, Item]]:
+    for place in range(max(map(len, inputs), default=0)):
+        for ordinal, items in enumerate(inputs):
+            if place < len(items):
+                yield ordinal, items[place]
+
+
+@dataclass
+class Given:
+    """What a unit left behind: canonical rows by sink, tables, dead letters, instructions, the reply, and records per task and form."""
+
+    sinks: dict[str, list[object]] = field(default_factory=dict)
+    tables: dict[str, list[tuple[object, object]]] = field(default_factory=dict)
+    letters: list[DeadLetter] = field(default_factory=list)
+    publications: list[tuple[str, Publication]] = field(default_factory=list)
+    reply: list[object] | None = None
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    refused: int = 0
+
+
+def module_of(program: Program, unit: Unit) -> ModuleType:
+    """The generated module of a unit, compiled in memory."""
+    module = ModuleType(f"generated_{unit.name}")
+    exec(compile(generate(program, unit), f"native/{unit.name}.py", "exec"), module.__dict__)
+    return module
+
+
+def run_unit(
+    program: Program,
+    unit: Unit,
+    form: Form = "auto",
+    *,
+    size: int = 3,
+    refusal: Refusal = Refusal.NEVER,
+    restores: bool = False,
+    parameters: Mapping[str, object] | None = None,
+    inputs: Mapping[str, Sequence[Item]] | None = None,
+    load: Callable[[str], ModuleType] = importlib.import_module,
+) -> Given:
+    """Run a unit's operators on its memory sources (and `inputs` by task), batches of `size` records."""
+    tasks: Mapping[str, TaskCode] = module_of(program, unit).TASKS
+    given = Given()
+    complete = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
+    context = Context(program.name, complete, form, rows=max(size, 2), load=load)
+    outputs: dict[str, Sequence[Item]] = {}
+    for task in unit.tasks:
+        if inputs is not None and task.id in inputs:
+            outputs[task.id] = inputs[task.id]
+        elif isinstance(task.op, Source):
+            outputs[task.id] = _memory(task, size)
+        elif isinstance(task.op, To | Reply):
+            _end(program, unit, task, tasks.get(task.id), outputs[task.inputs[0].producer], given)
+        else:
+            taken = [outputs[edge.producer] for edge in task.inputs]
+            box, given.counts[task.id], operator = drive(
+                lambda: build(task, unit, tasks.get(task.id), context),  # noqa: B023    called at once
+                taken,
+                refusal,
+                restores=restores,
+            )
+            outputs[task.id] = box.items
+            given.letters += box.letters
+            given.publications += [(task.id, each) for each in box.publications]
+            given.refused += box.refused
+            if task.collection.shape is Shape.TABLE and isinstance(operator, Table):
+                given.tables[task.id] = operator.copy()
+    return given
+
+
+def _memory(task: Task, size: int) -> list[Item]:
+    assert isinstance(task.op, Source) and isinstance(task.op.connector, Memory)
+    rows = task.op.connector.rows
+    return [Batch.from_rows(task.schema, rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def _end(program: Program, unit: Unit, task: Task, code: TaskCode | None, items: Sequence[Item], given: Given) -> None:
+    element = unit.task(task.inputs[0].producer).collection.element
+    width = len(element.fields) if isinstance(element, Struct) else 1
+    rows = [row[:width] for item in items if isinstance(item, Batch) for row in item.rows()]
+    found: list[object] = [row if isinstance(element, Struct) else row[0] for row in rows]
+    if isinstance(task.op, Reply):
+        given.reply = [*(given.reply or ()), *found]
+        return
+    assert isinstance(task.op, To)
+    sink = program.sink(task.op.sink)
+    kept = given.sinks.setdefault(sink.name, [])
+    if not isinstance(code, SinkCode) or code.key is None or sink.mode is Mode.APPEND:
+        kept.extend(found)
+        return
+    by_key: dict[str, object] = {}
+    for row, value in zip(rows, found, strict=True):
+        by_key[repr(code.key(row))] = value
+    kept.extend(by_key.values())
