@@ -46,7 +46,7 @@ class Outcome:
 
 
 class CallRun:
-    """A running call. `watermark_of` gives the watermark of a table that is read; `done` is called once, in the loop."""
+    """A running call. `watermark_of` gives the watermark of a table that is read; `done` is called once."""
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class Engine:
     operators are made, for tests of the engine itself.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a run, by name
         self,
         compiled: Compiled,
         units: Sequence[str] | None = None,

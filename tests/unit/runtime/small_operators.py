@@ -75,7 +75,7 @@ class Compiled:
 
 
 class Rows:
-    """A row operation that remembers how far it has come with what was refused; subclasses say what to do with a batch."""
+    """A row operation that remembers what was refused; subclasses say what to do with a batch."""
 
     def __init__(self, schema: Struct) -> None:
         self.schema = schema

@@ -1,0 +1,199 @@
+"""Raw records: what fits, what does not, and that it does not matter how the bytes are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ghcm.functions import Failure
+from ghcm.runtime.batch import Row
+from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.sources.fields import from_json_field, from_text_field
+from ghcm.runtime.sources.files import FilesSource, find_files
+from ghcm.runtime.sources.lines import Lines
+from ghcm.spg.ops import Files, Format
+from ghcm.types import (
+    Bool,
+    Date,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+from tests.unit.runtime.small_operators import LINE
+
+FLOW = Struct(
+    (
+        Field("ts", Timestamp()),
+        Field("src", String(), "id.orig_h"),
+        Field("bytes", Nullable(Int())),
+        Field("ok", Bool(), "ok"),
+    )
+)
+
+
+def decode(format_: Format, schema: Struct, pieces: list[bytes]) -> tuple[list[Row], list[tuple[str, str]]]:
+    """Rows and (detail, raw text) of dead letters."""
+    lines = Lines(open_decoder(format_, schema), "f", "p")
+    rows: list[Row] = []
+    dead: list[tuple[str, str]] = []
+
+    def letter(reason: Failure, detail: str, text: str) -> None:
+        assert reason is Failure.BAD_RECORD
+        dead.append((detail, text))
+
+    for number, piece in enumerate([*pieces, b""]):
+        batch = lines.add(piece, number == len(pieces), letter)
+        rows += batch.rows() if batch is not None else []
+    assert lines.offset == sum(map(len, pieces))
+    return rows, dead
+
+
+def test_json_lines_by_path() -> None:
+    text = (
+        b'{"ts": 1.5, "id": {"orig_h": "a"}, "bytes": 7, "ok": true}\r\n'
+        b"\n"
+        b'{"ts": "1970-01-01T00:00:01Z", "id.orig_h": "b", "ok": false, "more": [1]}\n'
+        b'{"ts": 0, "id": {}, "ok": true}\n'
+        b"nonsense\n"
+        b'[1]\n{"ts": 1, "id.orig_h": "\xff", "ok": true}\n'
+        b'{"ts": 1, "id.orig_h": "c", "bytes": 1.0, "ok": true}\n'
+        b'{"ts": NaN, "id.orig_h": "c", "ok": true}\n'
+        b'{"ts": 2, "id.orig_h": "d", "ok": true} x\n'
+        b'{"ts": 3, "id.orig_h": "e", "bytes": null, "ok": true}'
+    )
+    rows, dead = decode(Format("json"), FLOW, [text])
+    assert rows == [(1_500_000, "a", 7, True), (1_000_000, "b", None, False), (3_000_000, "e", None, True)]
+    places = [detail.split(": ")[0] for detail, _ in dead]
+    assert places == ["f:4", "f:5", "f:6", "f:7", "f:8", "f:9", "f:10"]
+    assert '"src"' in dead[0][0]
+    assert dead[1][1] == "nonsense"
+    assert dead[3][1] == '{"ts": 1, "id.orig_h": "�", "ok": true}'
+
+
+@pytest.mark.parametrize(
+    ("type_", "data", "expected"),
+    [
+        (Int(), 2**63 - 1, 2**63 - 1),
+        (Int(), 2**63, None),
+        (Int(), True, None),
+        (Int(), 1.0, None),
+        (Int(), "1", None),
+        (Int32(), 2**31, None),
+        (Float(), 1, 1.0),
+        (Float(), 10**400, None),
+        (Float(), "1", None),
+        (Bool(), 1, None),
+        (String(), 1, None),
+        (String(), "\ud800", None),
+        (Timestamp(), 0.0000005, 0),
+        (Timestamp(), 0.0000015, 2),
+        (Timestamp(), "2026-01-02T03:04:05+01:00", 1767319445000000),
+        (Timestamp(), "2026-01-02 03:04:05.1234567", 1767323045123456),
+        (Timestamp(), "2026-02-30T00:00:00Z", None),
+        (Timestamp(), "yesterday", None),
+        (Timestamp(), 1e300, None),
+        (Date(), "1970-01-02", 1),
+        (Date(), 1, None),
+        (Duration(), 1.5, 1_500_000),
+        (List(Int()), [1, 2], [1, 2]),
+        (List(Int()), [1, None], None),
+        (List(Nullable(Int())), [1, None], [1, None]),
+        (Map(String(), Int()), {"a": 1}, {"a": 1}),
+        (Struct((Field("x", Int(), "a.b"), Field("y", Nullable(Int())))), {"a": {"b": 1}}, (1, None)),
+        (Nullable(Int()), None, None),
+    ],
+)
+def test_json_values_are_taken_strictly(type_: Type, data: object, expected: object) -> None:
+    read = from_json_field(type_)
+    if expected is None and not (isinstance(type_, Nullable) and data is None):
+        with pytest.raises(ValueError, match=r"expected|fit|surrogate"):
+            read(data)
+    else:
+        assert read(data) == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "expected"),
+    [
+        (Int(), "+12", 12),
+        (Int(), " 12", ValueError),
+        (Int(), "1_000", ValueError),
+        (Int(), "", ValueError),
+        (Int(), "9223372036854775808", ValueError),
+        (Nullable(Int()), "", None),
+        (String(), "", ""),
+        (Nullable(String()), "", None),
+        (Float(), "1e3", 1000.0),
+        (Float(), "1.", ValueError),
+        (Float(), "inf", float("inf")),
+        (Bool(), "TRUE", True),
+        (Bool(), "1", ValueError),
+        (Timestamp(), "1.5", 1_500_000),
+        (Timestamp(), "1970-01-01", 0),
+    ],
+)
+def test_csv_fields(type_: Type, text: str, expected: object) -> None:
+    read = from_text_field(type_)
+    if expected is ValueError:
+        with pytest.raises(ValueError, match=r"expected|fit"):
+            read(text)
+    else:
+        assert read(text) == expected
+
+
+CSV = Struct((Field("a", Int()), Field("b", Nullable(String()), "the b"), Field("c", Nullable(Int()))))
+
+
+def test_csv_with_quotes_and_bad_lines() -> None:
+    text = b'the b,x,a\r\n"one, ""two""\nthree",,1\n,y,2\nx,3\n"u",v,w\n\n"last",z,5'
+    rows, dead = decode(Format("csv"), CSV, [text])
+    assert rows == [(1, 'one, "two"\nthree', None), (2, None, None), (5, "last", None)]
+    assert [(detail.split(": ")[0], raw) for detail, raw in dead] == [("f:5", "x,3"), ("f:6", '"u",v,w')]
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> tuple[Format, Struct, bytes, list[bytes]]:
+    name = draw(st.sampled_from(["json", "csv", "text"]))
+    alphabet = {
+        "json": st.sampled_from([b'{"a": 1, "the b": "x"}', b'{"a": "no"}', b"\xff", b"", b'{"a": 2}\r', b"{"]),
+        "csv": st.sampled_from(
+            [b"1,x", b'2,"a,b"', b'3,"two\nlines"', b'4,"', b"no,x", b"5", b"", b"6,\xff", b"7,z\r"]
+        ),
+        "text": st.sampled_from([b"a line", b"", b"\xff\xfe", "ünï".encode(), b"ends\r", b"x" * 300]),
+    }[name]
+    lines = draw(st.lists(alphabet, max_size=300 if name == "text" else 12))
+    head = b"a,the b\n" if name == "csv" else b""
+    data = head + b"\n".join(lines) + (b"\n" if draw(st.booleans()) else b"")
+    places = sorted(draw(st.lists(st.integers(0, len(data)), max_size=4)))
+    pieces = [data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)]
+    return Format(name), LINE if name == "text" else CSV, data, [piece for piece in pieces if piece]
+
+
+@settings(deadline=None)
+@given(cuts())
+def test_it_does_not_matter_how_the_bytes_are_cut(case: tuple[Format, Struct, bytes, list[bytes]]) -> None:
+    format_, schema, data, pieces = case
+    assert decode(format_, schema, pieces) == decode(format_, schema, [data] if data else [])
+
+
+def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", "B.txt", "ä.txt"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "folder.txt").mkdir()
+    assert find_files("*.txt", tmp_path) == ["B.txt", "a.txt", "b.txt", "ä.txt"]
+    source = FilesSource(Files("*.txt", Format("text")), LINE, "s", tmp_path)
+    source.open(None, lambda: None)
+    assert source.partitions() == {"s:B.txt", "s:a.txt", "s:b.txt", "s:ä.txt"}
+    source.close()
