@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
 
     def shown(self) -> dict[str, object]:
         """The settings as they may be printed."""
-        settings = self.model_dump(mode="json")
+        settings: dict[str, object] = self.model_dump(mode="json")
         return settings | {"redis": self.redis if self.embedded else shown(self.redis)}
 
 
@@ -187,16 +187,23 @@ def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:
 
 
 def _given(arguments: Mapping[str, object]) -> dict[str, object]:
-    inner = {name: _given(value) if isinstance(value, Mapping) else value for name, value in arguments.items()}
-    return {name: value for name, value in inner.items() if value is not None and value != {}}
+    found: dict[str, object] = {}
+    for name, value in arguments.items():
+        table = _table(value)
+        found[name] = value if table is None else _given(table)
+    return {name: value for name, value in found.items() if value is not None and value != {}}
 
 
 def _merge(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
     merged = dict(below)
     for name, value in above.items():
-        old = merged.get(name)
-        merged[name] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        old, new = _table(merged.get(name)), _table(value)
+        merged[name] = value if old is None or new is None else _merge(old, new)
     return merged
+
+
+def _table(value: object) -> Mapping[str, object] | None:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
 
 
 def _bad(errors: list[ErrorDetails], sources: list[tuple[str, dict[str, object]]]) -> GhcmError:
@@ -218,9 +225,10 @@ def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> 
 
 def _holds(values: object, place: tuple[str, ...]) -> bool:
     for part in place:
-        if not isinstance(values, dict) or part not in values:
+        table = _table(values)
+        if table is None or part not in table:
             return False
-        values = values[part]
+        values = table[part]
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,7 +67,7 @@ class Database:
             return self._connection().execute(statement, arguments).fetchall()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
         """A transaction that holds the write lock from its first statement on, so that what it reads stays true until
         it commits.
         """
@@ -118,7 +118,7 @@ class Database:
                 )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self) -> Generator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -99,7 +99,8 @@ def conform(table: pa.Table, columns: Struct, place: str) -> pl.DataFrame:
             plain = column.cast(arrow_type(field.type, maps=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _unfit(place, field.name, str(error), f"holds no {field.type} in column") from error
-        series.append(cast("pl.Series", pl.from_arrow(plain)).cast(dtype(field.type)).alias(field.name))
+        column_series = cast("pl.Series", pl.from_arrow(plain))  # pyright: ignore[reportUnknownMemberType]
+        series.append(column_series.cast(dtype(field.type)).alias(field.name))
     return pl.DataFrame(series)
 
 

@@ -19,7 +19,7 @@ from ghcm.runtime.pubsub.redis_cache import FEEDBACK_COUNT, placed
 from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, PATIENCE, failed, open_async_client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 __all__ = ["AsyncRedisCache", "Inbox", "ThreadedCache"]
 
@@ -150,7 +150,7 @@ class Inbox:
                 queue.put_nowait(item.feedback)
 
     @contextmanager
-    def follow(self, id: str) -> Iterator[asyncio.Queue[Feedback]]:
+    def follow(self, id: str) -> Generator[asyncio.Queue[Feedback]]:
         """The feedback of this call from now on. Follow first, then look into the call store, so that nothing is
         missed.
         """

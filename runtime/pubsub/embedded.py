@@ -25,7 +25,7 @@ import redis
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.redis_connection import LOST, open_client
+from ghcm.runtime.pubsub.redis_connection import LOST, commands, open_client
 
 __all__ = ["LEAST_VERSION", "EmbeddedRedis", "find_redis_server", "socket_path"]
 
@@ -149,7 +149,7 @@ class EmbeddedRedis:
             assert self.process is not None
             if self.process.poll() is not None:
                 raise self._not_started(f"it ended with code {self.process.returncode}")
-            client.ping()
+            commands(client).ping()
 
         with open_client(self.url) as client:
             try:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from ghcm.errors import GhcmError
 
@@ -216,7 +216,7 @@ def feedback_from_json(document: Mapping[str, object]) -> Feedback:
         sinks={name: _sink_version(name, sinks) for name in sinks},
         rows=_optional(document, "rows", int, "feedback"),
         error=None if error is None else Failed(_text(error, "code", "error"), _text(error, "message", "error")),
-        timings={name: float(_expect(value, float, f"timings.{name}", "feedback")) for name, value in timings.items()},
+        timings={name: _number(value, f"timings.{name}") for name, value in timings.items()},
         as_of=_optional(document, "as_of", int, "feedback"),
     )
 
@@ -239,9 +239,10 @@ def _instruction_to_json(instruction: Instruction) -> dict[str, object]:
 def _refuse_rows(parameters: Mapping[str, object]) -> None:
     """A parameter may be a scalar, a record, a list of scalars; a list of records is a table and belongs in a sink."""
     for name, value in parameters.items():
-        if isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+        items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+        if any(isinstance(item, Mapping) for item in items):
             raise GhcmError(
-                f'parameter "{name}" holds data: a list of {len(value)} records',
+                f'parameter "{name}" holds data: a list of {len(items)} records',
                 code="GHCM-712",
                 detail="An instruction carries references; instructions and data never share a road.",
                 hint="put the data in a sink and pass its version",
@@ -250,8 +251,8 @@ def _refuse_rows(parameters: Mapping[str, object]) -> None:
 
 def _largest(document: Mapping[str, object]) -> str:
     parameters = document.get("parameters") or document
-    assert isinstance(parameters, Mapping)
-    sizes = {str(name): len(json.dumps(value, ensure_ascii=False).encode()) for name, value in parameters.items()}
+    named = cast("Mapping[str, object]", parameters)
+    sizes = {name: len(json.dumps(value, ensure_ascii=False).encode()) for name, value in named.items()}
     name = max(sizes, key=lambda name: sizes[name])
     return f'The largest part is "{name}" with {sizes[name]:,} bytes.'
 
@@ -265,7 +266,7 @@ def _document(data: bytes | str, kind: str) -> Mapping[str, object]:
         raise _invalid(kind, "no JSON", str(error)) from error
     if not isinstance(document, dict):
         raise _invalid(kind, "no JSON object", f"found {type(document).__name__}")
-    found: dict[str, object] = document
+    found = cast("dict[str, object]", document)
     version = found.get("v")
     if version != FORMAT:
         raise _invalid(kind, f"format {version!r} is not known", f"This GHCM reads format {FORMAT}.")
@@ -304,8 +305,7 @@ def _mapping(document: Mapping[str, object], name: str, kind: str) -> Mapping[st
         return {}
     if not isinstance(value, dict):
         raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
-    found: dict[str, object] = value
-    return found
+    return cast("dict[str, object]", value)
 
 
 def _optional(document: Mapping[str, object], name: str, expected: type[T], kind: str) -> T | None:
@@ -313,9 +313,11 @@ def _optional(document: Mapping[str, object], name: str, expected: type[T], kind
     return None if value is None else _expect(value, expected, name, kind)
 
 
+def _number(value: object, name: str) -> float:
+    return float(value) if isinstance(value, int) else _expect(value, float, name, "feedback")
+
+
 def _expect(value: object, expected: type[T], name: str, kind: str) -> T:
-    if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         raise _invalid(kind, f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
     return value

@@ -33,10 +33,10 @@ class MemoryPlaces:
     `replies` to `reply`.
     """
 
-    entries: dict[str, list[_Entry]] = field(default_factory=dict)
-    feedback: dict[str, list[bytes]] = field(default_factory=dict)
-    tables: dict[str, object] = field(default_factory=dict)
-    replies: dict[str, tuple[float, str]] = field(default_factory=dict)
+    entries: dict[str, list[_Entry]] = field(default_factory=dict[str, list[_Entry]])
+    feedback: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
+    tables: dict[str, object] = field(default_factory=dict[str, object])
+    replies: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
     changed: threading.Condition = field(default_factory=threading.Condition)
 
 

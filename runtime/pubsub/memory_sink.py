@@ -32,11 +32,11 @@ class _Prepared:
 class MemoryTable:
     """A keyed place: its rows, its versions in order, what calls wrote, and what is prepared."""
 
-    rows: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, Commit] = field(default_factory=dict)
-    complete: dict[str, dict[str, str]] = field(default_factory=dict)
-    calls: dict[str, dict[str, str]] = field(default_factory=dict)
-    prepared: dict[str, _Prepared] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict[str, str])
+    versions: dict[str, Commit] = field(default_factory=dict[str, Commit])
+    complete: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    calls: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    prepared: dict[str, _Prepared] = field(default_factory=dict[str, _Prepared])
 
 
 class MemoryWriter:

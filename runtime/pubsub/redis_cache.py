@@ -19,7 +19,7 @@ import redis
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.cache import START, Delivery, Placed
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
-from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_client, stubborn
+from ghcm.runtime.pubsub.redis_connection import PATIENCE, commands, open_client, stubborn
 from ghcm.runtime.pubsub.redis_group import Entry, Group, ensure_group
 from ghcm.runtime.pubsub.redis_wait import Waiters
 
@@ -164,7 +164,7 @@ def add_feedback(client: redis.Redis, address: str, data: bytes) -> None:
     """Append an encoded feedback, drop what is older than `FEEDBACK_SECONDS`, and let the whole address go when it is
     silent.
     """
-    with client.pipeline(transaction=True) as pipeline:
+    with commands(client).pipeline(transaction=True) as pipeline:
         pipeline.xadd(address, {"e": data}, minid=oldest_kept(), approximate=True)
         pipeline.expire(address, 2 * FEEDBACK_SECONDS)
         pipeline.execute()

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
+from redis.client import Pipeline
+from redis.exceptions import ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
     RetryCallState,
@@ -28,7 +30,18 @@ from tenacity import (
 
 from ghcm.errors import GhcmError
 
-__all__ = ["BLOCK_SECONDS", "LOST", "PATIENCE", "failed", "open_async_client", "open_client", "shown", "stubborn"]
+__all__ = [
+    "BLOCK_SECONDS",
+    "LOST",
+    "PATIENCE",
+    "Commands",
+    "commands",
+    "failed",
+    "open_async_client",
+    "open_client",
+    "shown",
+    "stubborn",
+]
 
 T = TypeVar("T")
 
@@ -38,16 +51,41 @@ PATIENCE = 30.0
 BLOCK_SECONDS = 5.0
 """The longest a read blocks in the server, so that a connection that has died in silence is noticed."""
 
-LOST = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.ReadOnlyError, redis.exceptions.TryAgainError)
+LOST: tuple[type[redis.RedisError], ...] = (redis.ConnectionError, redis.TimeoutError, ReadOnlyError, TryAgainError)
 """The server is away, starting or changing roles: worth another attempt."""
 
 _TIMEOUT = BLOCK_SECONDS * 2
 
 
+class Commands(Protocol):
+    """What redis-py declares with untyped parts, as we call it."""
+
+    def ping(self) -> bool:
+        """Whether the server answers."""
+        ...
+
+    def client_id(self) -> int:
+        """The number of this connection."""
+        ...
+
+    def client_unblock(self, client_id: int, /) -> bool:
+        """End the blocking command of another connection; whether it was in one."""
+        ...
+
+    def pipeline(self, *, transaction: bool) -> Pipeline:
+        """Commands that are sent together."""
+        ...
+
+
+def commands(client: redis.Redis) -> Commands:
+    """The client, by its typed side."""
+    return cast("Commands", client)
+
+
 def open_client(url: str) -> redis.Redis:
     """A client whose commands raise at once when the connection is lost; connections are made when they are needed."""
     try:
-        return redis.Redis.from_url(
+        return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
             url, protocol=2, retry=Retry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
         )
     except ValueError as error:
@@ -57,7 +95,7 @@ def open_client(url: str) -> redis.Redis:
 def open_async_client(url: str) -> redis.asyncio.Redis:
     """As `open_client`, for an event loop."""
     try:
-        return redis.asyncio.Redis.from_url(
+        return redis.asyncio.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
             url, protocol=2, retry=AsyncRetry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
         )
     except ValueError as error:

@@ -13,6 +13,7 @@ from redis.typing import EncodableT, FieldT, StreamIdT
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import Instruction, decode_instruction
+from ghcm.runtime.pubsub.redis_connection import commands
 from ghcm.runtime.pubsub.redis_wait import Waiter
 
 __all__ = ["Entry", "Group", "ensure_group"]
@@ -92,7 +93,7 @@ class Group:
             entries = self._held.get(call, [])
         try:
             if entries:
-                with client.pipeline(transaction=True) as pipeline:
+                with commands(client).pipeline(transaction=True) as pipeline:
                     pipeline.xack(self._place, self._name, *entries)
                     pipeline.xdel(self._place, *entries)
                     pipeline.execute()
@@ -161,7 +162,7 @@ class Group:
     def _refuse(self, client: redis.Redis, id: str, data: bytes, error: GhcmError) -> None:
         """Keep what is no instruction beside the cache, so that someone can see it and nothing waits behind it."""
         log.warning("%s: entry %s is refused: %s", self._place, id, error.message)
-        with client.pipeline(transaction=True) as pipeline:
+        with commands(client).pipeline(transaction=True) as pipeline:
             fields: dict[FieldT, EncodableT] = {"e": data, "why": str(error)}
             pipeline.xadd(f"{self._place}:refused", fields, maxlen=_REFUSED_KEPT, approximate=True)
             pipeline.xack(self._place, self._name, id)

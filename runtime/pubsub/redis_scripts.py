@@ -57,7 +57,6 @@ else
   redis.call('UNLINK', staging)
 end
 redis.call('HSET', place .. ':@versions', ARGV[1], ARGV[2])
-redis.call('SET', place .. ':@latest', ARGV[1])
 redis.call('HDEL', place .. ':@prepared', ARGV[1])
 shrink(place)
 return '0'

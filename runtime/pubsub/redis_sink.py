@@ -27,7 +27,7 @@ from ghcm.runtime.pubsub import redis_scripts as scripts
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.keyed_form import KeyedForm, row_reader
-from ghcm.runtime.pubsub.redis_connection import stubborn
+from ghcm.runtime.pubsub.redis_connection import commands, stubborn
 from ghcm.runtime.pubsub.sink_writer import Commit, Page
 from ghcm.spg.graph import Mode
 from ghcm.types import Struct
@@ -159,10 +159,15 @@ def redis_page(
     return Page([read(value) for value in values if value is not None], len(names))
 
 
-def latest_redis_version(connections: Connections, place: str) -> str | None:
+def latest_redis_version(connections: Connections, place: str, mode: Mode) -> str | None:
     """The version committed last, or None."""
-    value = _Server(connections).run(lambda client: client.get(f"{place}:@latest"))
-    return None if value is None else cast("bytes", value).decode()
+    server = _Server(connections)
+    if mode is Mode.REPLACE:
+        value = server.run(lambda client: client.get(f"{place}:@latest"))
+        return None if value is None else cast("bytes", value).decode()
+    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{place}:@versions")))
+    times = {version.decode(): int(json.loads(record)["time"]) for version, record in found.items()}
+    return max(times, key=lambda version: times[version], default=None)
 
 
 class _Server:
@@ -179,7 +184,7 @@ class _Server:
 
 
 def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
-    with client.pipeline(transaction=True) as pipeline:
+    with commands(client).pipeline(transaction=True) as pipeline:
         pipeline.hset(key, mapping=cast("dict[FieldT, EncodableT]", rows))
         pipeline.expire(key, _OPEN_SECONDS)
         pipeline.execute()

@@ -5,14 +5,14 @@ told to unblock.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
 import redis
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, open_client, stubborn
+from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, commands, open_client, stubborn
 
 __all__ = ["Waiter", "Waiters"]
 
@@ -36,7 +36,7 @@ class Waiter:
         at the longest.
         """
         limit = BLOCK_SECONDS if seconds is None else min(max(seconds, 0.0), BLOCK_SECONDS)
-        id = int(self.client.client_id())  # asked every time: a new connection has a new one
+        id = int(commands(self.client).client_id())  # asked every time: a new connection has a new one
         with self.changed:
             if self.woken.is_set():
                 return None
@@ -53,7 +53,7 @@ class Waiter:
         with self.changed:
             while self.blocked is not None and self.woken.is_set():
                 try:
-                    other.client_unblock(self.blocked)
+                    commands(other).client_unblock(self.blocked)
                 except LOST:
                     return  # the server is away: the read fails by itself and finds that it was woken
                 self.changed.wait(_RACE_SECONDS)
@@ -71,7 +71,7 @@ class Waiters:
         self._closed = False
 
     @contextmanager
-    def waiting(self) -> Iterator[Waiter]:
+    def waiting(self) -> Generator[Waiter]:
         """A reader for one call; woken already if closed."""
         with self._lock:
             waiter = self._idle.pop() if self._idle else Waiter(self._url)

@@ -53,7 +53,7 @@ def load_reply(connections: Connections, call: str) -> list[Json] | None:
         client = connections.redis()
         key, patience = reply_key(call), connections.patience
         found = stubborn(connections.url, lambda: client.get(key), patience=patience, closed=_never)
-    return None if found is None else cast("list[Json]", json.loads(cast("bytes | str", found)))
+    return None if found is None else cast("list[Json]", json.loads(cast("str", found)))
 
 
 def _store_in_memory(connections: Connections, call: str, text: str) -> None:

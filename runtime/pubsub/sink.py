@@ -103,7 +103,7 @@ def latest_version(sink: Sink, connections: Connections) -> str | None:
         case Redis(place=place):
             if connections.url is None:
                 return latest_memory_version(connections.memory, place)
-            return latest_redis_version(connections, place)
+            return latest_redis_version(connections, place, sink.mode)
         case Kafka() | Socket() | Memory() | Generate():
             raise _unreadable(sink)
 

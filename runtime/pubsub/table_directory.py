@@ -10,111 +10,36 @@ all its files. Knows nothing of what is in the files.
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import json
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, cast
-from urllib.parse import quote
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.runtime.pubsub.table_manifest import (
+    DataFile,
+    Manifest,
+    files_from_json,
+    files_to_json,
+    load_manifest,
+    read_json,
+    safe_name,
+    sync,
+    write_json,
+)
+from ghcm.runtime.pubsub.table_staging import drop_if_dead
 from ghcm.spg.graph import Mode
 
-__all__ = ["KEPT_US", "DataFile", "Manifest", "Staging", "TableDirectory", "explained"]
+__all__ = ["KEPT_US", "TableDirectory"]
 
 KEPT_US = 3600 * 1_000_000
 """How long replaced versions can still be read, for calls that were given them."""
 
 _FORGOTTEN_SECONDS = 24 * 3600
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A data file by its name in the directory."""
-
-    name: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """One commit. `time` in microseconds since 1970 UTC."""
-
-    sequence: int
-    version: str
-    mode: Mode
-    files: tuple[DataFile, ...]
-    rows: int
-    time: int
-
-
-@contextmanager
-def explained(directory: Path, doing: str) -> Iterator[None]:
-    """Turn what the system refuses into a GhcmError that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL or "No space left" in str(error):
-            raise GhcmError(
-                f'there is no room to {doing} "{directory}"',
-                code="GHCM-731",
-                detail=f"{error.strerror or error}; nothing of the unfinished version can be seen.",
-                hint="free some room on that disk; the run goes on from its last commit",
-            ) from error
-        raise GhcmError(
-            f'cannot {doing} "{directory}": {error.strerror or error}',
-            code="GHCM-730",
-            detail=f'At "{error.filename}".' if error.filename else "",
-            hint="check that the path is right and may be read and written by this user",
-        ) from error
-
-
-class Staging:
-    """Files that one writer fills. A lock shows that it lives, so that what a dead one leaves can be told apart."""
-
-    def __init__(self, table: TableDirectory) -> None:
-        self._parent = table.staging
-        self._parent.mkdir(parents=True, exist_ok=True)
-        self._lock = self._take_lock()
-        self.folder = Path(self._lock.name.removesuffix(".lock"))
-        self.folder.mkdir()
-
-    def prepare(self, version: str, writer: str, files: Sequence[DataFile]) -> None:
-        """Make the files durable as this version; the staging is empty again afterwards."""
-        for file in files:
-            _sync(self.folder / file.name)
-        _write_json(
-            self.folder / "prepared.json", {"version": version, "writer": writer, "files": _files_to_json(files)}
-        )
-        target = self._parent / safe_name(version)
-        if target.exists():  # prepared once before, by a writer that died; the rows are the same
-            shutil.rmtree(target)
-        self.folder.rename(target)
-        _sync(self._parent)
-        self.folder.mkdir()
-
-    def close(self) -> None:
-        """Drop what is not prepared."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        Path(self._lock.name).unlink(missing_ok=True)
-        self._lock.close()
-
-    def _take_lock(self) -> TextIO:
-        while True:
-            lock = open(self._parent / f".open-{uuid.uuid4().hex}.lock", "x", encoding="utf-8")  # noqa: SIM115
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return lock
-            except BlockingIOError:  # someone was just looking whether it is a dead one's
-                lock.close()
 
 
 class TableDirectory:
@@ -140,7 +65,9 @@ class TableDirectory:
         except FileNotFoundError:
             return []
         sequences = sorted(int(name[:20]) for name in names if len(name) == 25 and name.endswith(".json"))
-        self._known = {sequence: self._known.get(sequence) or self._load(sequence) for sequence in sequences}
+        self._known = {
+            sequence: self._known.get(sequence) or load_manifest(self._manifest(sequence)) for sequence in sequences
+        }
         found: dict[str, Manifest] = {}
         for manifest in self._known.values():
             found.setdefault(manifest.version, manifest)
@@ -205,41 +132,28 @@ class TableDirectory:
         if not self.staging.is_dir():
             return
         for lock in self.staging.glob(".open-*.lock"):
-            _drop_if_dead(lock)
+            drop_if_dead(lock)
         for folder in list(self.staging.iterdir()):
             if folder.name.startswith(".open-"):
                 continue
-            record = _read_json(folder / "prepared.json")
+            record = read_json(folder / "prepared.json")
             if record is None:  # of a job of another engine: dropped when nobody can be at it any more
                 if now_us() / 1e6 - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
             elif record.get("writer") == writer and record.get("version") not in keep:
                 self.abort(str(record["version"]))
 
+    def _manifest(self, sequence: int) -> Path:
+        return self.commits / f"{sequence:020d}.json"
+
     def _plain_files(self) -> Iterator[Path]:
         return (path for path in self.path.iterdir() if path.is_file() and path.name[0] not in "_.")
 
-    def _load(self, sequence: int) -> Manifest:
-        path = self.commits / f"{sequence:020d}.json"
-        record = _read_json(path)
-        if record is None:
-            raise GhcmError(f'the manifest "{path}" cannot be read', code="GHCM-733", hint="restore it from a backup")
-        files = cast("list[dict[str, object]]", record["files"])
-        return Manifest(
-            sequence,
-            str(record["version"]),
-            Mode(record["mode"]),
-            tuple(DataFile(str(file["name"]), int(cast("int", file["rows"]))) for file in files),
-            int(cast("int", record["rows"])),
-            int(cast("int", record["time"])),
-        )
-
     def _prepared(self, version: str, staged: Path) -> list[DataFile]:
-        record = _read_json(staged / "prepared.json")
+        record = read_json(staged / "prepared.json")
         if record is None:
             raise GhcmError(f'version "{version}" of "{self.path}" was never prepared', code="GHCM-732")
-        files = cast("list[dict[str, object]]", record["files"])
-        return [DataFile(str(file["name"]), int(cast("int", file["rows"]))) for file in files]
+        return files_from_json(record)
 
     def _move(self, version: str, staged: Path, files: Sequence[DataFile]) -> list[DataFile]:
         """Rename the staged files into the directory; those of an interrupted attempt are there already."""
@@ -249,7 +163,7 @@ class TableDirectory:
             with suppress(FileNotFoundError):
                 (staged / file.name).rename(self.path / name)
             moved.append(DataFile(name, file.rows))
-        _sync(self.path)
+        sync(self.path)
         return moved
 
     def _publish(self, version: str, mode: Mode, files: Sequence[DataFile]) -> Manifest:
@@ -257,25 +171,25 @@ class TableDirectory:
         record: dict[str, object] = {
             "version": version,
             "mode": mode.value,
-            "files": _files_to_json(files),
+            "files": files_to_json(files),
             "rows": rows,
             "time": now_us(),
         }
         temporary = self.commits / f".{uuid.uuid4().hex}"
-        _write_json(temporary, record)
+        write_json(temporary, record)
         try:
             sequence = max(self._known, default=0) + 1
             while True:
                 try:
                     # A link, unlike a rename, fails where another writer has taken the place.
-                    os.link(temporary, self.commits / f"{sequence:020d}.json")
+                    os.link(temporary, self._manifest(sequence))
                     break
                 except FileExistsError:
                     sequence += 1
         finally:
             temporary.unlink()
-        _sync(self.commits)
-        return self._known.setdefault(sequence, self._load(sequence))
+        sync(self.commits)
+        return self._known.setdefault(sequence, load_manifest(self._manifest(sequence)))
 
     def _drop_replaced(self, before: int) -> None:
         """Remove commits that were replaced before this moment, and their files."""
@@ -284,60 +198,13 @@ class TableDirectory:
             i for i, manifest in enumerate(manifests) if manifest.mode is Mode.REPLACE and manifest.time < before
         ]
         for manifest in manifests[: replacing[-1] if replacing else 0]:
-            (self.commits / f"{manifest.sequence:020d}.json").unlink(missing_ok=True)
+            self._manifest(manifest.sequence).unlink(missing_ok=True)
             for file in manifest.files:
                 (self.path / file.name).unlink(missing_ok=True)
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _exclusive(self) -> Generator[None]:
         """One committer at a time on this machine."""
         with open(self.commits / ".lock", "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def safe_name(version: str) -> str:
-    """The version as part of a file name. GhcmError if it is empty or too long for one."""
-    name = quote(version, safe="")
-    name = f"%2E{name[1:]}" if name.startswith(".") else name
-    if not 0 < len(name) <= 200:
-        raise GhcmError(f'"{version[:50]}" cannot be a version: its length is {len(version)}', code="GHCM-732")
-    return name
-
-
-def _drop_if_dead(lock: Path) -> None:
-    with suppress(FileNotFoundError), open(lock, encoding="utf-8") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        shutil.rmtree(lock.with_name(lock.name.removesuffix(".lock")), ignore_errors=True)
-        lock.unlink(missing_ok=True)
-
-
-def _files_to_json(files: Sequence[DataFile]) -> list[dict[str, object]]:
-    return [{"name": file.name, "rows": file.rows} for file in files]
-
-
-def _write_json(path: Path, record: dict[str, object]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(record, file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _read_json(path: Path) -> dict[str, object] | None:
-    try:
-        record: object = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-    return cast("dict[str, object]", record) if isinstance(record, dict) else None
-
-
-def _sync(path: Path) -> None:
-    """Bring a file or directory to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, TextIO, assert_never, cast
+from typing import Protocol, TextIO, cast
 
 import polars as pl
 import pyarrow as pa
@@ -43,7 +43,7 @@ from ghcm.values import Json, reader, writer
 __all__ = ["FileWriter", "extension", "open_file", "read_file"]
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_NO_JSON_NUMBER = re.compile(r"NaN|-?Infinity")
+_FLOAT = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 _MICROSECONDS = re.compile(r"-?\d+\.\d{6}")  # of a duration that a double cannot hold
 _GROUP_ROWS = 64 * 1024
 _BATCH_ROWS = 8 * 1024
@@ -214,7 +214,8 @@ def _read_parquet(path: Path, columns: Struct) -> Iterator[Row]:
     try:
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             present = [name for name in columns.names if name in file.schema_arrow.names]
-            for batch in file.iter_batches(_BATCH_ROWS, columns=present):
+            batches = file.iter_batches(_BATCH_ROWS, columns=present)  # pyright: ignore[reportUnknownMemberType]
+            for batch in batches:
                 frame = conform(pa.Table.from_batches([batch]), columns, str(path))
                 yield from rows_of(frame, _types(columns))
     except pa.ArrowInvalid as error:
@@ -270,12 +271,15 @@ def _field_reader(type_: Type) -> Callable[[str], object]:
     absent = is_nullable(type_)
     as_text = _stands_as_text(type_)
     inner = strip(type_)
-    special = _NO_JSON_NUMBER if isinstance(inner, Float) else _MICROSECONDS if isinstance(inner, Duration) else None
 
     def from_text(text: str) -> object:
         if text == "" and absent:
             return None
-        return read(text if as_text or (special and special.fullmatch(text)) else json.loads(text))
+        if isinstance(inner, Float) and _FLOAT.fullmatch(text):
+            return float(text)
+        if isinstance(inner, Duration) and _MICROSECONDS.fullmatch(text):
+            return read(text)
+        return read(text if as_text else json.loads(text))
 
     return from_text
 
@@ -287,8 +291,6 @@ def _stands_as_text(type_: Type) -> bool:
             return True
         case Bool() | Int() | Int32() | Float() | Duration() | List() | Map() | Struct() | Null() | Nullable():
             return False
-        case other:
-            assert_never(other)
 
 
 class _place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -12,8 +12,10 @@ import polars as pl
 from ghcm.errors import GhcmError
 from ghcm.runtime.columns import Row
 from ghcm.runtime.pubsub.sink_writer import Commit, Page
-from ghcm.runtime.pubsub.table_directory import DataFile, Manifest, Staging, TableDirectory, explained
+from ghcm.runtime.pubsub.table_directory import TableDirectory
 from ghcm.runtime.pubsub.table_files import FileWriter, extension, open_file, read_file
+from ghcm.runtime.pubsub.table_manifest import DataFile, Manifest, explained
+from ghcm.runtime.pubsub.table_staging import Staging
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Parquet
 from ghcm.types import Struct
@@ -73,7 +75,7 @@ class TableWriter:
         with self._writing():
             self._close_file()
             if self._staging is None:
-                self._staging = Staging(self._table)
+                self._staging = Staging(self._table.staging)
             self._staging.prepare(version, self._writer, self._files)
         rows = self._rows
         self._files, self._rows = [], 0
@@ -110,7 +112,7 @@ class TableWriter:
 
     def _open_next(self) -> None:
         if self._staging is None:
-            self._staging = Staging(self._table)
+            self._staging = Staging(self._table.staging)
         name = f"{len(self._files)}{extension(self._connector)}"
         self._file = open_file(self._staging.folder / name, self._connector, self._columns)
         self._files.append(DataFile(name, 0))
@@ -131,7 +133,7 @@ class TableWriter:
                 staging.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> Generator[None]:
         """After a failure nothing of the version is left, so that the disk has its room back."""
         try:
             with explained(self._table.path, "write to"):

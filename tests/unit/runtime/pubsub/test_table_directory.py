@@ -71,7 +71,7 @@ CRASHES = {
     "before the files are moved": ("TableDirectory._move", True),
     "after the files are moved": ("TableDirectory._publish", True),
     "before the manifest is linked": ("os.link", True),
-    "after the manifest is linked": ("TableDirectory._load", True),
+    "after the manifest is linked": ("module.load_manifest", True),
 }
 
 
@@ -82,28 +82,24 @@ def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str,
     add(path, "v0", ("before", 0))
     died = run(
         f"""
-import ghcm.runtime.pubsub.table_directory as module, ghcm.runtime.pubsub.table_sink as sink
-from ghcm.runtime.pubsub.table_directory import DataFile, Staging, TableDirectory
+import ghcm.runtime.pubsub.table_directory as module
+from ghcm.runtime.pubsub.table_directory import TableDirectory
+from ghcm.runtime.pubsub.table_staging import Staging
 writer = table(sys.argv[1], "job/t")
 def die(*_, **__): os.kill(os.getpid(), 9)
-calls = 0
-def second(*arguments):
-    global calls
-    calls += 1
-    die()
 target = {target!r}
 if target == "DataFile":
     writer.write([("new", 1)] * 1000)
     die()
 owner, _, name = target.rpartition(".")
-if name == "_load":
-    old = TableDirectory._load
-    def load(self, sequence):
-        if sequence > 1: die()
-        return old(self, sequence)
-    TableDirectory._load = load
+if name == "load_manifest":
+    old = module.load_manifest
+    def load(path):
+        if int(path.name[:20]) > 1: die()
+        return old(path)
+    module.load_manifest = load
 else:
-    setattr({{"os": os, "Staging": Staging, "TableDirectory": TableDirectory}}[owner], name, second)
+    setattr({{"os": os, "Staging": Staging, "TableDirectory": TableDirectory}}[owner], name, die)
 writer.write([("new", 1)] * 1000)
 writer.prepare("v1")
 writer.commit("v1")
