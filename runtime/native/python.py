@@ -7,10 +7,10 @@ attributes. What a function gives back for a struct may be such an object, a tup
 from __future__ import annotations
 
 import decimal
-from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 from ghcm.functions import Failure
@@ -204,16 +204,19 @@ class Mapped:
 
 
 class Record:
-    """A struct: handed out as a named tuple, whose fields have their names as far as Python allows."""
+    """A struct: handed out as a tuple whose fields are also attributes."""
 
-    def __init__(self, name: str, **fields: Exchange) -> None:
+    def __init__(self, name: str, /, **fields: Exchange) -> None:
         self._names = tuple(fields)
         self._fields = tuple(fields.values())
-        self._type = namedtuple(name if name.isidentifier() else "Record", self._names, rename=True)  # type: ignore[misc]  # noqa: PYI024
+        members: dict[str, object] = {part: property(itemgetter(index)) for index, part in enumerate(fields)}
+        members |= {"__slots__": (), "__repr__": _shown(name, self._names)}
+        self._type: type[tuple[object, ...]] = type(name, (tuple,), members)
 
     def hand(self, value: object) -> object:
-        """A named tuple."""
-        return self._type(*(part.hand(each) for part, each in zip(self._fields, value, strict=False)))  # type: ignore[call-overload]
+        """The record."""
+        assert isinstance(value, tuple)
+        return self._type([part.hand(each) for part, each in zip(self._fields, value, strict=False)])
 
     def take(self, value: object) -> object:
         """A tuple."""
@@ -238,6 +241,13 @@ class Record:
             return self._fields[index].take(value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self._names[index]}: {error}") from error
+
+
+def _shown(name: str, names: tuple[str, ...]) -> Callable[[tuple[object, ...]], str]:
+    def shown(self: tuple[object, ...]) -> str:
+        return f"{name}({', '.join(f'{part}={each!r}' for part, each in zip(names, self, strict=True))})"
+
+    return shown
 
 
 UserFunction: TypeAlias = Callable[[object], object]

@@ -1,0 +1,71 @@
+"""Every operator in both forms gives what the reference gives, whatever the outbox refuses and however often it is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ghcm.runtime.operator import Form
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Sort, Source, To, Top
+from ghcm.spg.reference import Result, run
+
+from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
+from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
+from tests.unit.runtime.operators.small_units import UNITS
+
+WAYS = [(refusal, restores) for refusal in Refusal for restores in (False, True)]
+
+
+def check(program: Program, form: Form, refusal: Refusal, restores: bool, size: int) -> Given:
+    """The unit run natively leaves what the reference leaves."""
+    expected = run(program, "u")
+    found = run_unit(program, program.unit("u"), form, size=size, refusal=refusal, restores=restores)
+    compare(program, found, expected)
+    return found
+
+
+def compare(program: Program, found: Given, expected: Result) -> None:
+    ordered = any(isinstance(task.op, Sort | Top) for task in program.unit("u").tasks)
+    for name, rows in expected.sinks.items():
+        assert_same_rows(found.sinks.get(name, []), rows, ordered=ordered, magnitude=expected.magnitude)
+    assert_same_letters(found.letters, expected.dead)
+    sent = [(task, plain(tuple(each.arguments.items()))) for task, each in found.publications]
+    assert sent == [(each.task, plain(tuple(each.arguments.items()))) for each in expected.instructions]
+
+
+@pytest.mark.parametrize("form", ["rows", "columns"])
+@pytest.mark.parametrize("name", sorted(UNITS))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@given(data=st.data())
+def test_operator(name: str, form: Form, data: st.DataObject) -> None:
+    program = data.draw(UNITS[name]())
+    refusal, restores = data.draw(st.sampled_from(WAYS))
+    found = check(program, form, refusal, restores, data.draw(st.integers(1, 6)))
+    if form == "rows":
+        assert all(counts["columns"] == 0 for task, counts in found.counts.items() if not task.startswith("union"))
+
+
+def ops_of(program: Program) -> Iterator[type[object]]:
+    for task in program.unit("u").tasks:
+        yield type(task.op)
+        if isinstance(task.op, Fused):
+            yield from (type(stage.op) for stage in task.op.stages)
+
+
+def test_every_op_goes_through_the_harness() -> None:
+    seen: set[type[object]] = set()
+    for make in UNITS.values():
+
+        @settings(deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=40)
+        @given(make())
+        def gather(program: Program) -> None:
+            seen.update(ops_of(program))
+
+        gather()
+    assert set(get_args(Op)) - seen <= {ReadSink, ReadTable, Reply}, "these are the engine's, like sources and sinks"
+    assert {Source, To, Publish} <= seen
