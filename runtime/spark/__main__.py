@@ -1,0 +1,128 @@
+"""The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR [--redis URL]`.
+
+Serves the batch units of all jobs in the store of the state directory. Requests are JSON objects, one a line, on
+standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call},
+{"op": "stop"}; its end means that the parent has ended. Events are JSON objects, one a line, on standard output:
+{"event": "ready" | "call" | "status" | "trouble" | "stopped", ...}. SIGTERM asks to stop: what runs is given a few
+seconds. It exits with 1 when Spark ended by itself. Java ends with this process: it waits for the end of its input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import logging
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.settings import load_settings
+from ghcm.runtime.spark.driver import Driver
+
+__all__ = ["main"]
+
+log = logging.getLogger("ghcm.spark")
+
+_PATIENCE_SECONDS = 10.0
+_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG = 1, 2
+_output = Lock()
+
+
+def main(words: list[str]) -> int:
+    """Run as a process; the exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    options = _arguments(words)
+    requests: SimpleQueue[dict[str, object]] = SimpleQueue()
+    _end_with_parent()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: requests.put({"op": "stop"}))
+    _listen(requests)
+    try:
+        return _serve(options, requests)
+    except GhcmError as error:
+        log.error("%s", error)
+        return 1
+
+
+def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]) -> int:
+    store = open_store(options.state / "jobs.sqlite")
+    driver = Driver(options.state, options.redis, store, load_settings(), _tell)
+    driver.on_gone = lambda: requests.put({"op": "gone"})
+    driver.start()
+    while True:
+        request = requests.get()
+        match request.get("op"):
+            case "refresh":
+                driver.refresh()
+            case "status":
+                _tell("status", driver.status())
+            case "cancel":
+                store.calls.cancel(str(request.get("id")))
+            case "stop" | "abandoned":
+                driver.stop(_PATIENCE_SECONDS if request["op"] == "stop" else 0.0)
+                _tell("stopped", {})
+                return 0
+            case "gone":
+                return 1
+            case other:
+                log.warning("a request that is not known: %s", other)
+
+
+def _tell(event: str, more: dict[str, object]) -> None:
+    line = json.dumps({"event": event, **more}, ensure_ascii=False, separators=(",", ":"))
+    with _output:
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # the parent has ended; standard input says so too
+            log.debug("nobody hears: %s", line)
+
+
+def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
+    """Take requests from standard input, where it is a pipe or socket."""
+    mode = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return
+
+    def read() -> None:
+        for line in sys.stdin:
+            try:
+                found = json.loads(line)
+            except ValueError:
+                found = None
+            requests.put(found if isinstance(found, dict) else {"op": line.strip()[:200]})
+        requests.put({"op": "abandoned"})
+
+    Thread(target=read, name="ghcm-control", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process with its parent, unless whoever started it has seen to that."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    tied = ctypes.c_int(0)
+    libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(tied), 0, 0, 0)
+    if not tied.value:
+        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def _arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m ghcm.runtime.spark", description="Run the batch units of all jobs.")
+    parser.add_argument("--state", type=Path, required=True, help="state directory")
+    parser.add_argument("--redis", default=None, help="URL of the Redis")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(code)  # threads that wait for Spark or Redis are not to hold up the end

@@ -1,0 +1,203 @@
+"""The driver: receives the instructions of all batch units and runs them in a few slots of one Spark session."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.pubsub.cache import MessageCache
+from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.settings import Settings
+from ghcm.runtime.spark.execution import Execution, Services
+from ghcm.runtime.spark.programs import Job, open_jobs
+from ghcm.runtime.spark.session import Session
+from ghcm.spg.graph import Unit
+
+__all__ = ["Driver"]
+
+log = logging.getLogger("ghcm.spark")
+
+_LOOK_SECONDS = 0.25
+_RECEIVE_SECONDS = 5.0
+_RETRY_SECONDS = 0.5
+
+
+@dataclass
+class _Receiver:
+    """The thread that takes the instructions of one unit."""
+
+    job: Job
+    unit: Unit
+    cache: MessageCache
+    thread: threading.Thread
+    stopped: threading.Event
+
+
+class Driver:
+    """`tell` reports events to the parent. Threads: one receiver per unit, a few slots, one that watches."""
+
+    def __init__(
+        self,
+        state: Path,
+        redis: str | None,
+        store: Store,
+        settings: Settings,
+        tell: Callable[[str, dict[str, object]], None],
+    ) -> None:
+        self._state = StateDirectory(state)
+        self._redis = redis
+        self._store = store
+        self._tell = tell
+        slots = settings.limits.batches
+        self.session = Session(settings.spark, slots, state / "spark")
+        self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for slot in range(slots):
+            self._free.put(slot)
+        self._executor = f"spark-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._jobs: dict[str, Job] = {}
+        self._receivers: dict[tuple[str, str], _Receiver] = {}
+        self._running: dict[str, Execution] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="ghcm-watch", daemon=True)
+        self.on_gone: Callable[[], None] = lambda: None
+        """Called when Spark has ended by itself: this process can do nothing but end too."""
+
+    def start(self) -> None:
+        """Serve the jobs that are there; Spark starts beside."""
+        self._watcher.start()
+        self.refresh()
+        threading.Thread(target=self._prewarm, name="ghcm-prewarm", daemon=True).start()
+
+    def refresh(self) -> None:
+        """Look which jobs are to be served now."""
+        with self._lock:
+            jobs = open_jobs(self._store, self._state, self._jobs)
+            over = [each for each in self._receivers.values() if each.job.id not in jobs]
+            for receiver in over:
+                receiver.stopped.set()
+                receiver.cache.close()
+                del self._receivers[receiver.job.id, receiver.unit.name]
+            for job in jobs.values():
+                if job.id not in self._jobs:
+                    for unit in job.units:
+                        self._receive_from(job, unit)
+            self._jobs = jobs
+
+    def status(self) -> dict[str, object]:
+        """What is served and what runs, as JSON."""
+        with self._lock:
+            units = [f"{each.job.program.name}.{each.unit.name}" for each in self._receivers.values()]
+            running = sorted(self._running)
+        return {"units": sorted(units), "running": running, "ready": self.session.started is not None}
+
+    def stop(self, patience: float) -> None:
+        """Take no more instructions, wait for what runs as long as `patience` (seconds), then end Spark. What is not
+        answered is delivered again to the next driver.
+        """
+        self._stopping.set()
+        with self._lock:
+            receivers = list(self._receivers.values())
+        for receiver in receivers:
+            receiver.stopped.set()
+            receiver.cache.wake()
+        end = time.monotonic() + patience
+        with self._lock:
+            waiting = list(self._running.values())
+        self._slots.shutdown(wait=False, cancel_futures=True)
+        for execution in waiting:
+            execution.finished.wait(max(0.0, end - time.monotonic()))
+        self.session.stop()
+        for receiver in receivers:
+            receiver.cache.close()
+
+    # --- receiving ---------------------------------------------------------------------------------------------------
+
+    def _receive_from(self, job: Job, unit: Unit) -> None:
+        connections = Connections(job.base, self._redis)
+        cache = connections.cache(place_of(job.program, unit), job.program.name, f"{job.id}.spark")
+        services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
+        stopped = threading.Event()
+        name = f"ghcm-receive {job.program.name}.{unit.name}"
+        thread = threading.Thread(
+            target=self._receive, args=(services, job, unit, cache, stopped), name=name, daemon=True
+        )
+        self._receivers[job.id, unit.name] = _Receiver(job, unit, cache, thread, stopped)
+        thread.start()
+
+    def _receive(self, services: Services, job: Job, unit: Unit, cache: MessageCache, stopped: threading.Event) -> None:
+        while not (self._stopping.is_set() or stopped.is_set()):
+            try:
+                delivery = cache.receive(unit.name, _RECEIVE_SECONDS)
+            except GhcmError as error:
+                log.warning("%s.%s cannot take instructions just now: %s", job.program.name, unit.name, error.message)
+                stopped.wait(_RETRY_SECONDS)
+                continue
+            if delivery is not None:
+                execution = Execution(services, job, unit, delivery, cache)
+                try:
+                    self._slots.submit(self._execute, execution)
+                except RuntimeError:  # the slots are shut down: the driver stops, and the call is delivered again
+                    return
+
+    # --- running -----------------------------------------------------------------------------------------------------
+
+    def _execute(self, execution: Execution) -> None:
+        id = execution.instruction.id
+        with self._lock:
+            if id in self._running:  # sent twice: the first one answers, and both are acknowledged then
+                return
+            self._running[id] = execution
+        slot = self._free.get()
+        self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
+        try:
+            execution.run(slot)
+        except GhcmError as error:
+            log.error('call "%s" could not be answered and stays open: %s', id, error)
+        except Exception:  # Spark is gone, or the store: the call is not answered, so the next driver has it
+            log.exception('call "%s" was broken off', id)
+            self.on_gone()
+        finally:
+            self._free.put(slot)
+            execution.finished.set()
+            with self._lock:
+                del self._running[id]
+            self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "over"})
+
+    def _watch(self) -> None:
+        """Tell progress, stop what is cancelled or too late. The store has no way to wake us."""
+        while not self._stopping.wait(_LOOK_SECONDS):
+            with self._lock:
+                running = list(self._running.values())
+            for execution in running:
+                try:
+                    execution.look()
+                except Exception as error:  # what Spark's tracker raises while a job ends is no reason to stop watching
+                    log.debug("cannot look at %s: %s", execution.instruction.id, error)
+
+    def _prewarm(self) -> None:
+        try:
+            spark = self.session.get()
+        except GhcmError as error:
+            log.error("%s", error)
+            self._tell("trouble", {"reason": error.message, "hint": error.hint})
+            return
+        process = getattr(spark.sparkContext._gateway, "proc", None)
+        self._tell("ready", {"pid": os.getpid(), "java": process.pid if process is not None else None})
+        if process is not None:
+            process.wait()
+            if not self._stopping.is_set():
+                log.error("Spark's Java process has ended with %s", process.returncode)
+                self.on_gone()

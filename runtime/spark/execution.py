@@ -1,0 +1,203 @@
+"""One call on Spark: from the instruction to its one final answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.jobs.calls import CallStore, Start
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache
+from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, SinkVersion, State, failure, now_us
+from ghcm.runtime.spark.programs import Job
+from ghcm.runtime.spark.progress import Progress
+from ghcm.runtime.spark.session import Session
+from ghcm.spg.graph import Unit
+from ghcm.spg.ops import To
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Execution", "Services"]
+
+log = logging.getLogger("ghcm.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What all executions share. `executor` names this process in the call store; `dead` is the folder of dead
+    letters.
+    """
+
+    session: Session
+    calls: CallStore
+    connections: Connections
+    executor: str
+    dead: Path
+
+
+@dataclass
+class Execution:
+    """A delivered instruction on its way. Made by the thread that received it, `run` by a slot, watched by the
+    driver.
+    """
+
+    services: Services
+    job: Job
+    unit: Unit
+    delivery: Delivery
+    cache: MessageCache
+    progress: Progress | None = None
+    dropped: Event = field(default_factory=Event)
+    """Set when the call has its answer from elsewhere (cancelled, expired): what runs is of no use any more."""
+    finished: Event = field(default_factory=Event)
+
+    @property
+    def instruction(self) -> Instruction:
+        """What was asked for."""
+        return self.delivery.instruction
+
+    @property
+    def group(self) -> str:
+        """The name of the run's Spark jobs."""
+        return f"ghcm:{self.instruction.id}"
+
+    def run(self, slot: int) -> None:
+        """Answer the call. Raises only where Spark itself is gone: then the call is delivered again."""
+        start, call = self.services.calls.started(self.instruction, self.services.executor)
+        match start:
+            case Start.BUSY:
+                return
+            case Start.ANSWERED:
+                self._answer(call.feedback)
+            case Start.RUN:
+                self.tell(Feedback(self.instruction.id, State.ACCEPTED))
+                self._answer(self.services.calls.finish(self.instruction.id, self._outcome(slot)))
+
+    def look(self) -> None:
+        """Tell how far the run is, or stop it where its answer is there already. Called by the driver now and then."""
+        deadline = self.instruction.deadline
+        if deadline is not None and deadline <= now_us():
+            self.services.calls.expire_overdue()
+        call = self.services.calls.get(self.instruction.id)
+        if call is not None and call.final:
+            self.dropped.set()
+            spark = self.services.session.started
+            if spark is not None:
+                spark.sparkContext.cancelJobGroup(self.group)
+        elif self.progress is not None:
+            share, doing = self.progress.look()
+            feedback = Feedback(self.instruction.id, State.PROGRESS, progress=share, detail=doing)
+            if self.services.calls.progress(self.instruction.id, feedback):
+                self.tell(feedback)
+
+    def tell(self, feedback: Feedback) -> None:
+        """Send feedback to whoever waits."""
+        if self.instruction.reply is not None:
+            self.cache.send_feedback(self.instruction.reply, feedback)
+
+    def _answer(self, feedback: Feedback) -> None:
+        self.tell(feedback)
+        self.delivery.acknowledge()
+
+    def _outcome(self, slot: int) -> Feedback:
+        """Run the job; what came of it as final feedback."""
+        id, began = self.instruction.id, time.monotonic()
+        try:
+            spark = self.services.session.get()
+            ready = time.monotonic()
+            result = self._run_job(spark, slot)
+        except GhcmError as error:
+            return failure(id, error)
+        except Exception as error:  # whatever generated code and a user's edits raise belongs to this call only
+            if spark_is_gone(self.services.session):
+                raise
+            log.exception('call "%s" of "%s.%s" failed', id, self.job.program.name, self.unit.name)
+            return Feedback(id, State.FAILED, error=Failed("GHCM-751", explained(error)))
+        timings = {"spark": round(time.monotonic() - ready, 6), "start": round(ready - began, 6)}
+        sinks = cast("Mapping[str, Mapping[str, Any]]", result["sinks"])
+        versions = {name: SinkVersion(str(each["version"]), int(each["rows"])) for name, each in sinks.items()}
+        self._publish(cast("Sequence[Mapping[str, Any]]", result.get("calls", ())), versions)
+        dead = int(result["dead"])
+        detail = f"{dead} record{'s' if dead != 1 else ''} failed and went to the dead letters" if dead else ""
+        return Feedback(
+            id, State.DONE, progress=1.0, detail=detail, sinks=versions, rows=int(result["rows"]), timings=timings
+        )
+
+    def _run_job(self, spark: SparkSession, slot: int) -> Mapping[str, Any]:
+        instruction, context = self.instruction, spark.sparkContext
+        context.setLocalProperty("spark.scheduler.pool", f"slot-{slot}")
+        context.setJobGroup(self.group, f"{instruction.program}.{instruction.unit} {instruction.id}", True)
+        self.progress = Progress(spark, self.group)
+        try:
+            return self.job.run_of(self.unit)(
+                spark,
+                dict(instruction.parameters),
+                {
+                    "call": instruction.id,
+                    "base": str(self.job.base),
+                    "redis": self.services.connections.url,
+                    "dead": str(self.services.dead / self.job.program.name / self.unit.name),
+                    "versions": dict(instruction.versions),
+                    "progress": self.progress.say,
+                },
+            )
+        finally:
+            self.progress = None
+            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+
+    def _publish(self, calls: Sequence[Mapping[str, Any]], versions: Mapping[str, SinkVersion]) -> None:
+        """Send the instructions of the unit's policies, each after it is in the store, as every call."""
+        sequences: dict[str, int] = {}
+        program = self.job.program
+        for each in calls:
+            task, unit = str(each["task"]), program.unit(str(each["unit"]))
+            sequence = sequences[task] = sequences.get(task, -1) + 1
+            id = f"{self.instruction.id}.{self.unit.name}.{task}.{sequence}"
+            instruction = Instruction(
+                id=id,
+                program=program.name,
+                unit=unit.name,
+                parameters=cast("Mapping[str, object]", each["parameters"]),
+                trace=self.instruction.trace or self.instruction.id,
+                publisher=f"{program.name}.{self.unit.name}",
+                versions=self._seen_after(each["after"], versions),
+            )
+            self.services.calls.accept(instruction)
+            consumer = f"{self.job.id}.{self.unit.name}.publisher"
+            cache = self.services.connections.cache(place_of(program, unit), program.name, consumer)
+            try:
+                cache.send(instruction)
+            finally:
+                cache.close()
+
+    def _seen_after(self, after: str | None, versions: Mapping[str, SinkVersion]) -> dict[str, str]:
+        """The versions that the called unit has to read: of the sink that was written before."""
+        for task in self.unit.tasks:
+            if task.id == after and isinstance(task.op, To) and task.op.sink in versions:
+                return {task.op.sink: versions[task.op.sink].version}
+        return {}
+
+
+def spark_is_gone(session: Session) -> bool:
+    """Whether the Java side has ended."""
+    spark = session.started
+    if spark is None:
+        return False
+    gateway = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def explained(error: Exception) -> str:
+    """An exception of a job in one line for the caller."""
+    if isinstance(error, ValueError) and not type(error).__module__.startswith("pyspark"):
+        return str(error)
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    return f"the Spark job failed: {type(error).__name__}: {first}"[:1000]

@@ -1,0 +1,108 @@
+"""The warm Spark session: how it is started, for small jobs that must not wait."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.settings import Spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Session"]
+
+
+class Session:
+    """One Spark session, started when it is first asked for and again after it could not start. Safe for threads."""
+
+    def __init__(self, settings: Spark, slots: int, folder: Path) -> None:
+        self._settings = settings
+        self._slots = slots
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._spark: SparkSession | None = None
+
+    def get(self) -> SparkSession:
+        """The session. GhcmError where Spark cannot start: no pyspark, no Java."""
+        with self._lock:
+            if self._spark is None:
+                self._spark = self._start()
+            return self._spark
+
+    @property
+    def started(self) -> SparkSession | None:
+        """The session, or None if it was never asked for."""
+        return self._spark
+
+    def stop(self) -> None:
+        """End Spark with all its jobs."""
+        with self._lock:
+            if self._spark is not None:
+                self._spark.stop()
+                self._spark = None
+
+    def _start(self) -> SparkSession:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        if self._settings.home is not None:
+            os.environ["SPARK_HOME"] = str(self._settings.home)
+        try:
+            from pyspark.errors import PySparkRuntimeError
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise GhcmError(
+                "batch units need pyspark, which is not installed",
+                code="GHCM-750",
+                detail=f"{error}.",
+                hint='pip install "pyspark[sql]>=4.3,<5"',
+            ) from error
+        builder = SparkSession.builder.appName("ghcm").master(self._settings.master)
+        for name, value in self._options().items():
+            builder = builder.config(name, value)
+        try:
+            spark = builder.getOrCreate()
+        except (PySparkRuntimeError, OSError) as error:
+            raise GhcmError(
+                "Spark cannot start",
+                code="GHCM-750",
+                detail=f"{str(error).splitlines()[0]}.",
+                hint="it needs Java 17 or newer: install it, or set JAVA_HOME to one.",
+            ) from error
+        _warm(spark)
+        return spark
+
+    def _options(self) -> dict[str, str]:
+        cores = str(max(2, os.cpu_count() or 2))
+        return {
+            "spark.driver.memory": self._settings.memory,
+            "spark.driver.host": "localhost",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.ui.retainedJobs": "100",
+            "spark.ui.retainedStages": "200",
+            "spark.sql.ui.retainedExecutions": "50",
+            "spark.log.level": "WARN",
+            "spark.scheduler.mode": "FAIR",
+            "spark.sql.shuffle.partitions": cores,
+            "spark.default.parallelism": cores,
+            "spark.sql.adaptive.enabled": "true",
+            "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+            "spark.sql.execution.arrow.pyspark.enabled": "true",
+            "spark.sql.warehouse.dir": str(self._folder / "warehouse"),
+            "spark.local.dir": str(self._folder / "local"),
+            "spark.python.worker.reuse": "true",
+        }
+
+
+def _warm(spark: SparkSession) -> None:
+    """Have Java load what the first job would wait for."""
+    from pyspark.sql import functions as F
+
+    rows = spark.createDataFrame([(number, str(number)) for number in range(100)], "id bigint, name string")
+    rows.groupBy("name").agg(F.sum("id").alias("total")).orderBy("total").limit(3).collect()
