@@ -12,6 +12,7 @@ from ghcm.runtime.operator import Publication
 from ghcm.runtime.pubsub.cache import MessageCache
 from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.services import plain
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program
 from ghcm.values import to_json
@@ -60,7 +61,7 @@ class Publisher:
         called = self._program.unit(publication.unit)
         types = {parameter.name: parameter.type for parameter in called.parameters}
         parameters = {name: to_json(value, types[name]) for name, value in publication.arguments.items()}
-        id_ = f"{call or self._job}.{self._unit}.{task}.{publication.sequence}"
+        id_ = plain(f"{call or self._job}.{self._unit}.{task}.{publication.sequence}")
         return {"id": id_, "unit": publication.unit, "parameters": parameters, "versions": dict(versions)}
 
     def send(self, documents: tuple[Mapping[str, object], ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,7 +44,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Struct
 
-__all__ = ["Build", "Compiled", "CopyTable", "Services"]
+__all__ = ["Build", "Compiled", "CopyTable", "Services", "plain"]
 
 
 class Compiled(Protocol):
@@ -154,7 +155,7 @@ class Services:
         sink = self.program.sink(task.op.sink)
         code = self.code(unit).get(task.id)
         key = code.key if isinstance(code, SinkCode) else None
-        name = f"{self.job}.{unit.name}.{task.id}" + (f".{call}" if call else "")
+        name = plain(f"{self.job}.{unit.name}.{task.id}" + (f".{call}" if call else ""))
         return lambda: open_writer(sink, self.connections, writer=name, key=key, call=call)
 
     def dead_folder(self, unit: Unit) -> Path:
@@ -166,6 +167,15 @@ class Services:
         place = Files(str(self.dead_folder(unit).absolute()), Format("json"))
         sink = Sink("dead letters", place, Mode.APPEND, None, DEAD_LETTER, Origin("", 0, 0))
         return lambda: open_writer(sink, self.connections, writer=f"{self.job}.{unit.name}.{name}")
+
+
+def plain(name: str) -> str:
+    """The name with what cannot stand in a file name replaced; versions and ids of calls may become folders.
+
+    >>> plain("job-main-reply/read")
+    'job-main-reply_read'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 
 def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator[tuple[object, ...]]:

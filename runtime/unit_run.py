@@ -24,7 +24,7 @@ from ghcm.runtime.operator import Timer as Timed
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.scheduler import Scheduler, Timer
-from ghcm.runtime.services import Services
+from ghcm.runtime.services import Services, plain
 from ghcm.runtime.sink_tasklet import SinkTasklet
 from ghcm.runtime.snapshot import Snapshot, SnapshotStore, TaskState
 from ghcm.runtime.source_tasklet import SourceTasklet
@@ -207,7 +207,7 @@ class UnitRun:
 
     def _version(self, snapshot: int, name: str) -> str:
         """Unique for ever: a run that ended before its commit shares no version with the next."""
-        return f"{self._services.job}-{self.unit.name}-{name}-{snapshot:010d}-{self._run_id}".replace("@", "")
+        return plain(f"{self._services.job}-{self.unit.name}-{name}-{snapshot:010d}-{self._run_id}")
 
     # --- snapshots (see tasklet.Host) --------------------------------------------------------------------------------
 

@@ -94,15 +94,14 @@ class FilesSource:
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
-        if self._mailbox is None or self._lines is None:
+        if self._mailbox is None:
             return None
-        while (piece := self._mailbox.take()) is not None:
+        while self._lines is not None and (piece := self._mailbox.take()) is not None:
             if isinstance(piece, GhcmError):
                 raise piece
             batch = self._lines.add(piece.data, piece.last, letters)
             if piece.last:
                 self._next_file()
-                return batch
             if batch is not None:
                 return batch
         return None
