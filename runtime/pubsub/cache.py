@@ -22,13 +22,16 @@ START = "0"
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An instruction taken from a cache. `attempt` is 1 the first time. `acknowledge()` after the final answer is
-    stored, from any thread.
+    """An instruction taken from a cache. `attempt` is 1 the first time.
+
+    Whoever has it ends it with one of two, from any thread: `acknowledge()` after the final answer is stored, or
+    `give_back()` when it could not be worked on, so that it is delivered again, maybe to the same consumer.
     """
 
     instruction: Instruction
     attempt: int
     acknowledge: Callable[[], None] = field(repr=False, compare=False)
+    give_back: Callable[[], None] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class MemoryCache:
             if mine and entry.consumer is None and instruction.id not in held:
                 entry.consumer = self._consumer
                 entry.attempts += 1
-                return Delivery(instruction, entry.attempts, partial(self._drop, entry))
+                return Delivery(instruction, entry.attempts, partial(self._drop, entry), partial(self._release, entry))
         return None
 
     def _drop(self, entry: _Entry) -> None:
@@ -125,9 +125,12 @@ class MemoryCache:
             self._places.entries[self.place] = [other for other in entries if other is not entry]
             self._places.changed.notify_all()
 
-    def _give_back(self) -> None:
+    def _release(self, entry: _Entry) -> None:
         with self._places.changed:
-            for entry in self._places.entries.get(self.place, []):
-                if entry.consumer == self._consumer:
-                    entry.consumer = None
+            entry.consumer = None
             self._places.changed.notify_all()
+
+    def _give_back(self) -> None:
+        for entry in list(self._places.entries.get(self.place, [])):
+            if entry.consumer == self._consumer:
+                self._release(entry)

@@ -145,10 +145,16 @@ class RedisCache:
                 self._keeper = threading.Thread(target=self._keep, name=f"keep {self.place}", daemon=True)
                 self._keeper.start()
 
-        def acknowledge() -> None:
-            self._stubborn(lambda: group.acknowledge(self._client, entry.instruction.id))
+        call = entry.instruction.id
 
-        return Delivery(entry.instruction, entry.attempt, acknowledge)
+        def acknowledge() -> None:
+            try:
+                self._stubborn(lambda: group.acknowledge(self._client, call))
+            except GhcmError:
+                group.give_back(call)
+                raise
+
+        return Delivery(entry.instruction, entry.attempt, acknowledge, lambda: group.give_back(call))
 
     def _keep(self) -> None:
         """Renew the lease on what is worked on."""

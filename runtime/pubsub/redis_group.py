@@ -54,8 +54,10 @@ class Group:
         self._lease = lease
         self._held: dict[str, list[str]] = {}  # call id -> its entries
         self._held_lock = threading.Lock()
-        self._unseen = True  # something may have been given to this consumer that it does not know of
-        self._seen = "0"  # how far it has looked
+        # How often there was a reason to look for what was given to this consumer without its knowing, and how many of
+        # these are dealt with: reasons come up in other threads while one is looking.
+        self._reasons, self._dealt = 1, 0
+        self._looking, self._seen = 1, "0"  # the reasons that this look is for, and how far it has come
         self._next_look = 0.0
 
     def take(self, waiter: Waiter, seconds: float | None) -> Entry | None:
@@ -88,34 +90,39 @@ class Group:
             client.xclaim(self._place, self._name, self._consumer, 0, held, justid=True)
 
     def acknowledge(self, client: redis.Redis, call: str) -> None:
-        """Acknowledge a call's entries and remove them from the stream. If that fails they will be delivered again."""
+        """Acknowledge a call's entries and remove them from the stream."""
         with self._held_lock:
-            entries = self._held.get(call, [])
-        try:
-            if entries:
-                with commands(client).pipeline(transaction=True) as pipeline:
-                    pipeline.xack(self._place, self._name, *entries)
-                    pipeline.xdel(self._place, *entries)
-                    pipeline.execute()
-        except redis.RedisError:
+            entries = list(self._held.get(call, ()))
+        if entries:
+            with commands(client).pipeline(transaction=True) as pipeline:
+                pipeline.xack(self._place, self._name, *entries)
+                pipeline.xdel(self._place, *entries)
+                pipeline.execute()
+        with self._held_lock:
+            more = set(self._held.pop(call, ())) - set(entries)
+        if more:  # it was sent once more meanwhile
             self._look_back()
-            raise
+
+    def give_back(self, call: str) -> None:
+        """Let go of a call's entries: they come first at the next look."""
         with self._held_lock:
-            rest = [entry for entry in self._held.pop(call, []) if entry not in entries]
-        if rest:
-            self._look_back()  # sent once more meanwhile: it is delivered, and answered with the first result
+            self._held.pop(call, None)
+        self._look_back()
 
     def _look_back(self) -> None:
-        self._unseen, self._seen = True, "0"
+        with self._held_lock:
+            self._reasons += 1
 
     def _read_new(self, client: redis.Redis, block: int) -> object:
         return client.xreadgroup(self._name, self._consumer, {self._place: ">"}, count=1, block=block)
 
     def _left_over(self, client: redis.Redis) -> Entry | None:
-        while self._unseen or self._take_over(client):
+        while self._dealt < self._reasons or self._take_over(client):
+            if self._looking == self._dealt:
+                self._looking, self._seen = self._reasons, "0"
             found = _entry(client.xreadgroup(self._name, self._consumer, {self._place: self._seen}, count=1))
             if found is None:
-                self._unseen = False
+                self._dealt = self._looking
                 continue
             self._seen = found[0]
             entry = self._accept(client, *found, again=True)

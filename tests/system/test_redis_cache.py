@@ -137,6 +137,18 @@ def test_the_same_id_again_is_held_back_while_it_is_worked_on(caches: Caches, cl
     assert client.xlen(caches.place) == 0
 
 
+def test_what_is_given_back_is_delivered_again(caches: Caches) -> None:
+    cache, sent = caches.open(), [instruction(), instruction()]
+    for one in sent:
+        cache.send(one)
+    first = cache.receive("u", 5)
+    assert first is not None
+    first.give_back()
+    deliveries = [cache.receive("u", 5), cache.receive("u", 5)]
+    assert [(d.instruction, d.attempt) for d in deliveries if d] == [(sent[0], 2), (sent[1], 1)]
+    assert cache.receive("u", 0) is None
+
+
 def test_units_share_a_cache_and_get_their_own(caches: Caches, client: "redis.Redis") -> None:
     cache = caches.open()
     sent = [instruction(unit="a"), instruction(unit="b"), instruction(unit="a"), instruction(unit="a", program="q")]

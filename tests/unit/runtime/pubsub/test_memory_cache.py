@@ -31,7 +31,11 @@ def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
     again = MemoryCache(places, "k", "p", "engine").receive("u", 1)
     assert again is not None
     assert again.attempt == 2
-    again.acknowledge()
+    again.give_back()
+    third = MemoryCache(places, "k", "p", "other").receive("u", 1)
+    assert third is not None
+    assert third.attempt == 3
+    third.acknowledge()
     assert MemoryCache(places, "k", "p", "engine").receive("u", 0) is None
 
 
