@@ -1,5 +1,92 @@
-"""GHCM: one typed program, compiled to streaming tasks, Spark jobs and a service that answers calls."""
+"""GHCM: one typed program, compiled to streaming tasks, Spark jobs and a service that answers calls.
+
+The names of the Python front end stand here; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ghcm.errors import GhcmError, ProgramError
+    from ghcm.language.fluent import (
+        Cache,
+        Digits,
+        Pipeline,
+        Program,
+        Record,
+        Sink,
+        Unit,
+        agg,
+        associative,
+        at,
+        coalesce,
+        commutative,
+        files,
+        fn,
+        generate,
+        if_else,
+        int32,
+        kafka,
+        match_,
+        memory,
+        parquet,
+        redis,
+        session,
+        sliding,
+        socket,
+        tumbling,
+        union,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "Cache",
+    "Digits",
+    "GhcmError",
+    "Pipeline",
+    "Program",
+    "ProgramError",
+    "Record",
+    "Sink",
+    "Unit",
+    "__version__",
+    "agg",
+    "associative",
+    "at",
+    "coalesce",
+    "commutative",
+    "files",
+    "fn",
+    "generate",
+    "if_else",
+    "int32",
+    "kafka",
+    "match_",
+    "memory",
+    "parquet",
+    "redis",
+    "session",
+    "sliding",
+    "socket",
+    "tumbling",
+    "union",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = "ghcm.errors" if name.endswith("Error") else "ghcm.language.fluent"
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return __all__

@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def load(path: Path | str) -> ast.Program:
-    """The program in an `.istream` or `.py` file. Raises `ProgramError` with all mistakes that can be seen without types.
+    """The program in an `.istream` or `.py` file. Raises `ProgramError` with all mistakes seen without knowing types.
 
     A Python program is executed: its module is imported and its unit functions are called with tracers.
     """

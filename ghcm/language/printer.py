@@ -25,7 +25,7 @@ _STEP = 2
 
 
 def format_text(text: str, name: str = "program") -> str:
-    """The canonical text of a program, comments kept. Raises `ProgramError` that cites `name` where it does not parse."""
+    """The canonical text of a program, comments kept. Raises `ProgramError`, citing `name`, where it does not parse."""
     source = Source(name, text)
     return _text(parse(source), Trivia(source), len(text) + 1)
 

@@ -1,3 +1,52 @@
 """The Python front end: pipelines as chained calls whose lambdas are traced into the same syntax tree as the text's."""
 
-__all__: list[str] = []
+from ghcm.language.fluent.annotations import Digits, int32
+from ghcm.language.fluent.functions import agg, associative, coalesce, commutative, fn, if_else, match_
+from ghcm.language.fluent.pipelines import Pipeline
+from ghcm.language.fluent.program import Program
+from ghcm.language.fluent.records import Record, at
+from ghcm.language.fluent.sources import (
+    files,
+    generate,
+    kafka,
+    memory,
+    parquet,
+    redis,
+    session,
+    sliding,
+    socket,
+    tumbling,
+    union,
+)
+from ghcm.language.fluent.stores import Cache, Sink
+from ghcm.language.fluent.units import Unit
+
+__all__ = [
+    "Cache",
+    "Digits",
+    "Pipeline",
+    "Program",
+    "Record",
+    "Sink",
+    "Unit",
+    "agg",
+    "associative",
+    "at",
+    "coalesce",
+    "commutative",
+    "files",
+    "fn",
+    "generate",
+    "if_else",
+    "int32",
+    "kafka",
+    "match_",
+    "memory",
+    "parquet",
+    "redis",
+    "session",
+    "sliding",
+    "socket",
+    "tumbling",
+    "union",
+]

@@ -1,0 +1,124 @@
+"""Functions for lambdas where Python's own words cannot be traced; aggregates; claims about reducers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from ghcm.language import ast
+from ghcm.language.fluent.places import here
+from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.tracing import Traced, call
+from ghcm.language.fluent.values import expr_of, plain
+from ghcm.source import Span
+
+__all__ = ["agg", "associative", "coalesce", "commutative", "fn", "if_else", "match_"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def if_else(condition: object, yes: object, no: object) -> Any:
+    """`if condition then yes else no`."""
+    span = here()
+    return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span))
+
+
+_OPEN = object()
+
+
+def match_(subject: object, cases: Mapping[Any, object], otherwise: object = _OPEN) -> Any:
+    """`match subject { "a" => 1, _ => 0 }`, as `match_(subject, {"a": 1}, otherwise=0)`."""
+    span = here()
+    found = [ast.Case(expr_of(pattern, span), expr_of(value, span), span) for pattern, value in cases.items()]
+    if otherwise is not _OPEN:
+        found.append(ast.Case(None, expr_of(otherwise, span), span))
+    return Traced(ast.Match(expr_of(subject, span), tuple(found), span))
+
+
+def coalesce(first: object, *others: object) -> Any:
+    """`first ?? other`: the first that is not null."""
+    span = here()
+    found = expr_of(first, span)
+    for other in others:
+        found = ast.Binary("??", found, expr_of(other, span), span)
+    return Traced(found)
+
+
+class _Functions:
+    """Every function of the language by its name: `fn.max(a, b)`, `fn.to_float("nan")`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def called(*arguments: object, **named: object) -> Traced:
+            span = here()
+            return call(ast.Ref(plain(name), span), span, *arguments, **named)
+
+        return called
+
+
+fn = _Functions()
+
+
+class agg:
+    """Aggregates of a field (`agg.min("ts")`), an expression (`agg.sum(lambda f: f.bytes)`), or the value itself."""
+
+    @staticmethod
+    def count(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """How many records, or how many values that are not null."""
+        return _aggregate("count", of)
+
+    @staticmethod
+    def sum(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The sum, null of nothing."""
+        return _aggregate("sum", of)
+
+    @staticmethod
+    def mean(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The mean, null of nothing."""
+        return _aggregate("mean", of)
+
+    @staticmethod
+    def min(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The least, null of nothing."""
+        return _aggregate("min", of)
+
+    @staticmethod
+    def max(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The greatest, null of nothing."""
+        return _aggregate("max", of)
+
+
+def _aggregate(name: str, of: object) -> Traced:
+    span = here()
+    if of is None:
+        return Traced(ast.Ref(name, span)) if name != "count" else call(ast.Ref(name, span), span)
+    argument = _path(of, span) if isinstance(of, str) else expr_of(of, span)
+    return Traced(ast.Apply(ast.Ref(name, span), (ast.Argument(argument, None, span),), None, span))
+
+
+def _path(text: str, span: Span) -> ast.Expr:
+    first, *rest = text.split(".")
+    if not all(part.isidentifier() for part in (first, *rest)):
+        raise mistake("GHCM-132", f'"{text}" is no field', span, hint='write the name of a field: "ts"')
+    found: ast.Expr = ast.Ref(first, span)
+    for part in rest:
+        found = ast.Attribute(found, part, span, span)
+    return found
+
+
+def associative(function: _F) -> _F:
+    """Claim that a reducer gives the same however its input is grouped."""
+    return _claimed(function, "associative")
+
+
+def commutative(function: _F) -> _F:
+    """Claim that a reducer gives the same in whatever order its input comes."""
+    return _claimed(function, "commutative")
+
+
+def _claimed(function: _F, claim: str) -> _F:
+    claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
+    function.__ghcm_claims__ = (claim, *claims)  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,355 @@
+"""Pipelines: what operators are called on, and a collection of everything that a unit says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache, wraps
+from inspect import Signature, signature
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+
+from ghcm.errors import ProgramError
+from ghcm.language import ast
+from ghcm.language.fluent.annotations import type_of
+from ghcm.language.fluent.arguments import arguments_of
+from ghcm.language.fluent.places import caller, here
+from ghcm.language.fluent.problems import keep, mistake
+from ghcm.language.fluent.references import later, next_order
+from ghcm.language.fluent.values import plain
+from ghcm.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ghcm.language.fluent.records import Record
+
+__all__ = ["Body", "Pipeline", "applied", "recording", "start"]
+
+Row = Callable[[Any], Any]
+Two = Callable[[Any, Any], Any]
+Duration = str | timedelta
+
+_P = ParamSpec("_P")
+
+
+@dataclass(slots=True)
+class Body:
+    """What a unit's function says while it runs: its pipelines in order, and its frame, which knows their names."""
+
+    code: CodeType
+    pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
+    frame: FrameType | None = None
+
+    def add(self, pipeline: Pipeline) -> None:
+        """Note a pipeline that was just made."""
+        self.pipelines.append(pipeline)
+        frame: FrameType | None = caller()
+        while self.frame is None and frame is not None:
+            if frame.f_code is self.code:
+                self.frame = frame
+            frame = frame.f_back
+
+
+_body: ContextVar[Body | None] = ContextVar("ghcm_body", default=None)
+
+
+@contextmanager
+def recording(code: CodeType) -> Iterator[Body]:
+    """Collect the pipelines that are made inside."""
+    body = Body(code)
+    token = _body.set(body)
+    try:
+        yield body
+    finally:
+        _body.reset(token)
+
+
+def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
+    """A method for the operator of its name. What Python would refuse goes on, to be refused with place and hint."""
+
+    @cache
+    def parameters() -> Signature:
+        return signature(method)
+
+    @wraps(method)
+    def called(*values: _P.args, **options: _P.kwargs) -> Pipeline:
+        try:
+            parameters().bind(*values, **options)
+        except TypeError:
+            pipeline = values[0]
+            assert isinstance(pipeline, Pipeline)
+            return pipeline._then(plain(method.__name__), *values[1:], **options)
+        return method(*values, **options)
+
+    return called
+
+
+class Pipeline:
+    """A collection in the making. Every operator gives a new one; the unit's variable that holds it names it."""
+
+    __slots__ = ("__weakref__", "_expr", "order", "span")
+
+    def __init__(self, expr: ast.Expr, span: Span) -> None:
+        self._expr = expr
+        self.span = span
+        self.order = next_order()
+        body = _body.get()
+        if body is not None:
+            body.add(self)
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        return later(self, span)
+
+    @property
+    def expr(self) -> ast.Expr:
+        """Its tree, in which other pipelines are still to be named."""
+        return self._expr
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends in `to`, `publish` or `reply`."""
+        match self._expr:
+            case ast.Apply(function=ast.Attribute(name="to" | "publish" | "reply")):
+                return True
+            case _:
+                return False
+
+    def __repr__(self) -> str:
+        return f"<pipeline at {self.span.origin}>"
+
+    def __bool__(self) -> bool:
+        hint = "a unit is the same whatever its data; choose with .filter(...)"
+        raise mistake("GHCM-130", "a collection is neither true nor false", here(), hint=hint)
+
+    def __iter__(self) -> Iterator[Any]:
+        hint = "write .map(...) or .flat_map(...)"
+        raise mistake("GHCM-130", "a collection cannot be looped over while it is described", here(), hint=hint)
+
+    def _then(self, name: str, /, *values: object, **options: object) -> Pipeline:
+        span = here()
+        of = later(self, span)
+        function = ast.Attribute(of, name, span, _name_span(name, self, span))
+        return Pipeline(ast.Apply(function, arguments_of(name, values, options, span), None, span), span)
+
+    # --- rows
+
+    @_operator
+    def as_(self, record: type[Record]) -> Pipeline:
+        """Decode raw records; what does not fit is a dead letter."""
+        return self._then("as", record)
+
+    @_operator
+    def event_time(self, time: Row, disorder: Duration | None = None) -> Pipeline:
+        """Declare when a record happened and how far records may come out of order."""
+        return self._then("event_time", time, disorder=disorder)
+
+    @_operator
+    def filter(self, predicate: Row) -> Pipeline:
+        """Keep the records for which the predicate is true."""
+        return self._then("filter", predicate)
+
+    @_operator
+    def map(self, function: Row) -> Pipeline:
+        """One record for one record."""
+        return self._then("map", function)
+
+    @_operator
+    def flat_map(self, function: Row) -> Pipeline:
+        """The items of a list for one record."""
+        return self._then("flat_map", function)
+
+    @_operator
+    def map_to_pair(self, function: Row) -> Pipeline:
+        """A pair (key, value) for one record."""
+        return self._then("map_to_pair", function)
+
+    @_operator
+    def map_values(self, function: Row) -> Pipeline:
+        """A new value under the same key."""
+        return self._then("map_values", function)
+
+    @_operator
+    def key_by(self, function: Row) -> Pipeline:
+        """The record itself under a key made from it."""
+        return self._then("key_by", function)
+
+    @_operator
+    def union(self, *others: Pipeline) -> Pipeline:
+        """All records of all inputs."""
+        return self._then("union", *others)
+
+    @_operator
+    def sample(self, fraction: float, seed: int | None = None) -> Pipeline:
+        """A random part of the records."""
+        return self._then("sample", fraction, seed=seed)
+
+    def python(
+        self,
+        function: str | Callable[..., object],
+        result: object = None,
+        *,
+        by: Literal["row", "batch"] | None = None,
+    ) -> Pipeline:
+        """A Python function by row or by batch: itself, or `"module:function"` and the type of its result.
+
+        A function that is given itself says its result in its own annotation.
+        """
+        span = here()
+        name, annotation = _python_function(function, span)
+        wanted = annotation if result is None else result
+        called = self._then("python", name, by=by)
+        assert isinstance(called._expr, ast.Apply)
+        if wanted is not None:
+            try:
+                type_ = type_of(wanted, span)
+            except ProgramError as error:
+                keep(error)
+            else:
+                called._expr = ast.Apply(called._expr.function, called._expr.arguments, type_, span)
+        return called
+
+    # --- windows and groups
+
+    @_operator
+    def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline:
+        """Put records into windows of event time: `tumbling("10s")`, `sliding("1m", "10s")`, `session("5m")`."""
+        return self._then("window", assigner, allowed_lateness=allowed_lateness)
+
+    @_operator
+    def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline:
+        """One value per key."""
+        return self._then("reduce_by_key", function, order=order)
+
+    @_operator
+    def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline:
+        """Named aggregates per key: `n=agg.count(), total=agg.sum("bytes")`."""
+        return self._then("aggregate_by_key", *aggregates, **named)
+
+    @_operator
+    def group_by_key(self) -> Pipeline:
+        """The values of a key as a list in ascending order."""
+        return self._then("group_by_key")
+
+    @_operator
+    def count(self) -> Pipeline:
+        """How many, per key where there are keys."""
+        return self._then("count")
+
+    @_operator
+    def distinct(self) -> Pipeline:
+        """Each different record once."""
+        return self._then("distinct")
+
+    @_operator
+    def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline:
+        """In order; bounded input only."""
+        return self._then("sort", by=by, descending=descending)
+
+    @_operator
+    def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline:
+        """The greatest by a value; bounded input only."""
+        return self._then("top", count, by=by, ascending=ascending)
+
+    @_operator
+    def join(
+        self,
+        other: Pipeline,
+        on: Two | None = None,
+        *,
+        kind: Literal["inner", "left", "right", "full", "semi", "anti"] | None = None,
+        within: Duration | None = None,
+    ) -> Pipeline:
+        """Records of both inputs that belong together."""
+        return self._then("join", other, on=on, kind=kind, within=within)
+
+    @_operator
+    def iterate(self, step: Row, until: Two | None = None, *, limit: object) -> Pipeline:
+        """A step repeated until a condition holds, at most `limit` times."""
+        return self._then("iterate", step=step, until=until, limit=limit)
+
+    @_operator
+    def changes(self) -> Pipeline:
+        """Every change of a table as a record."""
+        return self._then("changes")
+
+    # --- ends and reads
+
+    @_operator
+    def read(self, key: object = None) -> Pipeline:
+        """A copy of a table's state, or one key of it."""
+        return self._then("read", key=key)
+
+    @_operator
+    def to(self, sink: object) -> Pipeline:
+        """Write to a sink."""
+        return self._then("to", sink)
+
+    @_operator
+    def publish(
+        self,
+        call: object,
+        *,
+        every: int | Duration | None = None,
+        when: Row | None = None,
+        on: Literal["window_close", "completion"] | None = None,
+        at_end: bool | None = None,
+    ) -> Pipeline:
+        """Call a responsive unit by a policy: every N records, every duration, when a condition holds, on an event."""
+        return self._then("publish", call, every=every, when=when, on=on, at_end=at_end)
+
+    @_operator
+    def reply(self) -> Pipeline:
+        """Make this the result of the call."""
+        return self._then("reply")
+
+    @_operator
+    def named(self, name: str) -> Pipeline:
+        """Name the task before it, where no variable does."""
+        return self._then("named", name)
+
+
+def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) -> Pipeline:
+    """A pipeline that begins with a call: a source, a union, a connector."""
+    span = here()
+    return Pipeline(applied(name, values, options, span), span)
+
+
+def applied(name: str, values: tuple[object, ...], options: Mapping[str, object], span: Span) -> ast.Expr:
+    """The call of a source, connector or window."""
+    place = Span(span.source, span.start, span.start + len(name))
+    return ast.Apply(ast.Ref(name, place), arguments_of(name, values, options, span), None, span)
+
+
+def _name_span(name: str, of: Pipeline, span: Span) -> Span:
+    """Where the operator's name stands: behind what it is called on."""
+    text = span.source.text
+    if text.startswith(name, span.start):
+        return Span(span.source, span.start, span.start + len(name))
+    inside = of.span.source is span.source and span.start <= of.span.end <= span.end
+    found = re.compile(rf"\.\s*({name}_?)\b").search(text, of.span.end if inside else span.start, span.end)
+    return Span(span.source, found.start(1), found.end(1)) if found else span
+
+
+def _python_function(function: object, span: Span) -> tuple[str, object]:
+    if isinstance(function, str):
+        return function, None
+    if not callable(function) or not hasattr(function, "__code__"):
+        raise mistake("GHCM-132", "this is no Python function", span, hint='name it: "module:function"')
+    name = str(getattr(function, "__qualname__", ""))
+    if not name.isidentifier():
+        hint = "define it with def at the top of a module"
+        raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
+    hints: Mapping[str, object] = getattr(function, "__annotations__", {})
+    return f"{getattr(function, '__module__', '')}:{name}", _evaluated(hints.get("return"), function)
+
+
+def _evaluated(annotation: object, function: object) -> object:
+    if not isinstance(annotation, str):
+        return annotation
+    namespace: dict[str, Any] = getattr(function, "__globals__", {})
+    return eval(annotation, namespace)

@@ -1,0 +1,94 @@
+"""Where records come from and where they rest: sources, connectors of sinks and caches, and windows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from ghcm.language.fluent.pipelines import Duration, Pipeline, Row, applied, start
+from ghcm.language.fluent.places import here
+from ghcm.language.fluent.tracing import Traced
+
+__all__ = [
+    "files",
+    "generate",
+    "kafka",
+    "memory",
+    "parquet",
+    "redis",
+    "session",
+    "sliding",
+    "socket",
+    "tumbling",
+    "union",
+]
+
+Format = Literal["json", "csv", "text"]
+Mode = Literal["replace", "upsert", "append"]
+
+
+def files(path: str, **options: Any) -> Pipeline:
+    """Lines of files by path or glob, as a source; a directory of files, as a sink.
+
+    Options: `format` ("json", "csv", "text") and `separator`; of a sink `mode` ("append", "replace") and `record`.
+    """
+    return start("files", (path,), options)
+
+
+def kafka(topic: str, **options: Any) -> Pipeline:
+    """A topic: source, msg cache or append sink. Option: `format` ("json", "csv", "text")."""
+    return start("kafka", (topic,), options)
+
+
+def socket(address: str, **options: Any) -> Pipeline:
+    """Lines from a TCP server at "host:port" until it closes. Option: `format` ("json", "csv", "text")."""
+    return start("socket", (address,), options)
+
+
+def memory(rows: list[Any]) -> Pipeline:
+    """Records written into the program."""
+    return start("memory", (rows,), {})
+
+
+def generate(
+    *,
+    rows: int | None = None,
+    rate: float | None = None,
+    start: datetime | None = None,
+    step: Duration | timedelta | None = None,
+) -> Pipeline:
+    """A clock of records `{number, time}`; without `rows` it never ends, without `rate` (per second) it never waits."""
+    return _start("generate", (), {"rows": rows, "rate": rate, "start": start, "step": step})
+
+
+_start = start
+
+
+def union(*inputs: Pipeline) -> Pipeline:
+    """All records of all inputs."""
+    return start("union", inputs, {})
+
+
+def redis(place: str, *, key: Row | None = None, mode: Mode | None = None, **options: Any) -> Pipeline:
+    """A place in Redis: a sink that keeps the latest record per key, or a msg cache."""
+    return start("redis", (place,), {"key": key, "mode": mode, **options})
+
+
+def parquet(path: str, *, mode: Mode | None = None, **options: Any) -> Pipeline:
+    """A directory of Parquet files as a sink; `mode` is "append" or "replace"."""
+    return start("parquet", (path,), {"mode": mode, **options})
+
+
+def tumbling(size: Duration, **options: Any) -> Traced:
+    """Windows of one size, one after the other. Option: `time` ("event", "processing")."""
+    return Traced(applied("tumbling", (size,), options, here()))
+
+
+def sliding(size: Duration, every: Duration, **options: Any) -> Traced:
+    """Windows of one size that begin every so often. Option: `time` ("event", "processing")."""
+    return Traced(applied("sliding", (size, every), options, here()))
+
+
+def session(gap: Duration, **options: Any) -> Traced:
+    """Windows that end after a pause. Option: `time` ("event", "processing")."""
+    return Traced(applied("session", (gap,), options, here()))

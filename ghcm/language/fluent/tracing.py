@@ -1,0 +1,274 @@
+"""Lambdas are traced: called once with stand-ins for their parameters, whose operators build the expression tree.
+
+What Python decides by itself (`and`, `or`, `not`, `if`, `in`, `is`, loops, f-strings) cannot be seen that way. Each
+such use is a mistake that says what to write instead.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType
+
+from ghcm.errors import ProgramError
+from ghcm.language import ast
+from ghcm.language.fluent.places import columns, here, innermost, of_code, source_of
+from ghcm.language.fluent.problems import keep, mistake, report
+from ghcm.language.fluent.values import expr_of, plain
+from ghcm.source import Span
+from ghcm.types import Null
+
+__all__ = ["Traced", "call", "trace"]
+
+
+class Traced:
+    """A value of the program that is known only when it runs; every operator on it gives another one.
+
+    Fields are attributes (`f.src`, or `f["src"]` for a name that Python does not allow), functions of the language are
+    methods (`f.src.lower()`), a null test is `f.label.is_null()` or `f.label == None`.
+    """
+
+    __slots__ = ("_ghcm",)
+
+    def __init__(self, expr: ast.Expr) -> None:
+        self._ghcm = expr
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        """The tree so far."""
+        return self._ghcm
+
+    def __repr__(self) -> str:
+        return f"<value of {type(self._ghcm).__name__}>"
+
+    __hash__ = object.__hash__
+
+    # --- what can be traced
+
+    def __getattr__(self, name: str) -> Traced:
+        if name.startswith(("__", "_repr_", "_ipython_")):
+            raise AttributeError(name)
+        return _attribute(self._ghcm, plain(name))
+
+    def __getitem__(self, name: object) -> Traced:
+        if isinstance(name, str):
+            return _attribute(self._ghcm, name)
+        hint = (
+            f"write ._{name + 1} for an item of a tuple, .get({name}) for one of a list"
+            if isinstance(name, int)
+            else ""
+        )
+        raise mistake("GHCM-130", "square brackets take the name of a field", here(), hint=hint)
+
+    def __call__(self, *arguments: object, **named: object) -> Traced:
+        """A call of it, as an expression."""
+        span = here()
+        match self._ghcm:
+            case ast.Attribute(of=of, name="is_null" | "is_not_null" as test) if not arguments and not named:
+                return Traced(ast.IsNull(of, test == "is_not_null", span))
+            case function:
+                return call(function, span, *arguments, **named)
+
+    def __eq__(self, other: object) -> Traced:  # type: ignore[override]
+        return _compared("==", self, other)
+
+    def __ne__(self, other: object) -> Traced:  # type: ignore[override]
+        return _compared("!=", self, other)
+
+    def __lt__(self, other: object) -> Traced:
+        return _binary("<", self, other)
+
+    def __le__(self, other: object) -> Traced:
+        return _binary("<=", self, other)
+
+    def __gt__(self, other: object) -> Traced:
+        return _binary(">", self, other)
+
+    def __ge__(self, other: object) -> Traced:
+        return _binary(">=", self, other)
+
+    def __add__(self, other: object) -> Traced:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: object) -> Traced:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: object) -> Traced:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: object) -> Traced:
+        return _binary("-", other, self)
+
+    def __mul__(self, other: object) -> Traced:
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: object) -> Traced:
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: object) -> Traced:
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: object) -> Traced:
+        return _binary("/", other, self)
+
+    def __floordiv__(self, other: object) -> Traced:
+        return _binary("//", self, other)
+
+    def __rfloordiv__(self, other: object) -> Traced:
+        return _binary("//", other, self)
+
+    def __mod__(self, other: object) -> Traced:
+        return _binary("%", self, other)
+
+    def __rmod__(self, other: object) -> Traced:
+        return _binary("%", other, self)
+
+    def __and__(self, other: object) -> Traced:
+        return _binary("and", self, other)
+
+    def __rand__(self, other: object) -> Traced:
+        return _binary("and", other, self)
+
+    def __or__(self, other: object) -> Traced:
+        return _binary("or", self, other)
+
+    def __ror__(self, other: object) -> Traced:
+        return _binary("or", other, self)
+
+    def __neg__(self) -> Traced:
+        return Traced(ast.Unary("-", self._ghcm, here()))
+
+    def __invert__(self) -> Traced:
+        return Traced(ast.Unary("not", self._ghcm, here()))
+
+    def __abs__(self) -> Traced:
+        span = here()
+        return call(ast.Ref("abs", span), span, self)
+
+    # --- what Python decides by itself
+
+    def __bool__(self) -> bool:
+        hint = "write &, | and ~ for and, or and not, if_else(c, a, b) for a choice, .is_null() for a null test"
+        raise _refusal('"and", "or", "not", "if" and chains of comparisons cannot be traced', hint)
+
+    def __contains__(self, item: object) -> bool:
+        raise _refusal('"in" cannot be traced', "write x.contains(part)")
+
+    def __iter__(self) -> Iterator[Traced]:
+        raise _refusal(
+            "a loop over a value cannot be traced", "write .flat_map(...), or a Python function: .python(...)"
+        )
+
+    def __len__(self) -> int:
+        raise _refusal('"len" cannot be traced', "write x.length()")
+
+    def __str__(self) -> str:
+        raise _refusal("text cannot be made of a value while it is traced", 'write "..." + x.to_string()')
+
+    def __format__(self, form: str) -> str:
+        raise _refusal("an f-string cannot be traced", 'write "..." + x.to_string() + "..."')
+
+    def __int__(self) -> int:
+        raise _refusal('"int" cannot be traced', "write x.to_int()")
+
+    def __index__(self) -> int:
+        raise _refusal("a value cannot be an index while it is traced", "write xs.get(i)")
+
+    def __float__(self) -> float:
+        raise _refusal('"float" cannot be traced', "write x.to_float()")
+
+
+def _refusal(message: str, hint: str) -> ProgramError:
+    detail = "A lambda is called once, with stand-ins for its parameters; what Python decides by itself is not seen."
+    return mistake("GHCM-130", message, here(), detail=detail, hint=hint)
+
+
+def _attribute(of: ast.Expr, name: str) -> Traced:
+    span = here()
+    return Traced(ast.Attribute(of, name, span, Span(span.source, max(span.start, span.end - len(name)), span.end)))
+
+
+def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
+    span = here()
+    return Traced(ast.Binary(op, expr_of(left, span), expr_of(right, span), span))
+
+
+def _compared(op: ast.BinaryOp, left: Traced, right: object) -> Traced:
+    span = here()
+    other = expr_of(right, span)
+    if isinstance(other, ast.Literal) and isinstance(other.type, Null):
+        return Traced(ast.IsNull(left._ghcm, op == "!=", span))
+    return Traced(ast.Binary(op, left._ghcm, other, span))
+
+
+def call(function: ast.Expr, span: Span, *arguments: object, **named: object) -> Traced:
+    """A call of a function or operator of the language inside an expression."""
+    positional = [ast.Argument(expr_of(each, span), None, span) for each in arguments]
+    by_name = [ast.Argument(expr_of(value, span), plain(name), span) for name, value in named.items()]
+    return Traced(ast.Apply(function, (*positional, *by_name), None, span))
+
+
+# --- lambdas ---------------------------------------------------------------------------------------------------------
+
+
+def trace(function: Callable[..., object]) -> ast.Lambda:
+    """The lambda of the language that a Python function says. A mistake in it is reported, and its body is null."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    span = of_code(code) if code is not None else here()
+    claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
+    try:
+        names = [ast.Name(name, span) for name in _parameters(function, span)]
+        _check_identity(code)
+        result = function(*(Traced(ast.Ref(name.text, name.span)) for name in names))
+        return ast.Lambda(tuple(names), expr_of(result, span), span, claims)
+    except ProgramError as error:
+        keep(error)
+    except RecursionError:
+        report("GHCM-131", "this function calls itself without end while it is traced", span)
+    except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
+        place = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
+        report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=_PYTHON)
+    return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
+
+
+_PYTHON = 'what only Python can compute is a Python function: .python("module:function")'
+
+
+def _said(error: Exception) -> str:
+    text = str(error).replace("'Traced'", "a value")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _parameters(function: Callable[..., object], span: Span) -> list[str]:
+    """The names of the parameters without a default; one with a default is Python's way to keep a constant."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise mistake("GHCM-131", "this function cannot be traced", span, hint="write lambda x: ...") from None
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if any(each.kind in variable and each.default is inspect.Parameter.empty for each in parameters):
+        raise mistake("GHCM-131", "a lambda takes plain parameters only", span, hint="write lambda a, b: ...")
+    return [plain(each.name) for each in parameters if each.default is inspect.Parameter.empty]
+
+
+def _check_identity(code: CodeType | None) -> None:
+    """Refuse `is`, which no object can intercept: traced, it would always be false."""
+    if code is None:
+        return
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IS_OP" or instruction.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
+            raise mistake(
+                "GHCM-130",
+                '"is" cannot be traced',
+                _instruction(code, instruction),
+                detail="Python compares stand-ins, so that the answer would always be the same.",
+                hint="write x.is_null() or x.is_not_null()",
+            )
+
+
+def _instruction(code: CodeType, instruction: dis.Instruction) -> Span:
+    source, at = source_of(code.co_filename), instruction.positions
+    if at is None or at.lineno is None or at.end_lineno is None or at.col_offset is None or at.end_col_offset is None:
+        return of_code(code)
+    start, end = columns(source, at.lineno, at.col_offset), columns(source, at.end_lineno, at.end_col_offset)
+    return Span(source, start, end)

@@ -1,0 +1,181 @@
+"""Units as functions: their parameters from the annotations, their body from what they do when they are called once."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ghcm.errors import ProgramError
+from ghcm.language import ast
+from ghcm.language.fluent.annotations import type_of
+from ghcm.language.fluent.definitions import Definition, definition
+from ghcm.language.fluent.pipelines import Body, Pipeline, recording
+from ghcm.language.fluent.places import here, innermost
+from ghcm.language.fluent.problems import keep, mistake, report
+from ghcm.language.fluent.references import Later, later, next_order, resolve, targets
+from ghcm.language.fluent.stores import Cache
+from ghcm.language.fluent.tracing import Traced, call
+from ghcm.language.fluent.values import expr_of, name_of, plain
+from ghcm.source import Span
+
+__all__ = ["Declared", "Function", "Unit", "declare_unit"]
+
+Function: TypeAlias = Callable[..., Any]
+Kind: TypeAlias = Literal["stream", "batch"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """What the decorator of a unit was given."""
+
+    kind: Kind
+    function: Function
+    responsive: bool
+    on: object
+    span: Span
+    order: int
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", ""))
+
+
+class Unit:
+    """A unit. `unit(since=agg.min("ts"))` is a call for `.publish`, `unit.hosts` its table of that name."""
+
+    __slots__ = ("__ghcm_unit__", "__weakref__")
+
+    def __init__(self, kind: Kind, function: Function, responsive: bool, on: object, span: Span) -> None:
+        if not inspect.isfunction(function):
+            raise mistake("GHCM-134", f"a {kind} unit is a function", span, hint=f"write @program.{kind} above a def")
+        self.__ghcm_unit__ = Declared(kind, function, responsive, on, span, next_order())
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        """Its name, once it is known."""
+        return later(self, span)
+
+    def __call__(self, *arguments: object, **named: object) -> Any:
+        """A call of it, as an expression."""
+        span = here()
+        return call(later(self, span), span, *arguments, **named)
+
+    def __getattr__(self, name: str) -> Pipeline:
+        if name.startswith(("__", "_repr_", "_ipython_")):
+            raise AttributeError(name)
+        span = here()
+        return Pipeline(ast.Attribute(later(self, span), plain(name), span, span), span)
+
+
+def declare_unit(unit: Unit) -> ast.UnitDecl:
+    """The declaration of a unit; its function is called. Mistakes inside are reported, in its form raised."""
+    declared = unit.__ghcm_unit__
+    code = declared.function.__code__
+    place = definition(code.co_filename, declared.name, code.co_firstlineno)
+    _check_form(declared, place)
+    parameters = _parameters(declared.function, place)
+    with recording(code) as body:
+        _call(declared.function, parameters, place)
+    statements = _statements(body, place)
+    cache = None
+    if declared.on is not None:
+        if not isinstance(declared.on, Cache):
+            raise mistake(
+                "GHCM-132", '"on" of a unit is a msg cache', declared.span, hint="write on=program.cache(...)"
+            )
+        cache = ast.Name(Later.of(declared.on), declared.span)
+    name = name_of(declared.name, place.name)
+    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, place.whole)
+
+
+def _check_form(declared: Declared, place: Definition) -> None:
+    function = declared.function
+    if (
+        inspect.iscoroutinefunction(function)
+        or inspect.isgeneratorfunction(function)
+        or inspect.isasyncgenfunction(function)
+    ):
+        detail = "It is called once to describe its pipelines; it runs no data."
+        raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', place.name, detail=detail)
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+def _parameters(function: Function, place: Definition) -> tuple[ast.Parameter, ...]:
+    hints = _hints(function, place)
+    found: list[ast.Parameter] = []
+    for each in inspect.signature(function).parameters.values():
+        span = place.parameter(each.name)
+        if each.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise mistake("GHCM-134", f'a unit cannot take "*{each.name}"', span, hint="name its parameters")
+        if each.name not in hints:
+            hint = f"write {each.name}: int, or the type that it has"
+            raise mistake("GHCM-134", f'parameter "{each.name}" has no type', span, hint=hint)
+        default = None if each.default is inspect.Parameter.empty else expr_of(each.default, span)
+        found.append(ast.Parameter(name_of(each.name, span), type_of(hints[each.name], span), default, span))
+    return tuple(found)
+
+
+def _hints(function: Function, place: Definition) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise mistake(
+            "GHCM-132", f'"{error.name}" is not defined', place.name, detail="An annotation names it."
+        ) from None
+    except TypeError as error:
+        raise mistake("GHCM-132", f"an annotation makes no sense: {error}", place.name) from None
+
+
+# --- body ------------------------------------------------------------------------------------------------------------
+
+
+def _call(function: Function, parameters: tuple[ast.Parameter, ...], place: Definition) -> None:
+    values = {
+        each: Traced(ast.Ref(plain(each), place.parameter(each))) for each in inspect.signature(function).parameters
+    }
+    try:
+        function(**values)
+    except ProgramError as error:
+        keep(error)
+    except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
+        span = innermost(error.__traceback__, function.__code__.co_filename) or place.name
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        report("GHCM-138", f'unit "{function.__name__}" fails while it is described', span, detail=said)
+
+
+def _statements(body: Body, place: Definition) -> tuple[ast.Statement, ...]:
+    names = _names(body)
+    uses = Counter(target for each in body.pipelines for target in targets(each.expr) if isinstance(target, Pipeline))
+
+    def naming(target: object, span: Span | None) -> str | ast.Expr:
+        if isinstance(target, Pipeline) and target in uses:
+            return names[target] if target in names else resolve(target.expr, naming)
+        return Later.of(target)
+
+    found: list[ast.Statement] = []
+    for each in body.pipelines:
+        if each in names:
+            at = place.assigned(names[each]) or each.span
+            found.append(ast.Assign(name_of(names[each], at), resolve(each.expr, naming), each.span))
+        elif uses[each] == 0:
+            found.append(ast.Do(resolve(each.expr, naming), each.span))
+        elif uses[each] > 1:
+            hint = "assign it to a variable: name = ..."
+            report("GHCM-135", f"a pipeline without a name is used {uses[each]} times", each.span, hint=hint)
+    return tuple(found)
+
+
+def _names(body: Body) -> dict[Pipeline, str]:
+    """The variables of the unit's function that hold its pipelines; of several for one the first."""
+    frame, body.frame = body.frame, None
+    if frame is None:
+        return {}
+    mine = set(body.pipelines)
+    held = {name: value for name, value in frame.f_locals.items() if isinstance(value, Pipeline) and name != "_"}
+    return {value: name for name, value in reversed(held.items()) if value in mine and not value.ends}
