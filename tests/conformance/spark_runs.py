@@ -23,7 +23,7 @@ from ghcm.spg.ops import Reply
 from ghcm.types import Struct, Type
 from ghcm.values import from_json, to_json
 
-__all__ = ["Outcome", "agree", "load_job", "run_on_spark", "start_spark"]
+__all__ = ["Outcome", "agree", "instructions", "load_job", "reply_element", "run_on_spark", "start_spark"]
 
 
 def start_spark() -> SparkSession:
@@ -98,12 +98,17 @@ def run_in_reference(
     """The same of the reference."""
     done = reference.run(program, unit, parameters=parameters, base=folder, **outside)
     dead = sorted((each.task, each.reason.value, each.input) for each in done.dead)
-    calls = []
+    return Outcome(list(done.reply or []), dead, instructions(program, done), {"sinks": done.sinks})
+
+
+def instructions(program: Program, done: reference.Result) -> list[tuple[str, str, str]]:
+    """The instructions of the reference as (task, unit, JSON of the parameters)."""
+    calls: list[tuple[str, str, str]] = []
     for each in done.instructions:
         types = {parameter.name: parameter.type for parameter in program.unit(each.unit).parameters}
         data = {name: to_json(value, types[name]) for name, value in each.arguments.items()}
         calls.append((each.task, each.unit, _text(data)))
-    return Outcome(list(done.reply or []), dead, calls, {"sinks": done.sinks})
+    return calls
 
 
 def agree(
