@@ -22,6 +22,7 @@ __all__ = ["Progress", "Scheduler", "Tasklet", "Timer"]
 _URGENT_STEPS = 16
 _COLLECT_IDLE_S = 5.0
 _COLLECT_BUSY_S = 60.0
+_FULL_EVERY = 100
 
 
 class Progress(Enum):
@@ -62,7 +63,7 @@ class Timer:
 
 class Scheduler:
     """Runs tasklets, posted calls and timers until it is stopped. Only `post` and `stop` may be called from other
-    threads.
+    threads. `busy_s` and `turns` tell how much it has worked.
     """
 
     def __init__(self, *, tame_collector: bool = False) -> None:
@@ -78,6 +79,8 @@ class Scheduler:
         self._tame = tame_collector
         self._collected = time.monotonic()
         self.busy_s = 0.0
+        self.turns = 0
+        self._collections = 0
 
     def wake(self, tasklet: Tasklet) -> None:
         """Give the tasklet a turn soon."""
@@ -153,6 +156,7 @@ class Scheduler:
 
     def _turn(self, tasklet: Tasklet) -> None:
         self._queued.discard(id(tasklet))
+        self.turns += 1
         try:
             progress = tasklet.step()
         except Exception as error:  # a bug or a failed place ends the tasklet's unit, never the slot
@@ -173,5 +177,6 @@ class Scheduler:
         self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
 
     def _collect(self, now: float) -> None:
-        gc.collect()
+        self._collections += 1
+        gc.collect(2 if self._collections % _FULL_EVERY == 0 else 1)
         self._collected = now

@@ -1,0 +1,230 @@
+"""Calls of responsive stream units, publish policies, and tables, with places in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.engine import Engine
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
+from ghcm.runtime.responder import reply_key
+from ghcm.spg.graph import Parameter, Program
+from ghcm.spg.ops import (
+    CallTemplate,
+    Distinct,
+    Files,
+    Filter,
+    Format,
+    Generate,
+    Policy,
+    Publish,
+    ReadTable,
+    Reply,
+    Source,
+    To,
+)
+from ghcm.types import Int, Shape, pair_of
+from tests.unit.runtime.small_operators import _X, LINE, NUMBERED, Compiled, build, engine, rows_of, sink, task, unit
+
+PAIR = pair_of(Int(), Int())
+
+
+def serving(rows: int | None = 5) -> Program:
+    """A table of numbers, a unit that answers with it, and one that writes it to a sink."""
+    return Program(
+        "small",
+        (),
+        (sink("copies", "copies", PAIR),),
+        (
+            unit(
+                "main",
+                task("numbers", Source(Generate(rows, None, 0, 1)), NUMBERED),
+                task("seen", Distinct(), PAIR, "numbers", shape=Shape.TABLE),
+            ),
+            unit(
+                "ask",
+                task("read", ReadTable("main", "seen", None), PAIR),
+                task("pass", Filter(_X), PAIR, "read"),
+                task("answer", Reply(), PAIR, "pass"),
+                responsive=True,
+                parameters=(Parameter("n", Int(), False, 3),),
+            ),
+            unit(
+                "keep",
+                task("read", ReadTable("main", "seen", None), PAIR),
+                task("to", To("copies"), PAIR, "read"),
+                responsive=True,
+            ),
+        ),
+    )
+
+
+@contextmanager
+def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]]:
+    connections = Connections(base)
+    store = open_store(base / "jobs.sqlite")
+    running = Engine(
+        Compiled(program),
+        connections=connections,
+        state=base / "state",
+        build=build,
+        serve=True,
+        calls=store.calls,
+        commit_s=0.05,
+    )
+    try:
+        with running:
+            assert running.wait(timeout=30)
+            yield running, connections
+            running.check()
+    finally:
+        store.close()
+
+
+def ask(connections: Connections, called: str, parameters: dict[str, object] | None = None, **more: object) -> Feedback:
+    """The final answer of a call."""
+    id = str(more.pop("id", new_id()))
+    cache = connections.cache(cache_place("small", called), "small", "test")
+    cache.send(Instruction(id, "small", called, parameters or {}, reply=f"reply-{id}", **more))  # type: ignore[arg-type]
+    found = cache.feedback(f"reply-{id}", timeout=30)
+    assert found, "no answer came"
+    return found[-1].feedback
+
+
+def test_a_call_is_answered_from_the_table(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (_, connections):
+        answer = ask(connections, "ask")
+        assert (answer.state, answer.rows) == (State.DONE, 5)
+        assert answer.as_of is not None
+        rows = json.loads(str(connections.memory.tables[reply_key(answer.id)]))
+        assert rows == [{"key": n, "value": 1} for n in range(5)]
+
+
+def test_the_same_call_again_has_the_same_answer(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (running, connections):
+        first = ask(connections, "ask", id="once")
+        ask(connections, "ask", id="once")
+        assert first == ask(connections, "ask", id="once")
+        answered = running.status()["units"]["ask"]["answered"]  # type: ignore[index]
+        assert answered == 1
+
+
+def test_a_call_that_writes_to_a_sink_says_which_version(tmp_path: Path) -> None:
+    program = serving()
+    with started(program, tmp_path) as (_, connections):
+        answer = ask(connections, "keep", id="the-call")
+        assert answer.sinks["copies"].rows == 5
+        assert answer.sinks["copies"].version == "the-call"
+    assert len(rows_of(program, "copies", tmp_path)) == 5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"), [({"n": "x"}, '"n"'), ({"m": 1}, 'no parameter "m"'), ({"n": 2**63}, "fit")]
+)
+def test_wrong_parameters_are_refused_with_the_reason(tmp_path: Path, parameters: dict[str, object], said: str) -> None:
+    with started(serving(), tmp_path) as (_, connections):
+        answer = ask(connections, "ask", parameters)
+        assert answer.state is State.FAILED
+        assert answer.error is not None
+        assert said in answer.error.message
+
+
+def test_a_call_whose_deadline_has_passed_expires(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (_, connections):
+        assert ask(connections, "ask", deadline=now_us() - 1).state is State.EXPIRED
+
+
+def test_a_call_that_fails_is_answered_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.unit.runtime import small_operators
+
+    def broken(*_: object) -> bool:
+        raise ZeroDivisionError("a bug")
+
+    with started(serving(), tmp_path) as (_, connections):
+        monkeypatch.setattr(small_operators.Rows, "process", broken)
+        answer = ask(connections, "ask")
+        assert answer.state is State.FAILED
+        assert answer.error is not None
+        assert "a bug" in answer.error.message
+        monkeypatch.undo()
+        assert ask(connections, "ask").state is State.DONE
+
+
+def test_tables_are_copied_between_two_steps(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (running, _):
+        assert list(running.table("main", "seen").copy().pairs) == [(n, 1) for n in range(5)]
+        assert list(running.table("main", "seen").copy(3).pairs) == [(3, 1)]
+        with pytest.raises(GhcmError, match="has no table"):
+            running.table("main", "sen").copy()
+        with pytest.raises(GhcmError, match="does not run here"):
+            running.table("mian", "seen").copy()
+
+
+def test_answers_at_hand_are_given_before_the_engine_stops(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (running, connections):
+        cache = connections.cache(cache_place("small", "ask"), "small", "test")
+        ids = [new_id() for _ in range(20)]
+        for id in ids:
+            cache.send(Instruction(id, "small", "ask", reply="all"))
+        while not cache.feedback("all", timeout=30):
+            pass
+        assert running.stop(timeout=30)
+        answered = {placed.feedback.id for placed in cache.feedback("all", timeout=0)}
+        left = {delivery.instruction.id for _ in ids if (delivery := cache.receive("ask", timeout=0)) is not None}
+        assert answered | left == set(ids)
+        assert not answered & left
+
+
+def publishing() -> Program:
+    return Program(
+        "small",
+        (),
+        (),
+        (
+            unit(
+                "main",
+                task("lines", Source(Files("*.txt", Format("text"))), LINE),
+                task("calls", Publish(CallTemplate("called", ()), Policy(every_records=10), None), LINE, "lines"),
+            ),
+            unit("called", responsive=True, parameters=(Parameter("seen", Int(), True),)),
+        ),
+    )
+
+
+def test_a_policy_calls_once_for_each_publication_whatever_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("line\n" * 100)
+    connections = Connections(tmp_path)
+    monkeypatch.setattr("ghcm.runtime.sources.files._PIECE", {"text": 60})
+    for _ in range(4):
+        running = Engine(
+            Compiled(publishing()), connections=connections, state=tmp_path / "state", build=build, commit_s=0.001
+        )
+        running.start()
+        running.wait(timeout=0.03)
+        running.close()
+        running.check()
+    Engine(Compiled(publishing()), connections=connections, state=tmp_path / "state", build=build).run()
+    cache = connections.cache(cache_place("small", "called"), "small", "test")
+    calls: dict[str, object] = {}
+    while (delivery := cache.receive("called", timeout=0)) is not None:
+        instruction = delivery.instruction
+        assert calls.setdefault(instruction.id, instruction.parameters["seen"]) == instruction.parameters["seen"]
+        delivery.acknowledge()
+    assert sorted(calls.values()) == list(range(10, 301, 10))  # type: ignore[type-var]
+    assert sorted(calls) == sorted(f"small.main.calls.{n}" for n in range(30))
+
+
+def test_an_engine_without_calls_leaves_responsive_units_out(tmp_path: Path) -> None:
+    engine(serving(), tmp_path).run()
+    assert rows_of(serving(), "copies", tmp_path) == []

@@ -1,0 +1,143 @@
+"""Sources at work in an engine: sockets, clocks, files that fail, what was stored."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.sources.generate import GenerateSource
+from ghcm.spg.graph import Program, Sink
+from ghcm.spg.ops import Connector as AnyConnector
+from ghcm.spg.ops import Files, Format, Generate, Memory, ReadSink, Socket, Source, To
+from ghcm.types import Type
+from tests.unit.runtime.small_operators import LINE, NUMBERED, WORD, engine, rows_of, sink, task, unit
+
+
+def copying(connector: AnyConnector, element: Type, out: Sink) -> Program:
+    return Program(
+        "small",
+        (),
+        (out,),
+        (
+            unit(
+                "main",
+                task("in", Source(connector), element),
+                task("to", To(out.name), element, "in"),
+            ),
+        ),
+    )
+
+
+def test_memory(tmp_path: Path) -> None:
+    program = copying(Memory((("a",), ("b",))), WORD, sink("out", "out", WORD))
+    engine(program, tmp_path).run()
+    assert rows_of(program, "out", tmp_path) == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize("rows", [0, 3, 30_000])
+def test_generate(tmp_path: Path, rows: int) -> None:
+    program = copying(Generate(rows, None, 100, 7), NUMBERED, sink("out", "out", NUMBERED))
+    engine(program, tmp_path).run()
+    assert rows_of(program, "out", tmp_path) == [(n, 100 + 7 * n) for n in range(rows)]
+
+
+def test_generate_keeps_its_rate_and_goes_on_where_it_was() -> None:
+    source = GenerateSource(Generate(None, 1000.0, 0, 1), NUMBERED, "p")
+    source.open(40, lambda: None)
+    begun = time.monotonic()
+    numbers: list[object] = []
+    while len(numbers) < 50:
+        batch = source.poll(1000, lambda *_: None)
+        numbers += [row[0] for row in batch.rows()] if batch is not None else []
+        due = source.due
+        assert due is not None
+        time.sleep(max(0.0, due - time.monotonic()))
+    assert numbers == list(range(40, 40 + len(numbers)))
+    assert len(numbers) <= (time.monotonic() - begun) * 1000 + 1
+
+
+def test_a_time_that_does_not_fit_fails_the_unit(tmp_path: Path) -> None:
+    program = copying(Generate(3, None, 2**63 - 2, 1), NUMBERED, sink("out", "out", NUMBERED))
+    with pytest.raises(GhcmError, match="does not fit into a timestamp"):
+        engine(program, tmp_path).run()
+
+
+def test_a_socket_is_read_until_the_server_closes(tmp_path: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            for part in (b"one\ntw", b"o\n", "drei ü\nend".encode()):
+                connection.sendall(part)
+                time.sleep(0.02)
+
+    Thread(target=serve, daemon=True).start()
+    program = copying(Socket("127.0.0.1", port, Format("text")), LINE, sink("out", "out", LINE))
+    engine(program, tmp_path).run()
+    server.close()
+    name = f"127.0.0.1:{port}"
+    texts = ["one", "two", "drei ü", "end"]
+    assert rows_of(program, "out", tmp_path) == [(text, name, n) for n, text in enumerate(texts, 1)]
+
+
+def test_a_server_that_is_not_there_fails_the_unit(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    program = copying(Socket("127.0.0.1", port, Format("text")), LINE, sink("out", "out", LINE))
+    with pytest.raises(GhcmError, match=f'cannot read from "127.0.0.1:{port}"'):
+        engine(program, tmp_path).run()
+
+
+def test_a_damaged_gz_file_fails_the_unit(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n" * 10_000)[:-20])
+    program = copying(Files("a.gz", Format("text")), LINE, sink("out", "out", LINE))
+    with pytest.raises(GhcmError, match='cannot read "a.gz"'):
+        engine(program, tmp_path).run()
+
+
+def test_a_stored_sink_is_read_whole(tmp_path: Path) -> None:
+    first = copying(Generate(10_000, None, 0, 1), NUMBERED, sink("out", "out", NUMBERED))
+    engine(first, tmp_path).run()
+    reading = Program(
+        "second",
+        (),
+        (sink("out", "out", NUMBERED), sink("copy", "copy", NUMBERED), sink("none", "none", NUMBERED)),
+        (
+            unit(
+                "main",
+                task("read", ReadSink("out"), NUMBERED),
+                task("to", To("copy"), NUMBERED, "read"),
+                task("nothing", ReadSink("none"), NUMBERED),
+                task("nowhere", To("copy"), NUMBERED, "nothing"),
+            ),
+        ),
+    )
+    engine(reading, tmp_path).run()
+    assert rows_of(reading, "copy", tmp_path) == [(n, n) for n in range(10_000)]
+
+
+def test_an_idle_engine_takes_no_processor_time(tmp_path: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    program = copying(Socket("127.0.0.1", server.getsockname()[1], Format("text")), LINE, sink("out", "out", LINE))
+    with engine(program, tmp_path) as running:
+        connection, _ = server.accept()
+        connection.sendall(b"line\n")
+        while not running.commits:
+            running.wait(timeout=0.05)
+        before = time.process_time()
+        turns = running._scheduler.turns
+        running.wait(timeout=2.0)
+        assert running._scheduler.turns - turns <= 2
+        assert time.process_time() - before < 0.1
+        connection.close()
+        server.close()
+        assert running.wait(timeout=30)
+    assert len(rows_of(program, "out", tmp_path)) == 1
