@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ghcm.errors import GhcmError
@@ -77,33 +77,12 @@ class CallStore:
         self._database = database
 
     def accept(self, instruction: Instruction) -> Call:
-        """Note a new call before its instruction is sent; a repeated id gives the call as it stands. GhcmError if that
-        id was another call.
+        """Note a new call before its instruction is sent; a repeated id gives the call as it stands.
+
+        GhcmError if that id was another call.
         """
-        feedback = Feedback(instruction.id, State.ACCEPTED)
         with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO calls"
-                " (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
-                " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING",
-                (
-                    instruction.id,
-                    instruction.program,
-                    instruction.unit,
-                    encode(instruction).decode(),
-                    json.dumps(feedback_to_json(feedback)),
-                    now_us(),
-                    instruction.deadline,
-                ),
-            )
-            call = _call(connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone())
-        if (call.program, call.unit) != (instruction.program, instruction.unit):
-            raise GhcmError(
-                f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
-                code="GHCM-742",
-                hint="give every call an id of its own; the same id means the same call",
-            )
-        return call
+            return _accept(connection, instruction)
 
     def get(self, id: str) -> Call | None:
         """The call of that id, or None."""
@@ -136,21 +115,22 @@ class CallStore:
 
         A call that was never accepted here (sent by a policy) is accepted first; one whose deadline has passed expires.
         """
-        self.accept(instruction)
-        if instruction.deadline is not None and instruction.deadline <= now_us():
-            self.finish(instruction.id, _expired(instruction.id))
+        now = now_us()
         with self._database.transaction() as connection:
-            call = _call(connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone())
+            call = _accept(connection, instruction)
+            if instruction.deadline is not None and instruction.deadline <= now:
+                _finish(connection, _expired(instruction.id))
+                call = _find(connection, instruction.id)
             if call.final:
                 return Start.ANSWERED, call
             if call.state is CallState.RUNNING and call.executor == executor:
                 return Start.BUSY, call
             connection.execute(
                 "UPDATE calls SET state = 'running', executor = ?, attempts = attempts + 1, started = ? WHERE id = ?",
-                (executor, now_us(), instruction.id),
+                (executor, now, instruction.id),
             )
-            row = connection.execute("SELECT * FROM calls WHERE id = ?", (instruction.id,)).fetchone()
-            return Start.RUN, _call(row)
+            state, attempts = CallState.RUNNING, call.attempts + 1
+            return Start.RUN, replace(call, state=state, executor=executor, attempts=attempts, started=now)
 
     def progress(self, id: str, feedback: Feedback) -> bool:
         """Keep the latest progress; False if the call is over already, so the executor may stop."""
@@ -165,10 +145,7 @@ class CallStore:
         if not feedback.final or feedback.id != id:
             raise ValueError(f"no final feedback of call {id}: {feedback}")
         with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
-                (feedback.state.value, json.dumps(feedback_to_json(feedback)), now_us(), id),
-            )
+            _finish(connection, feedback)
             row = connection.execute("SELECT feedback FROM calls WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise _unknown(id)
@@ -217,6 +194,42 @@ class CallStore:
         with self._database.transaction() as connection:
             statement = "DELETE FROM calls WHERE final = 1 AND ended < ?"
             return connection.execute(statement, (ended_before,)).rowcount
+
+
+def _accept(connection: sqlite3.Connection, instruction: Instruction) -> Call:
+    connection.execute(
+        "INSERT INTO calls (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
+        " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (
+            instruction.id,
+            instruction.program,
+            instruction.unit,
+            encode(instruction).decode(),
+            json.dumps(feedback_to_json(Feedback(instruction.id, State.ACCEPTED))),
+            now_us(),
+            instruction.deadline,
+        ),
+    )
+    call = _find(connection, instruction.id)
+    if (call.program, call.unit) != (instruction.program, instruction.unit):
+        raise GhcmError(
+            f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
+            code="GHCM-742",
+            hint="give every call an id of its own; the same id means the same call",
+        )
+    return call
+
+
+def _find(connection: sqlite3.Connection, id: str) -> Call:
+    return _call(connection.execute("SELECT * FROM calls WHERE id = ?", (id,)).fetchone())
+
+
+def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:
+    """The one place where a call gets its final answer."""
+    connection.execute(
+        "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
+        (feedback.state.value, json.dumps(feedback_to_json(feedback)), now_us(), feedback.id),
+    )
 
 
 def _call(row: sqlite3.Row) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ghcm.errors import GhcmError
@@ -14,6 +14,7 @@ __all__ = ["SCHEMA_VERSION", "Database"]
 
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30.0
+_COMMITS_PER_CHECKPOINT = 250
 
 SCHEMA = """
 CREATE TABLE jobs (
@@ -57,9 +58,17 @@ class Database:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self._commits = 0
+        self._due = threading.Event()
+        self._closed = False
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._explained():
-            self._prepare()
+        try:
+            with self._explained():
+                self._prepare()
+        except GhcmError:
+            self.close()
+            raise
+        threading.Thread(target=self._checkpoint, name=f"checkpoint {path.name}", daemon=True).start()
 
     def rows(self, statement: str, *arguments: object) -> list[sqlite3.Row]:
         """The rows of a query."""
@@ -80,9 +89,14 @@ class Database:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+            self._commits += 1
+            if self._commits % _COMMITS_PER_CHECKPOINT == 0:
+                self._due.set()
 
     def close(self) -> None:
         """Close the connections of all threads."""
+        self._closed = True
+        self._due.set()
         with self._lock:
             for connection in self._open:
                 connection.close()
@@ -96,10 +110,18 @@ class Database:
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._local.connection = connection
             with self._lock:
                 self._open.append(connection)
         return connection
+
+    def _checkpoint(self) -> None:
+        """Bring the log into the file beside those who write, so that none of them waits for the disk."""
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
+            while self._due.wait() and not self._closed:
+                self._due.clear()
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _prepare(self) -> None:
         connection = self._connection()
