@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.operands import Operands
 from ghcm.language.fluent.problems import keep
 from ghcm.language.fluent.values import duration_of, expr_of, plain
 from ghcm.language.literals import parse_duration
@@ -27,7 +28,7 @@ _WINDOWS = ("tumbling", "sliding", "session")
 
 
 def arguments_of(
-    operator: str, values: Sequence[object], options: Mapping[str, object], span: Span
+    operator: str, values: Sequence[object], options: Mapping[str, object], places: Operands
 ) -> tuple[ast.Argument, ...]:
     """The arguments of a call; options that are None are not given. Mistakes are reported and stand as null."""
     declared = OPERATORS[operator].arguments if operator in OPERATORS else ()
@@ -35,10 +36,12 @@ def arguments_of(
     found: list[ast.Argument] = []
     for index, value in enumerate(values):
         wanted = positional[min(index, len(positional) - 1)] if positional else None
+        span = places.at(index)
         found.append(ast.Argument(_value(operator, wanted, value, span), None, span))
     for name, value in options.items():
         if value is not None:
             wanted = next((each for each in declared if each.name == plain(name)), _option(plain(name)))
+            span = places.of(name)
             found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span))
     return tuple(found)
 

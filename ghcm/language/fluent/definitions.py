@@ -9,10 +9,13 @@ from types import FrameType
 
 from executing import Source as Executing
 
-from ghcm.language.fluent.places import at_line, columns, source_of
-from ghcm.source import Source, Span
+from ghcm.language.fluent.places import at_line, source_of, span_of_node
+from ghcm.source import Span
 
 __all__ = ["Definition", "assigned_name", "definition"]
+
+
+_Node = python.ClassDef | python.FunctionDef | python.AsyncFunctionDef
 
 
 class Definition:
@@ -38,7 +41,7 @@ class Definition:
     @property
     def whole(self) -> Span:
         """From its first word to its end."""
-        return self.name if self._node is None else _span(self._source, self._node)
+        return self.name if self._node is None else span_of_node(self._source, self._node)
 
     def field(self, name: str) -> Span:
         """Where a field of a class is declared."""
@@ -48,13 +51,13 @@ class Definition:
 
     def parameter(self, name: str) -> Span:
         """Where a parameter of a function stands, with its type."""
-        arguments = self._node.args if isinstance(self._node, python.FunctionDef) else None
+        arguments = self._node.args if isinstance(self._node, python.FunctionDef | python.AsyncFunctionDef) else None
         each = [] if arguments is None else [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         return self._place(next((argument for argument in each if argument.arg == name), None))
 
     def assigned(self, name: str) -> Span | None:
         """Where a variable of a function is first given its value."""
-        return next((_span(self._source, target) for target in self._targets(name)), None)
+        return next((span_of_node(self._source, target) for target in self._targets(name)), None)
 
     def _targets(self, name: str) -> Iterator[python.expr]:
         for node in python.walk(self._node) if self._node is not None else ():
@@ -67,7 +70,7 @@ class Definition:
                     pass
 
     def _place(self, node: python.AST | None) -> Span:
-        return self.name if node is None else _span(self._source, node)
+        return self.name if node is None else span_of_node(self._source, node)
 
 
 def definition(filename: str, name: str, line: int) -> Definition:
@@ -84,7 +87,7 @@ def assigned_name(frame: FrameType) -> tuple[str, Span] | None:
             python.Assign(targets=[python.Name(id=name) as target])
             | python.AnnAssign(target=python.Name(id=name) as target)
         ):
-            return name, _span(source_of(frame.f_code.co_filename), target)
+            return name, span_of_node(source_of(frame.f_code.co_filename), target)
         case _:
             return None
 
@@ -97,10 +100,10 @@ def _parsed(text: str) -> python.Module | None:
         return None
 
 
-def _find(text: str, name: str, line: int) -> python.ClassDef | python.FunctionDef | None:
+def _find(text: str, name: str, line: int) -> _Node | None:
     tree = _parsed(text)
     for node in python.walk(tree) if tree is not None else ():
-        if isinstance(node, python.ClassDef | python.FunctionDef) and node.name == name:
+        if isinstance(node, _Node) and node.name == name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if first <= line <= (node.end_lineno or node.lineno):
                 return node
@@ -109,9 +112,3 @@ def _find(text: str, name: str, line: int) -> python.ClassDef | python.FunctionD
 
 def _is_name(node: python.AST, name: str) -> bool:
     return isinstance(node, python.Name) and node.id == name
-
-
-def _span(source: Source, node: python.AST) -> Span:
-    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    end, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
-    return Span(source, columns(source, line, column), columns(source, end, end_column))

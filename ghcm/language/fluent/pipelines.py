@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Signature, signature
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -17,6 +16,7 @@ from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.annotations import type_of
 from ghcm.language.fluent.arguments import arguments_of
+from ghcm.language.fluent.operands import call_operands
 from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import keep, mistake
 from ghcm.language.fluent.references import later, next_order
@@ -132,9 +132,17 @@ class Pipeline:
 
     def _then(self, name: str, /, *values: object, **options: object) -> Pipeline:
         span = here()
-        of = later(self, span)
-        function = ast.Attribute(of, name, span, _name_span(name, self, span))
-        return Pipeline(ast.Apply(function, arguments_of(name, values, options, span), None, span), span)
+        places = call_operands(span)
+        function = ast.Attribute(later(self, span), name, span, places.name)
+        return Pipeline(ast.Apply(function, arguments_of(name, values, options, places), None, span), span)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Pipeline]:
+            """An operator that does not exist goes into the tree, to be refused with a place and a hint."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return partial(self._then, plain(name))
 
     # --- rows
 
@@ -321,18 +329,8 @@ def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) 
 
 def applied(name: str, values: tuple[object, ...], options: Mapping[str, object], span: Span) -> ast.Expr:
     """The call of a source, connector or window."""
-    place = Span(span.source, span.start, span.start + len(name))
-    return ast.Apply(ast.Ref(name, place), arguments_of(name, values, options, span), None, span)
-
-
-def _name_span(name: str, of: Pipeline, span: Span) -> Span:
-    """Where the operator's name stands: behind what it is called on."""
-    text = span.source.text
-    if text.startswith(name, span.start):
-        return Span(span.source, span.start, span.start + len(name))
-    inside = of.span.source is span.source and span.start <= of.span.end <= span.end
-    found = re.compile(rf"\.\s*({name}_?)\b").search(text, of.span.end if inside else span.start, span.end)
-    return Span(span.source, found.start(1), found.end(1)) if found else span
+    places = call_operands(span)
+    return ast.Apply(ast.Ref(name, places.name), arguments_of(name, values, options, places), None, span)
 
 
 def _python_function(function: object, span: Span) -> tuple[str, object]:

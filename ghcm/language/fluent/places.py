@@ -6,6 +6,7 @@ operator. Where the text of the code is not at hand (an interactive session) the
 
 from __future__ import annotations
 
+import ast as python
 import linecache
 import os
 import sys
@@ -16,7 +17,19 @@ from types import CodeType, FrameType, TracebackType
 
 from ghcm.source import Source, Span
 
-__all__ = ["at_line", "caller", "columns", "here", "innermost", "is_ours", "of_code", "of_frame", "shown", "source_of"]
+__all__ = [
+    "at_line",
+    "caller",
+    "columns",
+    "here",
+    "innermost",
+    "is_ours",
+    "of_code",
+    "of_frame",
+    "shown",
+    "source_of",
+    "span_of_node",
+]
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Positions = tuple[int | None, int | None, int | None, int | None]
@@ -82,6 +95,13 @@ def at_line(source: Source, line: int) -> Span:
 def columns(source: Source, line: int, byte: int) -> int:
     """The offset of a place that is given as line and bytes of UTF-8, as the interpreter does."""
     return source.offset(line, len(source.line(line).encode()[:byte].decode(errors="ignore")) + 1)
+
+
+def span_of_node(source: Source, node: python.AST) -> Span:
+    """Where a node of Python's own tree stands."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    end, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+    return Span(source, columns(source, line, column), columns(source, end, end_column))
 
 
 def source_of(filename: str) -> Source:

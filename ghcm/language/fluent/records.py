@@ -12,7 +12,8 @@ from typing import Any, ClassVar, dataclass_transform
 from ghcm.language import ast
 from ghcm.language.fluent.annotations import type_of
 from ghcm.language.fluent.definitions import Definition, definition
-from ghcm.language.fluent.places import caller
+from ghcm.language.fluent.operands import call_operands
+from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import expr_of, name_of
@@ -56,7 +57,7 @@ class Record:
         cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), place)
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.__dict__["__ghcm_values__"] = (values, named)
+        self.__dict__["__ghcm_values__"] = (values, named, call_operands(here()))
 
     @classmethod
     def __ghcm_name__(cls, span: Span) -> ast.Expr:
@@ -65,14 +66,17 @@ class Record:
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
         """The record's value with the fields that it was given."""
-        values, named = self.__dict__["__ghcm_values__"]
+        values, named, places = self.__dict__["__ghcm_values__"]
         names = _fields(type(self))
         if len(values) > len(names):
             message = f'"{type(self).__name__}" has {len(names)} fields and is given {len(values)} values'
-            raise mistake("GHCM-133", message, span)
-        given = {**dict(zip(names, values, strict=False)), **named}
-        fields = tuple((name_of(name, span), expr_of(value, span)) for name, value in given.items())
-        return ast.RecordExpr(Later.of(type(self)), fields, span)
+            raise mistake("GHCM-133", message, places.whole)
+        given = [
+            (name, value, places.at(index)) for index, (name, value) in enumerate(zip(names, values, strict=False))
+        ]
+        given += [(name, value, places.of(name)) for name, value in named.items()]
+        fields = tuple((name_of(name, at), expr_of(value, at)) for name, value, at in given)
+        return ast.RecordExpr(Later.of(type(self)), fields, places.whole)
 
 
 def made(record: type[Record]) -> Made:

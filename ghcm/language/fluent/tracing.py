@@ -13,8 +13,10 @@ from types import CodeType
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.operands import call_operands, infix_operands, lambda_parameters
 from ghcm.language.fluent.places import columns, here, innermost, of_code, source_of
 from ghcm.language.fluent.problems import keep, mistake, report
+from ghcm.language.fluent.refusals import WHY, decided
 from ghcm.language.fluent.values import expr_of, plain
 from ghcm.source import Span
 from ghcm.types import Null
@@ -148,8 +150,7 @@ class Traced:
     # --- what Python decides by itself
 
     def __bool__(self) -> bool:
-        hint = "write &, | and ~ for and, or and not, if_else(c, a, b) for a choice, .is_null() for a null test"
-        raise _refusal('"and", "or", "not", "if" and chains of comparisons cannot be traced', hint)
+        raise _refusal(*decided(here()))
 
     def __contains__(self, item: object) -> bool:
         raise _refusal('"in" cannot be traced', "write x.contains(part)")
@@ -179,8 +180,7 @@ class Traced:
 
 
 def _refusal(message: str, hint: str) -> ProgramError:
-    detail = "A lambda is called once, with stand-ins for its parameters; what Python decides by itself is not seen."
-    return mistake("GHCM-130", message, here(), detail=detail, hint=hint)
+    return mistake("GHCM-130", message, here(), detail=WHY, hint=hint)
 
 
 def _attribute(of: ast.Expr, name: str) -> Traced:
@@ -190,12 +190,13 @@ def _attribute(of: ast.Expr, name: str) -> Traced:
 
 def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     span = here()
-    return Traced(ast.Binary(op, expr_of(left, span), expr_of(right, span), span))
+    at_left, at_right = infix_operands(span)
+    return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span))
 
 
 def _compared(op: ast.BinaryOp, left: Traced, right: object) -> Traced:
     span = here()
-    other = expr_of(right, span)
+    other = expr_of(right, infix_operands(span)[1])
     if isinstance(other, ast.Literal) and isinstance(other.type, Null):
         return Traced(ast.IsNull(left._ghcm, op == "!=", span))
     return Traced(ast.Binary(op, left._ghcm, other, span))
@@ -203,24 +204,34 @@ def _compared(op: ast.BinaryOp, left: Traced, right: object) -> Traced:
 
 def call(function: ast.Expr, span: Span, *arguments: object, **named: object) -> Traced:
     """A call of a function or operator of the language inside an expression."""
-    positional = [ast.Argument(expr_of(each, span), None, span) for each in arguments]
-    by_name = [ast.Argument(expr_of(value, span), plain(name), span) for name, value in named.items()]
+    places = call_operands(span)
+    positional = [_argument(each, None, places.at(index)) for index, each in enumerate(arguments)]
+    by_name = [_argument(each, plain(name), places.of(name)) for name, each in named.items()]
     return Traced(ast.Apply(function, (*positional, *by_name), None, span))
+
+
+def _argument(value: object, name: str | None, span: Span) -> ast.Argument:
+    return ast.Argument(expr_of(value, span), name, span)
 
 
 # --- lambdas ---------------------------------------------------------------------------------------------------------
 
 
-def trace(function: Callable[..., object]) -> ast.Lambda:
-    """The lambda of the language that a Python function says. A mistake in it is reported, and its body is null."""
+def trace(function: Callable[..., object], place: Span) -> ast.Lambda:
+    """The lambda of the language that a Python function says, given at `place`.
+
+    A mistake in it is reported, and its body is null.
+    """
     code: CodeType | None = getattr(function, "__code__", None)
-    span = of_code(code) if code is not None else here()
+    body = of_code(code) if code is not None else place
+    written = lambda_parameters(place)
+    span = place if written or code is None else body
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
-        names = [ast.Name(name, span) for name in _parameters(function, span)]
+        names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
         _check_identity(code)
         result = function(*(Traced(ast.Ref(name.text, name.span)) for name in names))
-        return ast.Lambda(tuple(names), expr_of(result, span), span, claims)
+        return ast.Lambda(tuple(names), expr_of(result, body), span, claims)
     except ProgramError as error:
         keep(error)
     except RecursionError:
@@ -235,7 +246,7 @@ _PYTHON = 'what only Python can compute is a Python function: .python("module:fu
 
 
 def _said(error: Exception) -> str:
-    text = str(error).replace("'Traced'", "a value")
+    text = str(error).replace("a 'Traced' object", "a value").replace("'Traced'", "a value")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -248,7 +259,7 @@ def _parameters(function: Callable[..., object], span: Span) -> list[str]:
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if any(each.kind in variable and each.default is inspect.Parameter.empty for each in parameters):
         raise mistake("GHCM-131", "a lambda takes plain parameters only", span, hint="write lambda a, b: ...")
-    return [plain(each.name) for each in parameters if each.default is inspect.Parameter.empty]
+    return [each.name for each in parameters if each.default is inspect.Parameter.empty]
 
 
 def _check_identity(code: CodeType | None) -> None:

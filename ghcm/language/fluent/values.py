@@ -81,7 +81,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case _ if callable(value) and not isinstance(value, type):
             from ghcm.language.fluent.tracing import trace
 
-            return trace(cast("Callable[..., object]", value))
+            return trace(cast("Callable[..., object]", value), span)
         case _:
             kind = value.__name__ if isinstance(value, type) else type(value).__name__
             raise mistake("GHCM-132", f'a "{kind}" is no value of the language', span)

@@ -1,0 +1,52 @@
+"""What to write instead of the Python that no stand-in can see: `and`, `or`, `not`, `if`, `in`, chains, built-ins."""
+
+from __future__ import annotations
+
+import ast as python
+
+from ghcm.source import Span
+
+__all__ = ["WHY", "decided"]
+
+WHY = "A lambda is called once, with stand-ins for its parameters; what Python decides by itself is not seen."
+
+_ANYTHING = (
+    '"and", "or", "not" and "if" cannot be traced',
+    "write &, | and ~, if_else(c, a, b) for a choice, .is_null() for a null test",
+)
+_BUILT_IN = {
+    "max": "write fn.max(a, b)",
+    "min": "write fn.min(a, b)",
+    "any": "write a | b",
+    "all": "write a & b",
+    "bool": "write the condition itself",
+    "filter": "write .filter(...)",
+    "sorted": "write .sort(...)",
+}
+
+
+def decided(span: Span) -> tuple[str, str]:
+    """Message and hint for a place where Python asked whether a value is true."""
+    try:
+        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
+    except SyntaxError:
+        return _ANYTHING
+    match node:
+        case python.BoolOp(op=python.And()):
+            return '"and" cannot be traced', "write (a) & (b), with parentheses around comparisons"
+        case python.BoolOp():
+            return '"or" cannot be traced', "write (a) | (b), with parentheses around comparisons"
+        case python.UnaryOp(op=python.Not()):
+            return '"not" cannot be traced', "write ~(a)"
+        case python.IfExp():
+            return '"if" cannot be traced', "write if_else(condition, yes, no)"
+        case python.Compare(ops=[python.In() | python.NotIn()]):
+            return '"in" cannot be traced', "write fn.contains([...], x), or (x == a) | (x == b)"
+        case python.Compare(ops=[_, _, *_]):
+            return "comparisons cannot be chained", "write (a < b) & (b < c)"
+        case python.Call(func=python.Name(id=name)):
+            return f'"{name}" cannot be traced', _BUILT_IN.get(
+                name, 'call a Python function: .python("module:function")'
+            )
+        case _:
+            return _ANYTHING
