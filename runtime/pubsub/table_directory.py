@@ -121,8 +121,8 @@ class TableDirectory:
         self.commits.mkdir(parents=True, exist_ok=True)
         with self._exclusive():
             if self.committed(version) is None:
-                for path in self.path.glob(f"part-{safe_name(version)}-*"):
-                    path.unlink(missing_ok=True)
+                for name, _ in _final_names(version, self._prepared(version, staged)):
+                    (self.path / name).unlink(missing_ok=True)
             shutil.rmtree(staged, ignore_errors=True)
 
     def recover(self, writer: str, keep: Collection[str]) -> None:
@@ -138,8 +138,9 @@ class TableDirectory:
                 continue
             record = read_json(folder / "prepared.json")
             if record is None:  # of a job of another engine: dropped when nobody can be at it any more
-                if now_us() / 1e6 - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
+                with suppress(FileNotFoundError):
+                    if now_us() / 1e6 - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
+                        shutil.rmtree(folder, ignore_errors=True)
             elif record.get("writer") == writer and record.get("version") not in keep:
                 self.abort(str(record["version"]))
 
@@ -157,14 +158,12 @@ class TableDirectory:
 
     def _move(self, version: str, staged: Path, files: Sequence[DataFile]) -> list[DataFile]:
         """Rename the staged files into the directory; those of an interrupted attempt are there already."""
-        moved: list[DataFile] = []
-        for number, file in enumerate(files):
-            name = f"part-{safe_name(version)}-{number}{Path(file.name).suffix}"
+        moved = _final_names(version, files)
+        for name, file in moved:
             with suppress(FileNotFoundError):
                 (staged / file.name).rename(self.path / name)
-            moved.append(DataFile(name, file.rows))
         sync(self.path)
-        return moved
+        return [DataFile(name, file.rows) for name, file in moved]
 
     def _publish(self, version: str, mode: Mode, files: Sequence[DataFile]) -> Manifest:
         rows = sum(file.rows for file in files)
@@ -208,3 +207,8 @@ class TableDirectory:
         with open(self.commits / ".lock", "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _final_names(version: str, files: Sequence[DataFile]) -> list[tuple[str, DataFile]]:
+    """The names that the staged files of a version get in the directory."""
+    return [(f"part-{safe_name(version)}-{number}{Path(file.name).suffix}", file) for number, file in enumerate(files)]

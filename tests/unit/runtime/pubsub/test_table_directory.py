@@ -141,6 +141,16 @@ os.kill(os.getpid(), 9)
     assert rows(tmp_path) == []
 
 
+def test_dropping_a_version_leaves_others_of_a_similar_name(tmp_path: Path) -> None:
+    add(tmp_path, "v-1", ("kept", 1))
+    writer = table(tmp_path)
+    writer.write([("dropped", 1)])
+    writer.prepare("v")
+    writer.abort("v")
+    writer.close()
+    assert rows(tmp_path) == [("kept", 1)]
+
+
 def test_recovery_leaves_the_living_alone(tmp_path: Path) -> None:
     living = table(tmp_path, "job-1/t")
     living.write([("a", 1)])
