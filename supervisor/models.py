@@ -9,9 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model
 
-from ghcm.errors import suggest
 from ghcm.spg.graph import Parameter, Unit
 from ghcm.types import (
     INT_MAX,
@@ -45,22 +44,9 @@ def parameters_model(unit: Unit) -> type[BaseModel]:
     """The model of the body of a call: a property for each parameter, none else."""
     name = "".join(part.capitalize() for part in unit.name.split("_")) + "Parameters"
     fields: dict[str, Any] = {parameter.name: _field(parameter) for parameter in unit.parameters}
-    names = tuple(fields)
-
-    def refuse_unknown(data: object) -> object:
-        if isinstance(data, dict):
-            for each in cast("dict[str, object]", data):
-                if each not in names:
-                    known = ", ".join(f'"{other}"' for other in names) or "none"
-                    hint = suggest(each, names)
-                    raise ValueError(f'there is no parameter "{each}", {hint or f"the unit has {known}"}')
-        return data
-
-    validators: dict[str, Any] = {"refuse_unknown": model_validator(mode="before")(refuse_unknown)}
     return create_model(
         name,
         __config__=ConfigDict(extra="forbid", protected_namespaces=()),
-        __validators__=validators,
         __doc__=f'The parameters of "{unit.name}".',
         **fields,
     )

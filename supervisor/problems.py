@@ -4,7 +4,7 @@ hint).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from fastapi import FastAPI, Request
@@ -13,9 +13,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, suggest
 
-__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "install", "response"]
+__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "response"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -87,12 +87,18 @@ async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
     return response(Problem(status, error.code, error.message, detail=error.detail, hint=error.hint))
 
 
-async def _validation(_request: Request, error: Exception) -> JSONResponse:
+async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    known = parameters_of(request.scope.get("endpoint"))
     mistakes: list[Mistake] = []
     for each in error.errors():
         place = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
         message = str(each["msg"]).removeprefix("Value error, ")
+        if each["type"] == "extra_forbidden":
+            has = ", ".join(f'"{name}"' for name in known) or "none"
+            message = f'there is no parameter "{place[-1]}", {suggest(place[-1], known) or f"the unit has {has}"}'
+        elif each["type"] == "missing" and place:
+            message = f'the parameter "{place[-1]}" is missing'
         mistakes.append(Mistake(parameter=".".join(place), message=message))
     named = ", ".join(f'"{mistake.parameter}"' for mistake in mistakes if mistake.parameter)
     first = mistakes[0].message if mistakes else ""
@@ -101,11 +107,22 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
             422,
             "GHCM-310",
             f"the call does not fit the unit: see {named}" if named else "the body of the call cannot be read",
-            detail=f"{first[:1].upper()}{first[1:]}.",
+            detail=f"{first[:1].upper()}{first[1:]}" + ("" if first.endswith("?") else "."),
             hint="the types of the parameters stand in /docs.",
         ),
         mistakes,
     )
+
+
+def describe(endpoint: Callable[..., object], parameters: Iterable[str]) -> None:
+    """Note the names of a unit's parameters at its endpoint, for hints."""
+    vars(endpoint)["unit_parameters"] = tuple(parameters)
+
+
+def parameters_of(endpoint: object) -> tuple[str, ...]:
+    """The names noted by `describe`."""
+    found: tuple[str, ...] = getattr(endpoint, "unit_parameters", ())
+    return found
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

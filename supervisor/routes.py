@@ -110,6 +110,7 @@ def _add_unit(app: FastAPI, catalogue: Catalogue, unit: KnownUnit, desk: Desk, c
     # The model is known only now, so it cannot stand in the annotation above.
     default = Body(default_factory=unit.model) if not any(p.required for p in unit.unit.parameters) else Body()
     call_unit.__annotations__["parameters"] = Annotated[unit.model, default]
+    problems.describe(call_unit, (parameter.name for parameter in unit.unit.parameters))
     app.post(
         f"/programs/{unit.program}/units/{unit.unit.name}/calls",
         name=f"call_{unit.program}_{unit.unit.name}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from datetime import datetime
 from typing import Annotated, Any, cast
 from urllib.parse import quote, urlencode
 
@@ -67,11 +68,16 @@ def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool
     match call["state"]:
         case "done" if wait:
             _print_rows(call["data"] or [], csv)
-            terminal.note(f"done in {(call['timings'] or {}).get('total', 0):.3f} s" if call["timings"] else "done")
+            terminal.note(f"done in {_seconds(call):.3f} s")
         case "failed":
             terminal.error(GhcmError(f"the call has failed: {call['error']['message']}", code=call["error"]["code"]))
         case state:
             terminal.say(f"{call['id']}: {state}")
+
+
+def _seconds(call: dict[str, Any]) -> float:
+    begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
+    return (end - begin).total_seconds()
 
 
 def _print_rows(rows: list[Any], csv: bool) -> None:

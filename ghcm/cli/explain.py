@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,9 +74,21 @@ def _explain(optimised: Optimised) -> None:
 
 
 def _draw(compiled: Compiled, path: Path) -> None:
+    """One picture: the graph as written above the graph as optimised."""
     from ghcm.spg.svg import draw
 
-    path.write_text(draw(compiled.program, compiled.optimised.program), encoding="utf-8")
+    before = draw(compiled.program, f"{compiled.program.name}, as written")
+    after = draw(compiled.optimised.program, f"{compiled.program.name}, as optimised")
+    (width, height), (other, below) = _size(before), _size(after)
+    size = f'width="{max(width, other):g}" height="{height + below:g}"'
+    inner = after.replace("<svg ", f'<svg y="{height:g}" ', 1)
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{before}{inner}</svg>\n', encoding="utf-8")
+
+
+def _size(svg: str) -> tuple[float, float]:
+    found = [re.search(rf'<svg [^>]*\b{name}="([\d.]+)"', svg) for name in ("width", "height")]
+    width, height = (float(each[1]) if each else 0.0 for each in found)
+    return width, height
 
 
 def _heading(text: str) -> None:

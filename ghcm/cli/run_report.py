@@ -15,6 +15,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.spg.graph import Mode
 
 __all__ = ["Report"]
 
@@ -100,7 +101,8 @@ class Report:
 
     def _show(self, news: News) -> None:
         if news.rows is not None:
-            self._totals[news.sink] = self._totals.get(news.sink, 0) + news.rows
+            kept = self._totals.get(news.sink, 0) if self.program.sink(news.sink).mode is Mode.APPEND else 0
+            self._totals[news.sink] = kept + news.rows
         if self._json:
             document = {"sink": news.sink, "version": news.version, "rows": news.rows, "sample": news.sample}
             terminal.json_line({"event": "commit", **document})

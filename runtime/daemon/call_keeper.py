@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -81,11 +81,13 @@ class CallKeeper:
 
         await asyncio.get_running_loop().run_in_executor(self._thread, send)
 
-    async def fail(self, program: str, reason: str) -> None:
-        """Answer all open calls of a program that is gone."""
+    async def fail(self, program: str, reason: str, units: Collection[str] | None = None) -> None:
+        """Answer the open calls of a program that is gone, or of those of its units that cannot be run."""
 
         def end() -> None:
             for call in self._store.calls.unanswered(program):
+                if units is not None and call.unit not in units:
+                    continue
                 error = Failed("GHCM-745", reason)
                 self._tell(call, self._store.calls.finish(call.id, Feedback(call.id, State.FAILED, error=error)))
 

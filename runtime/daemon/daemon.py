@@ -21,10 +21,11 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon import commands
 from ghcm.runtime.daemon.call_keeper import CallKeeper
-from ghcm.runtime.daemon.child import Child, Phase
+from ghcm.runtime.daemon.child import Child, Phase, ending
 from ghcm.runtime.daemon.control import ControlServer
 from ghcm.runtime.daemon.job_keeper import JobKeeper
 from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.log_files import last_words
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.requests import answers, status
 from ghcm.runtime.daemon.state import Lock, StateDirectory
@@ -81,6 +82,7 @@ class Daemon:
         self.url = f"http://{host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
         self._http_ready = asyncio.Event()
+        self._spark_deaths = 0
         self._background: set[asyncio.Task[None]] = set()
         self.children: dict[str, Child] = {}
         connections = Connections(Path.cwd(), self.redis_url)
@@ -234,10 +236,28 @@ class Daemon:
             self.children["spark"].tell({"op": "refresh"})
             return
         command = commands.spark(self.state, self.redis_url)
-        child = Child(command, Lives(limit=None), reported=self._spark_reported, changed=self._processes_changed)
+        lives = Lives(limit=None)
+        child = Child(
+            command, lives, reported=self._spark_reported, died=self._spark_died, changed=self._processes_changed
+        )
         self._keep("spark", child)
 
+    def _spark_died(self, code: int) -> bool:
+        """Calls survive a driver that dies, but not one that never gets as far as being ready."""
+        self._spark_deaths += 1
+        if self._spark_deaths >= self.options.restarts:
+            reason = (
+                f"the Spark driver died {self._spark_deaths} times before it was ready, the last time {ending(code)}"
+            )
+            last = last_words(self.state.logs / "spark.log")
+            for keeper in self.jobs.values():
+                units = [unit.name for unit in keeper.batches]
+                self._spawn(self.calls.fail(keeper.program.name, reason + last, units))
+        return True
+
     def _spark_reported(self, report: Document) -> None:
+        if report.get("event") in ("ready", "running", "call"):
+            self._spark_deaths = 0
         self.tell({**report, "event": f"spark.{report.get('event')}"})
 
     def _keep(self, name: str, child: Child) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ghcm.runtime.daemon.child import Child, Command, Phase
 from ghcm.runtime.daemon.lives import Lives
-from ghcm.runtime.daemon.log_files import tail
+from ghcm.runtime.daemon.log_files import last_words
 from ghcm.runtime.daemon.protocol import Document
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
@@ -133,10 +133,7 @@ class JobKeeper:
 
     def _child_changed(self) -> None:
         if self.child is not None and self.child.phase is Phase.FAILED:
-            last = next((line for line in reversed(tail(self._log, 20)) if line.strip()), "")
-            self._move(
-                JobState.FAILED, f"{self.child.reason}. Its log ends with: {last[:300]}" if last else self.child.reason
-            )
+            self._move(JobState.FAILED, self.child.reason + last_words(self._log))
         self._changed(self)
 
     def _move(self, state: JobState, reason: str = "", *, restarted: bool = False) -> None:

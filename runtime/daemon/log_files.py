@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-__all__ = ["follow", "tail"]
+__all__ = ["follow", "last_words", "tail"]
 
 _BLOCK = 64 * 1024
 _LOOK_SECONDS = 0.3
@@ -26,6 +26,12 @@ def tail(path: Path, lines: int) -> list[str]:
     except FileNotFoundError:
         return []
     return data.decode("utf-8", "replace").splitlines()[-lines:] if lines else []
+
+
+def last_words(path: Path) -> str:
+    """The last line of a log as the end of a sentence; empty if it says nothing."""
+    last = next((line for line in reversed(tail(path, 20)) if line.strip()), "")
+    return f". Its log ends with: {last[:300]}" if last else ""
 
 
 async def follow(path: Path) -> AsyncIterator[str]:
