@@ -5,9 +5,26 @@ Answers err on the safe side: `can_fail` may say yes for what never fails, never
 
 from __future__ import annotations
 
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var, walk
-from ghcm.types import Bool, Date, Decimal, Duration, Float, Int, Int32, List, Map, Null, Nullable, String, Struct, Timestamp, Type, strip
-from ghcm.types import Bytes
+from ghcm.expr import Call, Expr, Literal, Param, Var, walk
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
 
 __all__ = ["can_fail", "constant", "mentions_record", "parameters_of", "plainly_ordered"]
 
@@ -66,7 +83,9 @@ def parameters_of(*exprs: Expr) -> list[str]:
 
 
 def plainly_ordered(type_: Type) -> bool:
-    """Whether Python's own comparison of canonical values is the language's: no float, no null and no map anywhere inside."""
+    """Whether Python's own comparison of canonical values is the language's: no float, no null and no map anywhere
+    inside.
+    """
     match type_:
         case Float() | Nullable() | Null() | Map():
             return False

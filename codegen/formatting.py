@@ -1,18 +1,29 @@
 """Breaks the long lines of generated Python, so that templates and emitters need not count columns.
 
-Each line must be a whole statement (or a comment); strings of several lines are not understood. Meaning never changes: lines are broken inside
-brackets only, and one trailing comma is added where a list of items is broken.
+Each line must be a whole statement (or a comment); strings of several lines are not understood. Meaning never
+changes: lines are broken inside brackets only, and one trailing comma is added where a list of items is broken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["format_python"]
 
 _OPEN, _CLOSE = "([{", ")]}"
-_WORDS = ((" else ",), (" if ",), (" or ",), (" and ",), (" | ",), (" & ",), (" == ", " != ", " <= ", " >= ", " < ", " > "), (" + ", " - "), (" * ", " / "))
+_WORDS = (
+    (" else ",),
+    (" if ",),
+    (" or ",),
+    (" and ",),
+    (" | ",),
+    (" & ",),
+    (" == ", " != ", " <= ", " >= ", " < ", " > "),
+    (" + ", " - "),
+    (" * ", " / "),
+)
 
 
 def format_python(text: str, width: int = 120) -> str:
@@ -60,7 +71,11 @@ def _in_parentheses(code: str, indent: str, width: int) -> list[str] | None:
     parts = _by_operators(value)
     if len(parts) < 2:
         return None
-    return [f"{indent}{start}(", *(piece for part in parts for piece in _fit(f"{indent}    {part}", width)), f"{indent}){end}"]
+    return [
+        f"{indent}{start}(",
+        *(piece for part in parts for piece in _fit(f"{indent}    {part}", width)),
+        f"{indent}){end}",
+    ]
 
 
 def _broken_body(body: str, indent: str, width: int, *, comma: bool) -> list[str]:
@@ -90,7 +105,7 @@ def _by_operators(code: str) -> list[str]:
             places = sorted([*places, *_top_level(code, (" if ",))])
         if places:
             cuts = [0, *(place + 1 for place in places), len(code)]
-            return [code[start:end].strip() for start, end in zip(cuts, cuts[1:], strict=False)]
+            return [code[start:end].strip() for start, end in pairwise(cuts)]
     return [code]
 
 

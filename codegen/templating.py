@@ -1,4 +1,4 @@
-"""The Jinja2 environment of all templates: strict about names, exact about white space, without any logic of its own."""
+"""The Jinja2 environment of all templates: strict about names, exact about white space, without logic of its own."""
 
 from __future__ import annotations
 

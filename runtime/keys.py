@@ -86,14 +86,27 @@ def value_of(type_: Type) -> Change | None:
             return _parts([value_of(field.type) for field in fields])
         case Map():
             return dict  # type: ignore[return-value]
-        case Float() | Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+        case (
+            Float()
+            | Null()
+            | Bool()
+            | Int()
+            | Int32()
+            | Decimal()
+            | String()
+            | Bytes()
+            | Timestamp()
+            | Date()
+            | Duration()
+        ):
             return None
         case _:
             assert_never(type_)
 
 
 def _one_float(value: object) -> object:
-    return _NAN if value != value else value + 0.0  # type: ignore[operator]
+    assert isinstance(value, float)
+    return _NAN if math.isnan(value) else value + 0.0
 
 
 def _optional(of: Change | None) -> Change | None:

@@ -1,4 +1,4 @@
-"""The generator for the native engine: one Python module per unit, with a row form and a columnar form of every task."""
+"""The generator for the native engine: one module per unit, with a row form and a columnar form of every task."""
 
 from ghcm.codegen.native.module import generate
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.reducers import Partial, extreme_series
-from ghcm.codegen.native.row_expressions import Module
+from ghcm.codegen.native.row_text import Module
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import Float, Type, is_nullable, strip
 

@@ -1,4 +1,6 @@
-"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain of one."""
+"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain
+of one.
+"""
 
 from __future__ import annotations
 
@@ -87,5 +89,3 @@ def lambda_of(op: RowOp) -> Lambda | None:
             return function
         case PythonCall() | Window():
             return None
-
-

@@ -1,6 +1,7 @@
 """The columnar form of a chain: one Polars statement per step, with a guard before each that can fail.
 
-A guard finds failing records; the function then gives None and the engine does the batch by rows, which takes them out one by one.
+A guard finds failing records; the function then gives None and the engine does the batch by rows, which takes them
+out one by one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import assert_never
 
 from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.chains import Chain, Step, columns_of
-from ghcm.codegen.native.column_expressions import Column, ColumnScope, Unsupported
+from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_text import Column, Unsupported
 from ghcm.expr import Expr, Lambda, MakeStruct, Var
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
 from ghcm.types import Struct
@@ -48,7 +50,10 @@ def guard(mask: Column | None) -> list[str]:
 
 def selection(pairs: list[tuple[str, Column]]) -> list[str]:
     """Columns under their new names, as arguments of `select`."""
-    return [f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(7)}.alias("{name}")' for name, column in pairs]
+    return [
+        f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(7)}.alias("{name}")'
+        for name, column in pairs
+    ]
 
 
 def _step(writer: _Writer, step: Step) -> None:
@@ -113,7 +118,10 @@ def _map(writer: _Writer, step: Step, function: Lambda) -> None:
         writer.lines.append(f"frame = frame.select({', '.join([*selection(pairs), *writer.hidden])})")
     else:
         whole = scope.value(body)
-        parts = [(name, Column(f'{whole.at(7)}.struct.field("{part}")')) for name, part in zip(given.names, _fields(body), strict=False)]
+        parts = [
+            (name, Column(f'{whole.at(7)}.struct.field("{part}")'))
+            for name, part in zip(given.names, _fields(body), strict=False)
+        ]
         writer.lines += guard(whole.fails)
         if mentions_record(body):
             writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")

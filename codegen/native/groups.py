@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.aggregates import add_text, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
-from ghcm.codegen.native.column_expressions import ColumnScope, Unsupported
+from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction
 from ghcm.codegen.native.row_chains import parameter_lines
-from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
@@ -77,7 +79,12 @@ class _Writer:
     def define(self, name: str, arguments: str, lines: Callable[[RowScope], list[str]]) -> str:
         scope = self.scope()
         body = lines(scope)
-        return "\n".join([f"def {self.name}_{name}({arguments}, parameters):", *(f"    {line}" for line in [*parameter_lines(scope), *body])])
+        return "\n".join(
+            [
+                f"def {self.name}_{name}({arguments}, parameters):",
+                *(f"    {line}" for line in [*parameter_lines(scope), *body]),
+            ]
+        )
 
 
 def _functions(writer: _Writer, **texts: Callable[[RowScope], str]) -> list[str]:
@@ -111,7 +118,9 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         found = [result_text(aggregate, f"state[{index}]") for index, aggregate in enumerate(op.aggregates)]
         return found[0] if op.scalar else _tuple(found)
 
-    merged = [merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(op.aggregates)]
+    merged = [
+        merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(op.aggregates)
+    ]
     functions = [
         writer.define("add", "state, value", add),
         *_functions(
@@ -122,7 +131,13 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         ),
     ]
     arguments = [(f"a{index}", each.argument) for index, each in enumerate(op.aggregates)]
-    return _with_partial(writer, functions, arguments, lambda: [_partial(op.aggregates, index) for index in range(len(states))], always=True)
+    return _with_partial(
+        writer,
+        functions,
+        arguments,
+        lambda: [_partial(op.aggregates, index) for index in range(len(states))],
+        always=True,
+    )
 
 
 def _partial(aggregates: tuple[Aggregate, ...], index: int) -> Partial:
@@ -159,7 +174,11 @@ def _with_partial(
         return GroupText(tuple(functions), reason)
     keys = [*(['"key"'] if writer.keyed else []), *(["*columns.WINDOW"] if writer.windowed else [])]
     columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
-    grouped = f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})" if keys else f"frame.select({', '.join(columns)})"
+    grouped = (
+        f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})"
+        if keys
+        else f"frame.select({', '.join(columns)})"
+    )
     floats = [f'"{name}"' for part in parts for name in part.floats]
     lines = [*prepared, f"return columns.finite({', '.join([grouped, *floats])})" if floats else f"return {grouped}"]
     partial = "\n".join([f"def {writer.name}_partial(frame, parameters):", *(f"    {line}" for line in lines)])
@@ -199,5 +218,3 @@ def _tuple(texts: list[str]) -> str:
 
 def _targets(names: list[str]) -> str:
     return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
-
-

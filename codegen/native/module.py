@@ -8,7 +8,7 @@ from typing import assert_never
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.native.chains import chain_of
 from ghcm.codegen.native.column_chains import column_chain
-from ghcm.codegen.native.column_expressions import Unsupported
+from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import (
@@ -20,7 +20,7 @@ from ghcm.codegen.native.others import (
     time_functions,
 )
 from ghcm.codegen.native.row_chains import row_chain
-from ghcm.codegen.native.row_expressions import Module
+from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import (
@@ -69,7 +69,9 @@ def generate(program: Program, unit: Unit) -> str:
     """The text of the module `native/<unit>.py` of a bundle; the same for the same graph."""
     module = Module(Names(RESERVED))
     names = Names()
-    sections = [section for task in unit.tasks if (section := _section(program, unit, task, names.new(task.id), module))]
+    sections = [
+        section for task in unit.tasks if (section := _section(program, unit, task, names.new(task.id), module))
+    ]
     body = render(
         "native_module.py.j2",
         program=program.name,
@@ -93,7 +95,9 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
             _rows(section, unit, name, module)
         case EventTime():
             section.functions, reason = time_functions(task, op, unit, name, module)
-            section.entry = _entry("TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns")
+            section.entry = _entry(
+                "TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns"
+            )
             _note(section, reason)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             _group(section, unit, op, name, module)
@@ -103,7 +107,9 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
             if isinstance(op, Top):
                 count = f"{name}_count"
                 section.functions.append(expression_function(count, op.count, module))
-            section.entry = _entry("OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns")
+            section.entry = _entry(
+                "OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns"
+            )
             _note(section, reason)
         case Join():
             section.functions = join_functions(task, op, unit, name, module)
@@ -116,9 +122,11 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case Publish():
             section.functions = policy_functions(task, op, unit, name, module)
             when = None if op.policy.when is None else f"{name}_when"
-            section.entry = _entry("PolicyCode", zero=f"_{name}_zero", add=f"{name}_add", arguments=f"{name}_arguments", when=when)
-        case ReadTable(key=key) if key is not None:
-            section.functions = [expression_function(f"{name}_key", key, module)]
+            section.entry = _entry(
+                "PolicyCode", zero=f"_{name}_zero", add=f"{name}_add", arguments=f"{name}_arguments", when=when
+            )
+        case ReadTable(key=wanted) if wanted is not None:
+            section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
         case Source() | Union() | Distinct() | ReadSink() | ReadTable() | Reply():
             return None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from ghcm.codegen.expressions import can_fail, plainly_ordered
 from ghcm.codegen.native.aggregates import add_text, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
-from ghcm.codegen.native.column_expressions import Column, ColumnScope, Unsupported
+from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_text import Column, Unsupported
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.row_chains import Lines, bind_record, catch, loop_head, parameter_lines
-from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit
@@ -58,7 +60,9 @@ def _record(element: Type, columns: dict[str, Code]) -> str:
 # --- event time ------------------------------------------------------------------------------------------------------
 
 
-def time_functions(task: Task, op: EventTime, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+def time_functions(
+    task: Task, op: EventTime, unit: Unit, name: str, module: Module
+) -> tuple[list[str], Unsupported | None]:
     """`<name>_times` and `<name>_times_columns`."""
     collection, time = _input(task, unit), op.time
     optional = is_nullable(time.body.type)
@@ -88,7 +92,7 @@ def time_functions(task: Task, op: EventTime, unit: Unit, name: str, module: Mod
     micros = f'columns.micros({column.text}).alias("time")'
     texts.append(
         f"def {name}_times_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.Series | None:\n"
-        f"{body}    return columns.fill(frame, {micros}).get_column(\"time\")"
+        f'{body}    return columns.fill(frame, {micros}).get_column("time")'
     )
     return texts, None
 
@@ -96,12 +100,18 @@ def time_functions(task: Task, op: EventTime, unit: Unit, name: str, module: Mod
 # --- order -----------------------------------------------------------------------------------------------------------
 
 
-def order_functions(task: Task, op: Sort | Top, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+def order_functions(
+    task: Task, op: Sort | Top, unit: Unit, name: str, module: Module
+) -> tuple[list[str], Unsupported | None]:
     """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`."""
     collection, by = _input(task, unit), op.by
     last = isinstance(op, Top) and not op.descending and is_nullable(by.body.type)
     key = order_text(strip(by.body.type)) if last else order_text(by.body.type)
-    key = module.constant("_by", f"order.null_last({key})") if last else (key if "(" not in key else module.constant("_by", key))
+    key = (
+        module.constant("_by", f"order.null_last({key})")
+        if last
+        else (key if "(" not in key else module.constant("_by", key))
+    )
     whole = order_text(collection.element)
     tie = whole if "(" not in whole else module.constant("_tie", whole)
 
@@ -152,7 +162,10 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
         for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
             scope.bind(variable, Binding(value=Code(side, simple=True)))
         code = scope.truth(op.residual.body)
-        lines = [*parameter_lines(scope), f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}"]
+        lines = [
+            *parameter_lines(scope),
+            f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}",
+        ]
         texts.append("\n".join([f"def {name}_residual(left, right, parameters):", *(f"    {line}" for line in lines)]))
     return texts
 
@@ -204,7 +217,9 @@ def expression_function(name: str, expr: Expr, module: Module) -> str:
 
 
 def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Module) -> list[str]:
-    """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition, `<name>_when`."""
+    """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition,
+    `<name>_when`.
+    """
     collection = _input(task, unit)
     gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
     fixed = [(wanted, each) for wanted, each in op.call.arguments if not isinstance(each, Aggregate)]
@@ -237,5 +252,3 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
 
 def _function(name: str, arguments: str, lines: list[str]) -> str:
     return "\n".join([f"def {name}({arguments}, parameters):", *(f"    {line}" for line in lines)])
-
-

@@ -1,6 +1,7 @@
 """Regular expressions for Python and for Polars (Rust).
 
-The lowering has spelt out classes and `.`, and groups capture nothing; what is left to say differently is the end of the text.
+The lowering has spelt out classes and `.`, and groups capture nothing; what is left to say differently is the end of
+the text.
 """
 
 from __future__ import annotations

@@ -44,7 +44,11 @@ def python_text(type_: Type) -> str:
             plain = [f"{part.name}={python_text(part.type)}" for part in fields]
             name = f'"{type_.name or "Record"}"'
             simple = all(part.name.isidentifier() for part in fields)
-            return f"python.Record({name}, {', '.join(plain)})" if simple else f"python.Record({name}, **{{{', '.join(parts)}}})"
+            return (
+                f"python.Record({name}, {', '.join(plain)})"
+                if simple
+                else f"python.Record({name}, **{{{', '.join(parts)}}})"
+            )
         case Null():
             return "python.Optional(python.BOOL)"
         case Bool():

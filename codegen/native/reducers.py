@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
-from ghcm.codegen.native.column_expressions import Unsupported
-from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope, order_text
+from ghcm.codegen.native.column_text import Unsupported
+from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
@@ -16,7 +17,8 @@ __all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction"]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as text over those names.
+    """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as
+    text over those names.
 
     `floats` are the columns that hold float sums: where one is not finite, rows must add exactly.
     """

@@ -1,6 +1,7 @@
 """The row form of a chain: one loop over tuples in which a record goes through every step before the next record comes.
 
-Columns live in local variables; a `try` stands only around steps that can fail, and the record given to `dead` is rebuilt only there.
+Columns live in local variables; a `try` stands only around steps that can fail, and the record given to `dead` is
+rebuilt only there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.python_types import python_text
-from ghcm.codegen.native.row_expressions import Binding, Code, Module, RowScope
+from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_text import Binding, Code, Module
 from ghcm.expr import Expr, Lambda, MakeStruct, Var
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
 from ghcm.types import Struct, Type, is_nullable
@@ -62,8 +64,14 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
         _step(writer, step, last=index == len(chain.steps) - 1)
     body = "\n".join(writer.out.lines)
     lines = Lines()
-    lines.add(*parameter_lines(scope), "result: list[Row] = []", "emit = result.append", loop_head(heads, body, timed=chain.timed))
-    head = f"def {name}_rows(rows: Sequence[Row], dead: Dead, parameters: Parameters, functions: Sequence[Function]) -> list[Row]:"
+    lines.add(
+        *parameter_lines(scope),
+        "result: list[Row] = []",
+        "emit = result.append",
+        loop_head(heads, body, timed=chain.timed),
+    )
+    arguments = "rows: Sequence[Row], dead: Dead, parameters: Parameters, functions: Sequence[Function]"
+    head = f"def {name}_rows({arguments}) -> list[Row]:"
     return "\n".join([head, *lines.lines, body, "    return result"]), tuple(writer.functions)
 
 
@@ -187,7 +195,9 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     given = columns_of(step.given)
     wishes = given.names if isinstance(step.given, Struct) else (_singular(writer, items.text),)
     locals_ = [writer.scope.names.new(wish) for wish in wishes]
-    writer.out.add(f"for {', '.join(locals_)}{',' if len(locals_) == 1 and isinstance(step.given, Struct) else ''} in {text}:")
+    writer.out.add(
+        f"for {', '.join(locals_)}{',' if len(locals_) == 1 and isinstance(step.given, Struct) else ''} in {text}:"
+    )
     writer.out.depth += 1
     writer.columns = {name: Code(local, simple=True) for name, local in zip(given.names, locals_, strict=True)}
 

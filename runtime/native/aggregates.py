@@ -1,7 +1,8 @@
 """What generated aggregations call: states of sums, means and extremes, all of which take null for "nothing yet".
 
-A sum of ints has no bound until it is emitted. A sum of floats is exact until then: a whole number and how many places of it stand behind the
-binary point, or, once NaN or an infinity came, their float sum and -1. So it does not depend on any order.
+A sum of ints has no bound until it is emitted. A sum of floats is exact until then: a whole number and how many
+places of it stand behind the binary point, or, once NaN or an infinity came, their float sum and -1. So it does not
+depend on any order.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ __all__ = [
     "add_int",
     "add_mean",
     "fit",
-    "fold",
     "float_sum",
+    "fold",
     "greatest",
     "least",
     "mean_of_floats",
@@ -90,7 +91,9 @@ def total(state: FloatSum | None, count: int = 1) -> float | None:
         return math.inf if sum_ > 0 else -math.inf
 
 
-def fold(step: Callable[[object, object], object], state: list[tuple[object, object]], order: Callable[[object], object]) -> object:
+def fold(
+    step: Callable[[object, object], object], state: list[tuple[object, object]], order: Callable[[object], object]
+) -> object:
     """The values reduced from the left in ascending order of their keys, equal ones in the order of the values."""
     ordered = sorted(state, key=lambda pair: (pair[0], order(pair[1])))
     result = ordered[0][1]

@@ -1,6 +1,7 @@
 """What a generated native module hands to the operators: the functions of each task, by kind of task.
 
-The module's `TASKS` maps task ids to these. They hold code only; what a task is (its op, types, edges) stands in the plan.
+The module's `TASKS` maps task ids to these. They hold code only; what a task is (its op, types, edges) stands in the
+plan.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ Function: TypeAlias = Callable[[object], object]
 
 
 class Dead(Protocol):
-    """Where generated code puts a failed record: the id of the task or stage, its canonical input record, why, and the details."""
+    """Where generated code puts a failed record: the id of the task or stage, its canonical input record, why, and
+    the details.
+    """
 
     def __call__(self, stage: str, record: object, reason: Failure, detail: str, /) -> None:
         """Take the record; never raises."""
@@ -47,7 +50,8 @@ class Dead(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowCode:
-    """A chain of row operations. `rows` takes the failing records out by itself; `columns` gives None if any record failed.
+    """A chain of row operations. `rows` takes the failing records out by itself; `columns` gives None if any record
+    failed.
 
     `functions` are the user's functions ("module:function") that `rows` is handed, in this order, as its last argument.
     """
@@ -59,7 +63,9 @@ class RowCode:
 
 @dataclass(frozen=True, slots=True)
 class TimeCode:
-    """The event time of each record in microseconds; None where the record is dead already. `columns` gives a series, or None."""
+    """The event time of each record in microseconds; None where the record is dead already. `columns` gives a series,
+    or None.
+    """
 
     rows: Callable[[Sequence[Row], Dead, Parameters], list[int | None]]
     columns: Callable[[pl.DataFrame, Parameters], pl.Series | None] | None = None
@@ -83,7 +89,8 @@ class GroupCode:
 
 @dataclass(frozen=True, slots=True)
 class OrderCode:
-    """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None where it is dead.
+    """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None
+    where it is dead.
 
     `columns` adds the function's value as the column `@by` where Polars orders it and the other columns rightly.
     """
@@ -114,7 +121,9 @@ class SinkCode:
 
 @dataclass(frozen=True, slots=True)
 class PolicyCode:
-    """A publish policy: `add` gathers what `arguments` sends, from `zero` over the records since the last publication. `when` is its condition."""
+    """A publish policy: `add` gathers what `arguments` sends, from `zero` over the records since the last
+    publication. `when` is its condition.
+    """
 
     zero: object
     add: Callable[[object, Row, Parameters], object]

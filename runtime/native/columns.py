@@ -1,7 +1,8 @@
-"""What generated columnar code calls: Polars expressions with the language's meaning, and masks of the records that fail.
+"""What generated columnar code calls: Polars expressions with the language's meaning, and masks of the records that
+fail.
 
-A function called `<name>_fails` gives a mask: true where a record fails, false or null where it does not. A value may be anything where its mask is
-true: the batch is then done again by rows. Nothing here raises for any data.
+A function called `<name>_fails` gives a mask: true where a record fails, false or null where it does not. A value may
+be anything where its mask is true: the batch is then done again by rows. Nothing here raises for any data.
 """
 
 from __future__ import annotations

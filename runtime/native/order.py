@@ -1,12 +1,14 @@
 """Sort keys: for each type a function from canonical values to something that Python orders as the language does.
 
-Nulls are equal and least, NaN equals itself and is greatest, -0.0 equals 0.0; structs and lists go item by item. Equal keys mean equal values, and keys
-can be hashed. Generated code builds these with the functions here; operators use `order_of`.
+Nulls are equal and least, NaN equals itself and is greatest, -0.0 equals 0.0; structs and lists go item by item.
+Equal keys mean equal values, and keys can be hashed. Generated code builds these with the functions here; operators
+use `order_of`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isnan
 from typing import TypeAlias, assert_never
 
 from ghcm.types import (
@@ -40,7 +42,8 @@ def plain(value: object) -> object:
 
 def floating(value: object) -> object:
     """The key of a float."""
-    return (1, 0.0) if value != value else (0, value)
+    assert isinstance(value, float)
+    return (1, 0.0) if isnan(value) else (0, value)
 
 
 def pairs(key: Order, value: Order) -> Order:

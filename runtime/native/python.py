@@ -1,7 +1,9 @@
-"""Calls of users' Python functions: canonical values handed out as Python's own objects, results checked and taken back.
+"""Calls of users' Python functions: canonical values handed out as Python's own objects, results checked and taken
+back.
 
-A timestamp is an aware `datetime` in UTC (a naive one is taken as UTC), a duration a `timedelta`, a date a `date`, a struct an object with
-attributes. What a function gives back for a struct may be such an object, a tuple, a mapping or any object with the attributes.
+A timestamp is an aware `datetime` in UTC (a naive one is taken as UTC), a duration a `timedelta`, a date a `date`, a
+struct an object with attributes. What a function gives back for a struct may be such an object, a tuple, a mapping or
+any object with the attributes.
 """
 
 from __future__ import annotations

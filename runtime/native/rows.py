@@ -1,13 +1,15 @@
 """What generated row code calls: checked arithmetic, comparisons and conversions on canonical values.
 
-A function here raises `RecordFailure` where the table `ghcm.functions` says that it fails. None of them takes nulls: generated code tests for them.
+A function here raises `RecordFailure` where the table `ghcm.functions` says that it fails. None of them takes nulls:
+generated code tests for them.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from collections.abc import Sequence
+from functools import lru_cache
+from math import isfinite, isnan
 from typing import NoReturn, TypeVar
 
 from ghcm.functions import Failure
@@ -41,8 +43,8 @@ __all__ = [
     "split",
     "string_to_float",
     "string_to_int",
-    "subtract",
     "substring",
+    "subtract",
     "timestamp_to_string",
     "too_late",
     "truncate",
@@ -137,17 +139,17 @@ def floordiv_float(left: float, right: float) -> float:
 
 def equal(left: float, right: float) -> bool:
     """Whether two floats are the same value."""
-    return left == right or (left != left and right != right)
+    return left == right or (isnan(left) and isnan(right))
 
 
 def less(left: float, right: float) -> bool:
     """Whether the left float is less."""
-    return left < right or (right != right and left == left)
+    return left < right or (isnan(right) and not isnan(left))
 
 
 def less_or_equal(left: float, right: float) -> bool:
     """Whether the left float is less or equal."""
-    return left <= right or right != right
+    return left <= right or isnan(right)
 
 
 def least(left: float, right: float) -> float:
@@ -168,7 +170,7 @@ _FLOAT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|-?inf")
 
 def float_to_int(value: float) -> int:
     """The float cut towards zero."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         raise RecordFailure(Failure.BAD_CAST, f"{value} is no whole number")
     return within(int(value), "to_int gives")
 

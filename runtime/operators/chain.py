@@ -1,4 +1,6 @@
-"""Row operations: filter, map and their kind, alone or fused, through generated code in the form that suits the batch."""
+"""Row operations: filter, map and their kind, alone or fused, through generated code in the form that suits the
+batch.
+"""
 
 from __future__ import annotations
 

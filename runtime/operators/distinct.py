@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
 from ghcm.runtime.keys import identity_of, key_group
@@ -20,7 +19,9 @@ __all__ = ["DistinctOperator"]
 
 
 class DistinctOperator:
-    """Gives a record on when it sees it for the first time. What it has seen of a window is forgotten when the window closes."""
+    """Gives a record on when it sees it for the first time. What it has seen of a window is forgotten when the window
+    closes.
+    """
 
     def __init__(self, task: Task, unit: Unit, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}
@@ -100,5 +101,3 @@ class DistinctOperator:
         for data in state.values():
             for row in unpack(data):
                 self._is_new(row)
-
-

@@ -23,8 +23,8 @@ __all__ = ["EventTimeOperator"]
 
 
 class EventTimeOperator:
-    """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a bound of disorder it
-    stays at minus infinity.
+    """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
+    bound of disorder it stays at minus infinity.
     """
 
     def __init__(self, task: Task, op: EventTime, unit: Unit, code: TimeCode, context: Context) -> None:

@@ -1,7 +1,8 @@
-"""Keyed aggregations: reduce_by_key, aggregate_by_key, group_by_key and count, windowed, over bounded input, or as a table kept for ever.
+"""Keyed aggregations: reduce_by_key, aggregate_by_key, group_by_key and count, windowed, over bounded input, or as a
+table kept for ever.
 
-One state per key (and window). A batch is pre-aggregated in columns where the generated code can. A group whose value cannot be given is a dead letter
-with the key and window as input.
+One state per key (and window). A batch is pre-aggregated in columns where the generated code can. A group whose value
+cannot be given is a dead letter with the key and window as input.
 """
 
 from __future__ import annotations
@@ -191,7 +192,9 @@ class GroupOperator:
                 self._dead_group(key, window, failure, outbox)
                 continue
             parts: dict[str, object] = {"key": key, "value": value, "window": window}
-            rows.append((*(parts[name] for name in self._layout.names), *hidden) if self._plain else (*_spread(value), *hidden))
+            rows.append(
+                (*(parts[name] for name in self._layout.names), *hidden) if self._plain else (*_spread(value), *hidden)
+            )
         yield from chunks(self._task.schema, rows, self._context.rows, timed=self._task.collection.timed)
 
     @property

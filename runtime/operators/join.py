@@ -1,4 +1,6 @@
-"""Inner joins of two bounded inputs by hash: each side is kept by key, and a record meets what the other side has so far."""
+"""Inner joins of two bounded inputs by hash: each side is kept by key, and a record meets what the other side has so
+far.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ __all__ = ["JoinOperator"]
 
 
 class JoinOperator:
-    """Keeps the rows of both sides by key. The element is {left, right}, or {key, value: {left, right}} of pairs joined by key."""
+    """Keeps the rows of both sides by key. The element is {left, right}, or {key, value: {left, right}} of pairs
+    joined by key.
+    """
 
     def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}

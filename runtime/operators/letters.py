@@ -1,4 +1,6 @@
-"""Dead letters of a task: what its operator and its generated code say about a failed record, with unit, place and JSON text added."""
+"""Dead letters of a task: what its operator and its generated code say about a failed record, with unit, place and
+JSON text added.
+"""
 
 from __future__ import annotations
 
@@ -47,5 +49,3 @@ class Letters:
 def group_type(columns: Struct) -> Struct:
     """What the letter of a group holds: its key and window, as far as it has them."""
     return Struct(tuple(field for field in columns.fields if field.name in ("key", "window")))
-
-

@@ -27,7 +27,9 @@ _SPARE = 4096
 
 
 class OrderOperator:
-    """Keeps records with their sort keys; of a top no more than twice its count and some. Frames stay frames until a row comes."""
+    """Keeps records with their sort keys; of a top no more than twice its count and some. Frames stay frames until a
+    row comes.
+    """
 
     def __init__(self, task: Task, op: Sort | Top, unit: Unit, code: OrderCode, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}

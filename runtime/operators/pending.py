@@ -1,4 +1,6 @@
-"""What an operator has yet to give on: batches that are offered one after the other, and once more where one was refused."""
+"""What an operator has yet to give on: batches that are offered one after the other, and once more where one was
+refused.
+"""
 
 from __future__ import annotations
 

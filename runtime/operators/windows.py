@@ -1,4 +1,6 @@
-"""When the windows of a task are closed: at the watermark `end + allowed lateness`, with what upstream aggregations hold back added."""
+"""When the windows of a task are closed: at the watermark `end + allowed lateness`, with what upstream aggregations
+hold back added.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compares what engines leave with what the reference leaves: multisets, floats within 1e-12 of the sum of magnitudes."""
+"""Compares what engines leave with what the reference leaves: multisets, floats within 1e-12 of the sum of
+magnitudes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def plain(value: object) -> object:
             return value
 
 
-def assert_same_rows(actual: Sequence[object], expected: Sequence[object], *, ordered: bool = False, magnitude: float = 0.0) -> None:
+def assert_same_rows(
+    actual: Sequence[object], expected: Sequence[object], *, ordered: bool = False, magnitude: float = 0.0
+) -> None:
     """Both hold the same rows; in the same order where `ordered`."""
     if ordered:
         assert [plain(row) for row in actual] == [plain(row) for row in expected]

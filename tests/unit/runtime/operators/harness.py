@@ -1,7 +1,8 @@
 """Runs operators as no engine would dare to, after Hazelcast Jet's test support.
 
-The outbox takes one batch and then refuses until it is emptied, or refuses every second offer; between any two calls the state is saved and a new
-operator restored from it. `run_unit` runs all operators of a unit this way, one after the other, on what the task before gave.
+The outbox takes one batch and then refuses until it is emptied, or refuses every second offer; between any two calls
+the state is saved and a new operator restored from it. `run_unit` runs all operators of a unit this way, one after
+the other, on what the task before gave.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ Item = Batch | int
 """A batch, or a watermark."""
 
 
-def drive(make: Callable[[], Operator], inputs: Sequence[Sequence[Item]], refusal: Refusal, *, restores: bool) -> tuple[Box, dict[str, int], Operator]:
+def drive(
+    make: Callable[[], Operator], inputs: Sequence[Sequence[Item]], refusal: Refusal, *, restores: bool
+) -> tuple[Box, dict[str, int], Operator]:
     """Give an operator its inputs in turns; what it gave, and how many records it did in each form."""
     box, counts = Box(refusal), {"rows": 0, "columns": 0}
     operator = make()
@@ -103,7 +106,7 @@ def drive(make: Callable[[], Operator], inputs: Sequence[Sequence[Item]], refusa
             marks[ordinal] = item
             if min(marks) > watermark and not isinstance(operator, Clock):
                 watermark = min(marks)
-                call(lambda: operator.advance(watermark, box))
+                call(lambda: operator.advance(watermark, box))  # noqa: B023    called at once
                 box.items.append(watermark)
         if restores:
             renew()
@@ -128,7 +131,9 @@ def _in_turns(inputs: Sequence[Sequence[Item]]) -> Iterator[tuple[int, Item]]:
 
 @dataclass
 class Given:
-    """What a unit left behind: canonical rows by sink, tables, dead letters, instructions, the reply, and records per task and form."""
+    """What a unit left behind: canonical rows by sink, tables, dead letters, instructions, the reply, and records per
+    task and form.
+    """
 
     sinks: dict[str, list[object]] = field(default_factory=dict)
     tables: dict[str, list[tuple[object, object]]] = field(default_factory=dict)
@@ -146,7 +151,7 @@ def module_of(program: Program, unit: Unit) -> ModuleType:
     return module
 
 
-def run_unit(
+def run_unit(  # noqa: PLR0913    each is one way to torture
     program: Program,
     unit: Unit,
     form: Form = "auto",

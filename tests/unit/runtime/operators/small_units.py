@@ -61,14 +61,13 @@ from ghcm.types import (
     strip,
     tuple_of,
 )
-
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_values import records, rows_of, types, values_of
 
 __all__ = ["UNITS", "Builder", "windowed"]
 
 HERE = Origin("test.istream", 3, 7)
-I, F, S, B = Int(), Float(), String(), Bool()
+WHOLE, F, S, B = Int(), Float(), String(), Bool()
 
 
 class Builder:
@@ -80,7 +79,9 @@ class Builder:
 
     def add(self, op: Op, collection: Collection, *inputs: str, id: str | None = None) -> str:
         name = id or f"{type(op).__name__.lower()}{len(self.tasks)}"
-        self.tasks.append(Task(name, op, tuple(Input(each, Forward()) for each in inputs), collection, HERE, named=True))
+        self.tasks.append(
+            Task(name, op, tuple(Input(each, Forward()) for each in inputs), collection, HERE, named=True)
+        )
         return name
 
     def of(self, id: str) -> Collection:
@@ -141,7 +142,9 @@ def pairs(draw: st.DrawFn, builder: Builder, key: Type, value: Type, *, in_windo
 def grouped(builder: Builder, input_: str, op: Op, key: Type, value: Type) -> str:
     takes = builder.of(input_)
     element = pair_of(key, value)
-    collection = Collection(Shape.PAIRS, windowed(element) if takes.windowed else element, True, takes.windowed, takes.windowed)
+    collection = Collection(
+        Shape.PAIRS, windowed(element) if takes.windowed else element, True, takes.windowed, takes.windowed
+    )
     return builder.add(op, collection, input_)
 
 
@@ -151,13 +154,19 @@ def reducers(draw: st.DrawFn, depth: int = 1) -> Reducer:
     match draw(st.sampled_from(kinds)):
         case "builtin":
             kind = draw(st.sampled_from(list(Kind)))
-            choices: dict[Kind, list[Type]] = {Kind.SUM: [I, F, Duration()], Kind.ALL: [B], Kind.ANY: [B]}
-            return Builtin(kind, draw(st.sampled_from(choices[kind])) if kind in choices else draw(types(keys=True, nullable=False)))
+            choices: dict[Kind, list[Type]] = {Kind.SUM: [WHOLE, F, Duration()], Kind.ALL: [B], Kind.ANY: [B]}
+            return Builtin(
+                kind,
+                draw(st.sampled_from(choices[kind])) if kind in choices else draw(types(keys=True, nullable=False)),
+            )
         case "fields":
             parts = tuple(draw(st.lists(reducers(depth=0), min_size=1, max_size=2)))
-            return Fields(parts, Struct(tuple(Field(name, reduced(part)) for name, part in zip("ab", parts, strict=False))))
+            return Fields(
+                parts, Struct(tuple(Field(name, reduced(part)) for name, part in zip("ab", parts, strict=False)))
+            )
         case way:
-            type_ = draw(st.sampled_from([I, S, tuple_of(I, S)]))
+            several: list[Type] = [WHOLE, S, tuple_of(WHOLE, S)]
+            type_ = draw(st.sampled_from(several))
             order = draw(functions(draw(types(keys=True)), type_)) if way == "ordered" else None
             function = draw(functions(type_, type_, type_))
             return Custom(Lambda(function.parameters, function.body), way == "claimed", order)
@@ -186,11 +195,12 @@ def aggregates(draw: st.DrawFn, value: Type, name: str) -> Aggregate:
     match function:
         case AggregateFunction.COUNT:
             argument = draw(st.one_of(st.none(), functions(draw(types()), value)))
-            return Aggregate(name, function, argument, I)
+            return Aggregate(name, function, argument, WHOLE)
         case AggregateFunction.SUM | AggregateFunction.MEAN:
-            wanted = draw(st.sampled_from([I, F, Duration(), Nullable(I), Nullable(F)]))
+            numbers: list[Type] = [WHOLE, F, Duration(), Nullable(WHOLE), Nullable(F)]
+            wanted = draw(st.sampled_from(numbers))
             argument = draw(functions(wanted, value))
-            kind = F if function is AggregateFunction.MEAN and strip(wanted) == I else strip(wanted)
+            kind = F if function is AggregateFunction.MEAN and strip(wanted) == WHOLE else strip(wanted)
             return Aggregate(name, function, argument, as_nullable(kind) if is_nullable(argument.body.type) else kind)
         case AggregateFunction.MIN | AggregateFunction.MAX:
             argument = draw(functions(draw(types(keys=True)), value))
@@ -221,17 +231,17 @@ def count(draw: st.DrawFn) -> Program:
     builder = Builder()
     if draw(st.booleans()):
         key = draw(types(keys=True))
-        builder.to(grouped(builder, draw(pairs(builder, key, draw(types()))), Count(), key, I))
+        builder.to(grouped(builder, draw(pairs(builder, key, draw(types()))), Count(), key, WHOLE))
     elif draw(st.booleans()):
         element = draw(types())
         source = builder.memory(element, draw(rows_of(element)))
-        builder.to(builder.add(Count(), Collection(Shape.STREAM, I, True), source))
+        builder.to(builder.add(Count(), Collection(Shape.STREAM, WHOLE, True), source))
     else:
         stream = draw(timed_stream(builder, draw(records())))
         gives = windowed(builder.of(stream).element)
         window = Window(Tumbling(1_000_000), draw(st.sampled_from([0, 3_000_000])))
         window_ = builder.add(window, Collection(Shape.STREAM, gives, True, True, True), stream)
-        builder.to(builder.add(Count(), Collection(Shape.STREAM, windowed(I), True, True, True), window_))
+        builder.to(builder.add(Count(), Collection(Shape.STREAM, windowed(WHOLE), True, True, True), window_))
     return builder.program()
 
 
@@ -256,7 +266,7 @@ def order(draw: st.DrawFn) -> Program:
     by = draw(functions(draw(types(keys=True)), element))
     op: Op = Sort(by, draw(st.booleans()))
     if draw(st.booleans()):
-        op = Top(Literal(draw(st.integers(0, 4)), I), by, draw(st.booleans()))
+        op = Top(Literal(draw(st.integers(0, 4)), WHOLE), by, draw(st.booleans()))
     builder.to(builder.add(op, builder.of(source), source))
     return builder.program()
 
@@ -269,7 +279,9 @@ def join(draw: st.DrawFn) -> Program:
         sides = [pair_of(key, draw(types())) for _ in range(2)]
         ids = [draw(pairs(builder, key, side.fields[1].type, in_windows=False)) for side in sides]
         by_key, keys = True, [Lambda((v := Var("r", side),), Get(v, "key", key)) for side in sides]
-        element: Type = pair_of(key, Struct((Field("left", sides[0].fields[1].type), Field("right", sides[1].fields[1].type))))
+        element: Type = pair_of(
+            key, Struct((Field("left", sides[0].fields[1].type), Field("right", sides[1].fields[1].type)))
+        )
     else:
         sides = [Struct((Field("k", key), Field("x", draw(types())))) for _ in range(2)]
         ids = [builder.memory(side, draw(rows_of(side))) for side in sides]
@@ -298,7 +310,8 @@ def row_stage(draw: st.DrawFn, collection: Collection) -> tuple[Op, Collection]:
             return Map(function), Collection(Shape.STREAM, function.body.type, True, timed)
         case "flat_map":
             item = draw(types())
-            function = draw(functions(draw(st.sampled_from([List(item), Nullable(List(item))])), element))
+            lists: list[Type] = [List(item), Nullable(List(item))]
+            function = draw(functions(draw(st.sampled_from(lists)), element))
             list_ = strip(function.body.type)
             assert isinstance(list_, List)
             return FlatMap(function), Collection(Shape.STREAM, list_.item, True, timed)
@@ -318,7 +331,9 @@ def row_stage(draw: st.DrawFn, collection: Collection) -> tuple[Op, Collection]:
             made = [Field("value", function.body.type) if part.name == "value" else part for part in element.fields]
             return MapValues(function), Collection(Shape.PAIRS, Struct(tuple(made)), True, timed, collection.windowed)
         case _:
-            return Window(Tumbling(2_000_000), 0), Collection(plain.shape if collection.shape is Shape.STREAM else Shape.PAIRS, windowed(element), True, True, True)
+            return Window(Tumbling(2_000_000), 0), Collection(
+                plain.shape if collection.shape is Shape.STREAM else Shape.PAIRS, windowed(element), True, True, True
+            )
 
 
 @st.composite
@@ -363,12 +378,12 @@ def publish(draw: st.DrawFn) -> Program:
     element = draw(records())
     source = builder.memory(element, draw(rows_of(element)))
     arguments = tuple((name, draw(aggregates(element, name))) for name in draw(st.sampled_from(["", "a", "ab"])))
-    constant = draw(values_of(I))
+    constant = draw(values_of(WHOLE))
     every = draw(st.one_of(st.none(), st.integers(1, 3)))
     when = None if every else draw(st.one_of(st.none(), functions(Nullable(B), element)))
     on = None if every or when else "completion"
     policy = Policy(every_records=every, on=on, when=when, at_end=draw(st.booleans()))
-    call = CallTemplate("called", (*arguments, ("limit", Literal(constant, I))))
+    call = CallTemplate("called", (*arguments, ("limit", Literal(constant, WHOLE))))
     builder.add(Publish(call, policy, None), builder.of(source), source, id="publish")
     return builder.program()
 
@@ -377,14 +392,16 @@ def publish(draw: st.DrawFn) -> Program:
 def windows_of_windows(draw: st.DrawFn) -> Program:
     """Sums per second, then the greatest of them per five seconds: results must reach the later windows."""
     builder = Builder()
-    first = draw(pairs(builder, S, I, in_windows=True))
-    sums = grouped(builder, first, ReduceByKey(Builtin(Kind.MAX, I)), S, I)
+    first = draw(pairs(builder, S, WHOLE, in_windows=True))
+    sums = grouped(builder, first, ReduceByKey(Builtin(Kind.MAX, WHOLE)), S, WHOLE)
     record = Var("r", builder.of(sums).columns)
-    body: Expr = MakeStruct((Get(record, "key", S), Get(record, "value", I)), tuple_of(S, I))
-    plain = builder.add(MapToPair(Lambda((record,), body)), Collection(Shape.PAIRS, pair_of(S, I), True, True), sums)
+    body: Expr = MakeStruct((Get(record, "key", S), Get(record, "value", WHOLE)), tuple_of(S, WHOLE))
+    plain = builder.add(
+        MapToPair(Lambda((record,), body)), Collection(Shape.PAIRS, pair_of(S, WHOLE), True, True), sums
+    )
     window = Window(Tumbling(5_000_000), draw(st.sampled_from([0, 1_000_000])))
-    second = builder.add(window, Collection(Shape.PAIRS, windowed(pair_of(S, I)), True, True, True), plain)
-    builder.to(grouped(builder, second, ReduceByKey(Builtin(Kind.MAX, I)), S, I))
+    second = builder.add(window, Collection(Shape.PAIRS, windowed(pair_of(S, WHOLE)), True, True, True), plain)
+    builder.to(grouped(builder, second, ReduceByKey(Builtin(Kind.MAX, WHOLE)), S, WHOLE))
     return builder.program()
 
 
@@ -394,10 +411,14 @@ def python_call() -> st.SearchStrategy[Program]:
     @st.composite
     def make(draw: st.DrawFn) -> Program:
         builder = Builder()
-        element = Struct((Field("at", Timestamp()), Field("size", Nullable(I)), Field("name", S)), "Flow")
+        element = Struct((Field("at", Timestamp()), Field("size", Nullable(WHOLE)), Field("name", S)), "Flow")
         source = builder.memory(element, draw(rows_of(element)))
-        gives = Struct((Field("name", S), Field("at", Timestamp()), Field("size", I)), "Sized")
-        called = builder.add(PythonCall("tests.unit.runtime.operators.user_functions", "sized"), Collection(Shape.STREAM, gives, True), source)
+        gives = Struct((Field("name", S), Field("at", Timestamp()), Field("size", WHOLE)), "Sized")
+        called = builder.add(
+            PythonCall("tests.unit.runtime.operators.user_functions", "sized"),
+            Collection(Shape.STREAM, gives, True),
+            source,
+        )
         builder.to(called)
         return builder.program()
 

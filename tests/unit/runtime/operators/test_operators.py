@@ -1,4 +1,6 @@
-"""Every operator in both forms gives what the reference gives, whatever the outbox refuses and however often it is restored."""
+"""Every operator in both forms gives what the reference gives, whatever the outbox refuses and however often it is
+restored.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,6 @@ from ghcm.runtime.operator import Form
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Sort, Source, To, Top
 from ghcm.spg.reference import Result, run
-
 from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 from tests.unit.runtime.operators.small_units import UNITS
@@ -40,7 +41,7 @@ def compare(program: Program, found: Given, expected: Result) -> None:
 
 @pytest.mark.parametrize("form", ["rows", "columns"])
 @pytest.mark.parametrize("name", sorted(UNITS))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
 @given(data=st.data())
 def test_operator(name: str, form: Form, data: st.DataObject) -> None:
     program = data.draw(UNITS[name]())
@@ -61,11 +62,14 @@ def test_every_op_goes_through_the_harness() -> None:
     seen: set[type[object]] = set()
     for make in UNITS.values():
 
-        @settings(deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=40)
+        @settings(
+            deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=60
+        )
         @given(make())
         def gather(program: Program) -> None:
             seen.update(ops_of(program))
 
         gather()
-    assert set(get_args(Op)) - seen <= {ReadSink, ReadTable, Reply}, "these are the engine's, like sources and sinks"
+    missing = set(get_args(Op)) - seen
+    assert missing <= {ReadSink, ReadTable, Reply}, "these are the engine's, like sources and sinks"
     assert {Source, To, Publish} <= seen

@@ -1,0 +1,120 @@
+"""Pieces of generated Polars: how tightly they bind, their masks of failing records, and what literals look like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal as Number
+
+from ghcm.codegen.native.column_types import dtype_text
+from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
+
+__all__ = [
+    "AND",
+    "ATOM",
+    "COMPARE",
+    "OR",
+    "PRODUCT",
+    "SUM",
+    "UNARY",
+    "XOR",
+    "Column",
+    "Unsupported",
+    "bare_text",
+    "either",
+    "literal",
+    "typed",
+    "where",
+]
+
+# Python's precedences of the operators that Polars overloads, loosest first.
+COMPARE, OR, XOR, AND, SUM, PRODUCT, UNARY, ATOM = range(8)
+
+
+class Unsupported(Exception):
+    """An expression has no columnar form; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A Polars expression as text, how tightly it binds, and the mask of its failing records (None: it cannot fail).
+
+    `bare`: the Python literal where it is one, usable beside an operator. `level` is a precedence.
+    """
+
+    text: str
+    level: int = ATOM
+    fails: Column | None = None
+    bare: str | None = None
+
+    def at(self, level: int) -> str:
+        """The text, in parentheses where a place of this precedence needs them."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+def either(*masks: Column | None) -> Column | None:
+    """The mask that is true where any of the masks is; repeated ones once."""
+    known = list(dict.fromkeys(mask for mask in masks if mask is not None))
+    if len(known) <= 1:
+        return known[0] if known else None
+    return Column(" | ".join(mask.at(OR) for mask in known), OR)
+
+
+def where(condition: str, mask: Column | None) -> Column | None:
+    """The mask where a condition (as text) holds."""
+    return None if mask is None else Column(f"{condition} & {mask.at(AND)}", AND)
+
+
+# --- literals --------------------------------------------------------------------------------------------------------
+
+
+def typed(text: str, type_: Type) -> Column:
+    """Python text of a canonical value as a column."""
+    match strip(type_):
+        case Timestamp():
+            return Column(f"columns.timestamp(pl.lit({text}, pl.Int64))")
+        case Duration():
+            return Column(f"columns.duration(pl.lit({text}, pl.Int64))")
+        case Date():
+            return Column(f"pl.lit({text}, pl.Int32).cast(pl.Date)")
+        case List(item=item) if not isinstance(
+            strip(item), List | Map | Struct | Timestamp | Duration | Date | Decimal
+        ):
+            return Column(f"pl.lit({text}, dtype={dtype_text(type_)})")
+        case List() | Struct() | Map():
+            raise Unsupported(f"a constant of {type_}")
+        case _:
+            return Column(f"pl.lit({text}, {dtype_text(type_)})")
+
+
+def literal(value: object, type_: Type) -> Column:
+    """A canonical value as a column; `Unsupported` where Polars has no literal of the type."""
+    if value is None:
+        return Column(f"pl.lit(None, {dtype_text(type_)})")
+    match value, strip(type_):
+        case float(), _ if math.isnan(value) or math.isinf(value):
+            return Column(f'pl.lit(float("{value}"), pl.Float64)')
+        case Number(), _:
+            return Column(f'pl.lit("{value}").cast({dtype_text(type_)})')
+        case tuple(), Struct(fields=fields):
+            parts = [
+                f'{literal(each, part.type).text}.alias("{part.name}")'
+                for each, part in zip(value, fields, strict=True)
+            ]
+            return Column(f"pl.struct({', '.join(parts)})")
+        case bool() | str(), _:
+            text = bare_text(value)
+            return Column(f"pl.lit({text})", bare=text)
+        case float(), _:
+            return Column(f"pl.lit({value!r}, pl.Float64)", bare=repr(value))
+        case int(), Int():
+            text = f"{value:_}" if abs(value) >= 100_000 else str(value)
+            return Column(f"pl.lit({text}, pl.Int64)", bare=text)
+        case _:
+            return typed(repr(value), type_)
+
+
+def bare_text(value: bool | str) -> str:
+    """As Python writes it, in double quotes where that is easy."""
+    text = repr(value)
+    return text if not isinstance(value, str) or '"' in text or "\\'" in text else f'"{text[1:-1]}"'

@@ -1,0 +1,151 @@
+"""Pieces of generated Python: how tightly they bind, what literals and sort keys look like, what a module keeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal as Number
+
+from ghcm.codegen.expressions import plainly_ordered
+from ghcm.codegen.native.names import Names
+from ghcm.types import Float, List, Map, Nullable, Struct, Type, strip
+
+__all__ = [
+    "AND",
+    "ATOM",
+    "BITOR",
+    "COMPARE",
+    "IF",
+    "NAMED",
+    "NOT",
+    "OR",
+    "PRODUCT",
+    "SUM",
+    "UNARY",
+    "Binding",
+    "Code",
+    "Module",
+    "literal",
+    "order_text",
+    "quoted",
+]
+
+# Python's precedences, loosest first.
+NAMED, IF, OR, AND, NOT, COMPARE, BITOR, SUM, PRODUCT, UNARY, ATOM = range(11)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of Python and how tightly it binds."""
+
+    text: str
+    level: int = ATOM
+    simple: bool = False
+    """Whether it may be repeated: a name, a literal or a subscript of one."""
+    written: bool = False
+    """Whether it is a literal other than `None`; Python warns where one is compared with `is`."""
+
+    def at(self, level: int) -> str:
+        """The text, in parentheses where a place of this precedence needs them."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    @property
+    def inner(self) -> str:
+        """The text where a comma or a bracket ends it."""
+        return self.at(IF)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a variable of a lambda is in the code: one value, or the columns of a record."""
+
+    value: Code | None = None
+    columns: Mapping[str, Code] = field(default_factory=dict)
+
+    def whole(self) -> Code:
+        """The value, made from the columns where it exists only in parts."""
+        if self.value is not None:
+            return self.value
+        inner = ", ".join(column.inner for column in self.columns.values())
+        return Code(f"({inner},)" if len(self.columns) == 1 else f"({inner})")
+
+
+class Module:
+    """What stands above the functions of a generated module: constants such as compiled patterns, made once each."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.constants: dict[str, str] = {}
+
+    def constant(self, wish: str, text: str) -> str:
+        """The name of a module constant of that text."""
+        for name, known in self.constants.items():
+            if known == text:
+                return name
+        name = self.names.new(wish)
+        self.constants[name] = text
+        return name
+
+    def order(self, type_: Type) -> str:
+        """The name of the sort key of a type."""
+        text = order_text(type_)
+        return text if "(" not in text else self.constant("_order", text)
+
+
+# --- literals and orders ---------------------------------------------------------------------------------------------
+
+
+def literal(value: object, type_: Type) -> Code:
+    """A canonical value as Python writes it."""
+    match strip(type_):
+        case Struct(fields=fields) if value is not None:
+            parts = [literal(each, part.type).text for each, part in zip(value, fields, strict=True)]  # type: ignore[call-overload]
+            return Code(f"({', '.join(parts)}{',' if len(parts) == 1 else ''})")
+        case List(item=item) if value is not None:
+            return Code(f"[{', '.join(literal(each, item).text for each in value)}]")  # type: ignore[attr-defined]
+    match value:
+        case float() if math.isnan(value):
+            return Code("math.nan", simple=True)
+        case float() if math.isinf(value):
+            return Code("math.inf" if value > 0 else "-math.inf", ATOM if value > 0 else UNARY, simple=value > 0)
+        case Number():
+            return Code(f'Decimal("{value}")')
+        case bool() | None:
+            return Code(repr(value), simple=True, written=value is not None)
+        case int() | float():
+            negative = repr(value).startswith("-")
+            text = f"{value:_}" if isinstance(value, int) and abs(value) >= 100_000 else repr(value)
+            return Code(text, UNARY if negative else ATOM, simple=not negative, written=True)
+        case str() | bytes():
+            return Code(quoted(value), simple=True, written=True)
+        case dict():
+            return Code(repr(value))
+        case _:
+            raise TypeError(f"no literal of {type_} is {value!r}")
+
+
+def quoted(value: str | bytes) -> str:
+    """As Python writes it, in double quotes where that needs no more escapes."""
+    text = repr(value)
+    prefix, body = ("b", text[2:-1]) if isinstance(value, bytes) else ("", text[1:-1])
+    return text if '"' in body or "\\'" in body else f'{prefix}"{body}"'
+
+
+def order_text(type_: Type) -> str:
+    """The sort key of a type, as a call of `ghcm.runtime.native.order`."""
+    if plainly_ordered(type_) and not isinstance(type_, List | Struct):
+        return "order.plain"
+    match type_:
+        case Nullable(of=of):
+            return f"order.nullable({order_text(of)})"
+        case Float():
+            return "order.floating"
+        case List(item=item):
+            return f"order.items({order_text(item)})"
+        case Struct(fields=fields):
+            return f"order.struct({', '.join(order_text(part.type) for part in fields)})"
+        case Map(key=key, value=value):
+            return f"order.pairs({order_text(key)}, {order_text(value)})"
+        case _:
+            return "order.plain"
