@@ -5,6 +5,7 @@
 import gzip
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,12 @@ PAIR = "{key: string?, value: int}"
 PAIRS = f"pairs<{PAIR}> bounded"
 
 
-def result(tasks: str, *, sinks: str = "", **options: object) -> Result:
+def result(tasks: str, *, sinks: str = "", **options: Any) -> Result:
     text = f'program p\nsink out: {{}} = parquet("out") append\n{sinks}\nstream u\n{tasks}\n'
-    return run(parse_program(text), "u", **options)  # type: ignore[arg-type]
+    return run(parse_program(text), "u", **options)
 
 
-def rows(tasks: str, **options: object) -> list[object]:
+def rows(tasks: str, **options: Any) -> list[Any]:
     found = result(tasks, **options)
     assert found.dead == []
     return found.sinks["out"]
@@ -125,7 +126,7 @@ def test_aggregates_skip_nulls_and_the_sum_of_nothing_is_null() -> None:
   o = to("out") <- g : pairs<{made}> bounded"""
     found = rows(tasks)
     assert found[:2] == [("x", (4, 3, 1.0, 1 / 3, -1e100, 1e100)), ("y", (1, 0, None, None, None, None))]
-    key, (count, known, total, mean, least, most) = found[2]  # type: ignore[misc]
+    key, (count, known, total, mean, least, most) = found[2]
     assert (key, count, known, least) == ("z", 2, 2, 1.0)
     assert all(map(math.isnan, (total, mean, most)))
 
@@ -256,4 +257,4 @@ def test_python_functions(tmp_path: Path) -> None:
     found = result(tasks, base=tmp_path)
     assert found.sinks["out"] == [(2, 2_000_000)]
     assert [each.reason for each in found.dead] == [Failure.PYTHON, Failure.WRONG_RESULT]
-    assert [each.detail for each in found.dead][0] == "ValueError: zero"
+    assert found.dead[0].detail == "ValueError: zero"

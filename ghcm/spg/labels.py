@@ -1,0 +1,199 @@
+"""What a box says of a task in a few words: the operation, with expressions but without types."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ghcm.expr import Expr, Lambda, Param, walk
+from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
+from ghcm.spg.notation.expressions import Scope, print_expr
+from ghcm.spg.notation.types import print_type
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    GroupByKey,
+    Join,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Op,
+    Policy,
+    Publish,
+    PythonCall,
+    ReadSink,
+    ReadTable,
+    ReduceByKey,
+    Reply,
+    Sort,
+    Source,
+    To,
+    Top,
+    Union,
+    Window,
+)
+from ghcm.types import Struct
+
+__all__ = ["duration_text", "place_text", "summary", "way_text"]
+
+
+def summary(op: Op) -> str:
+    """The operation in a line; a fused one has a line per stage of its own."""
+    match op:
+        case Source(connector=connector):
+            return place_text(connector)
+        case EventTime(time=time, disorder_us=disorder):
+            return f"event_time {_body(time)}" + (
+                f", disorder {duration_text(disorder)}" if disorder is not None else ""
+            )
+        case Filter(predicate=predicate):
+            return f"filter {_body(predicate)}"
+        case Map(function=function) | FlatMap(function=function) | MapToPair(function=function):
+            word = {Map: "map", FlatMap: "flat_map", MapToPair: "map_to_pair"}[type(op)]
+            return f"{word} {_body(function)}"
+        case MapValues(function=function):
+            return f"map_values {_body(function)}"
+        case KeyBy(function=function):
+            return f"key_by {_body(function)}"
+        case PythonCall(module=module, function=name):
+            return f"python {module}:{name}"
+        case Window(assigner=assigner, allowed_lateness_us=lateness):
+            late = f", lateness {duration_text(lateness)}" if lateness else ""
+            return f"window tumbling({duration_text(assigner.size_us)}){late}"
+        case Union():
+            return "union"
+        case ReduceByKey(reducer=reducer):
+            return f"reduce_by_key {_reducer(reducer)}"
+        case AggregateByKey(aggregates=aggregates):
+            return f"aggregate_by_key {', '.join(map(_aggregate, aggregates))}"
+        case GroupByKey():
+            return "group_by_key"
+        case Count():
+            return "count"
+        case Distinct():
+            return "distinct"
+        case Sort(by=by, descending=descending):
+            return f"sort {_body(by)}{', descending' if descending else ''}"
+        case Top(count=count, by=by, descending=descending):
+            return f"top {_expr(count)} by {_body(by)}{'' if descending else ', ascending'}"
+        case Join(left_keys=left, right_keys=right):
+            pairs = zip(left, right, strict=False)
+            return f"join {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
+        case ReadSink(sink=sink):
+            return f"read {sink}"
+        case ReadTable(unit=unit, task=task, key=key):
+            return f"read {unit}.{task}{'' if key is None else f'[{_expr(key)}]'}"
+        case To(sink=sink):
+            return f"to {sink}"
+        case Publish(call=call, policy=policy):
+            return f"publish {call.unit} {_policy(policy)}"
+        case Reply():
+            return "reply"
+        case Fused(stages=stages):
+            return f"fused, {len(stages)} stages"
+        case _:
+            assert_never(op)
+
+
+def _body(function: Lambda) -> str:
+    return print_expr(function.body, _scope(function.body).inside(function))
+
+
+def _expr(expr: Expr) -> str:
+    return print_expr(expr, _scope(expr))
+
+
+def _scope(expr: Expr) -> Scope:
+    """A scope in which records go by their names and parameters by theirs."""
+    parts = list(walk(expr))
+    texts = {
+        print_type(part.type): part.type.name for part in parts if isinstance(part.type, Struct) and part.type.name
+    }
+    return Scope(texts=texts, parameters={part.name: part.type for part in parts if isinstance(part, Param)})
+
+
+def _reducer(reducer: Reducer) -> str:
+    match reducer:
+        case Builtin(kind=kind):
+            return kind.value
+        case Fields(parts=parts):
+            return f"({', '.join(map(_reducer, parts))})"
+        case Custom(function=function):
+            return _body(function)
+        case _:
+            assert_never(reducer)
+
+
+def _aggregate(what: Aggregate) -> str:
+    return f"{what.name} = {what.function.value}({'' if what.argument is None else _body(what.argument)})"
+
+
+def _policy(policy: Policy) -> str:
+    if policy.every_records is not None:
+        return f"every {policy.every_records}"
+    if policy.every_us is not None:
+        return f"every {duration_text(policy.every_us)}"
+    return f"on {policy.on}" if policy.on is not None else f"when {_body(policy.when)}" if policy.when else ""
+
+
+def place_text(connector: Connector) -> str:
+    """A place outside in a few words."""
+    match connector:
+        case Files(path=path, format=format_):
+            return f"files {path} ({format_.name})"
+        case Parquet(path=path):
+            return f"parquet {path}"
+        case Socket(host=host, port=port, format=format_):
+            return f"socket {host}:{port} ({format_.name})"
+        case Memory(rows=rows):
+            return f"memory, {len(rows)} rows"
+        case Generate(rows=rows):
+            return f"generate {'without end' if rows is None else f'{rows} rows'}"
+        case Kafka(topic=topic):
+            return f"kafka {topic}"
+        case Redis(place=place):
+            return f"redis {place}"
+        case _:
+            assert_never(connector)
+
+
+def way_text(exchange: Exchange) -> str:
+    """An exchange in a few words; nothing for records that stay where they are."""
+    match exchange:
+        case Forward():
+            return ""
+        case Hash(columns=columns):
+            return f"hash({', '.join(columns)})"
+        case Broadcast():
+            return "broadcast"
+        case Rebalance():
+            return "rebalance"
+        case Global():
+            return "global"
+        case _:
+            assert_never(exchange)
+
+
+def duration_text(micros: int) -> str:
+    """A duration as the language writes it.
+
+    >>> duration_text(90_000_000), duration_text(1500)
+    ('90s', '1500us')
+    """
+    for unit, size in (
+        ("d", 86_400_000_000),
+        ("h", 3_600_000_000),
+        ("m", 60_000_000),
+        ("s", 1_000_000),
+        ("ms", 1_000),
+    ):
+        if micros and micros % size == 0:
+            return f"{micros // size}{unit}"
+    return f"{micros}us"

@@ -1,0 +1,146 @@
+"""What stands between the units of a picture: sinks and caches, and the links that lead to and from tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ghcm.spg.graph import Program, Unit
+from ghcm.spg.labels import place_text
+from ghcm.spg.layout import Point, Size
+from ghcm.spg.ops import Publish, ReadSink, ReadTable, To
+from ghcm.spg.paths import curve, number, xml_text
+
+__all__ = ["CALL", "DATA", "Block", "Link", "draw_link", "draw_place", "links_of", "places_of"]
+
+DATA, CALL = "#2f6fb0", "#c4572e"
+_MARGIN = 24.0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A drawn unit: its size, its SVG from its own corner (the ground first), and where its tasks stand in it."""
+
+    size: Size
+    body: tuple[str, ...]
+    boxes: Mapping[str, tuple[Point, Size]]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge between blocks and places; `task` is where it begins or ends in a unit."""
+
+    start: str
+    end: str
+    call: bool
+    from_task: str | None = None
+    to_task: str | None = None
+
+
+def places_of(program: Program) -> dict[str, tuple[str, tuple[str, str]]]:
+    """Sinks and caches: kind, name and what they are."""
+    sinks = {
+        f"sink {each.name}": ("sink", (each.name, f"{place_text(each.connector)}, {each.mode.value}"))
+        for each in program.sinks
+    }
+    caches = {f"cache {each.name}": ("cache", (each.name, place_text(each.connector))) for each in program.caches}
+    return sinks | caches
+
+
+def links_of(unit: Unit, caches: Mapping[str, str | None]) -> Iterator[Link]:
+    """Where the unit's tasks and its cache lead; `caches` are those of all units."""
+    me = f"unit {unit.name}"
+    if unit.cache is not None:
+        yield Link(f"cache {unit.cache}", me, call=True)
+    for task in unit.tasks:
+        match task.op:
+            case To(sink=sink):
+                yield Link(me, f"sink {sink}", call=False, from_task=task.id)
+            case ReadSink(sink=sink):
+                yield Link(f"sink {sink}", me, call=False, to_task=task.id)
+            case ReadTable(unit=other, task=table):
+                yield Link(f"unit {other}", me, call=False, from_task=table, to_task=task.id)
+            case Publish(call=call):
+                cache = caches.get(call.unit)
+                target = f"unit {call.unit}" if cache is None else f"cache {cache}"
+                yield Link(me, target, call=True, from_task=task.id)
+            case _:
+                pass
+
+
+def draw_link(
+    link: Link,
+    blocks: Mapping[str, Block],
+    corners: Mapping[str, Point],
+    sizes: Mapping[str, Size],
+    route: Sequence[Point],
+    top: float,
+) -> str:
+    """The path of a link through the points of its `route`; `top` is how far the picture is moved down."""
+    head, first = _port(link.start, link.from_task, blocks, corners, sizes, right=True)
+    tail, last = _port(link.end, link.to_task, blocks, corners, sizes, right=False)
+    through = [(y + _MARGIN, x + top) for x, y in route]
+    class_, marker = ("call", "call") if link.call else ("edge", "data")
+    way = curve([first, *through, last], sideways=True).partition(" ")[2].partition(" ")[2]
+    return f'<path class="{class_}" marker-end="url(#{marker})" d="{head} {way} {tail}"/>'
+
+
+def _port(
+    name: str,
+    task: str | None,
+    blocks: Mapping[str, Block],
+    corners: Mapping[str, Point],
+    sizes: Mapping[str, Size],
+    *,
+    right: bool,
+) -> tuple[str, Point]:
+    """Where a link leaves (or with `right` false comes to) a block or place, and its way between that point and the
+    task.
+
+    A task with others beside it is reached through the gap above its layer and left through the gap below it.
+    """
+    (x, y), (width, height) = corners[name], sizes[name]
+    side = x + (width if right else -2)
+    if task is None or name not in blocks or task not in blocks[name].boxes:
+        point = (side, y + (30 if name in blocks else height / 2))
+        return (f"M{number(point[0])} {number(point[1])}" if right else "", point)
+    boxes = blocks[name].boxes
+    (own_x, own_y), (own_width, own_height) = boxes[task]
+    middle = own_y + own_height / 2
+    layer = [(a, b) for a, b in boxes.values() if abs(a[1] + b[1] / 2 - middle) < 1]
+    beyond = [a for a, _ in layer if (a[0] > own_x if right else a[0] < own_x)]
+    near = (x + own_x + (own_width if right else -2), y + middle)
+    if not beyond:
+        point = (side, near[1])
+        return (f"M{number(near[0])} {number(near[1])} H{number(side)}" if right else f"H{number(near[0])}", point)
+    centre = x + own_x + own_width / 2
+    if right:
+        gap = y + max(a[1] + b[1] for a, b in layer) + 12 + 6 * len(beyond)
+        bend = f"Q{number(centre)} {number(gap)} {number(centre + 8)} {number(gap)}"
+        return (
+            f"M{number(centre)} {number(y + own_y + own_height)} V{number(gap - 8)} {bend} H{number(side)}",
+            (side, gap),
+        )
+    gap = y + min(a[1] for a, _ in layer) - 12 - 6 * len(beyond)
+    bend = f"Q{number(centre)} {number(gap)} {number(centre)} {number(gap + 8)}"
+    return (f"H{number(centre - 8)} {bend} V{number(y + own_y - 2)}", (side, gap))
+
+
+def draw_place(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> Iterator[str]:
+    """A sink as a drum, a cache as a pill."""
+    (x, y), (width, height) = corner, size
+    middle = number(x + width / 2)
+    if kind == "sink":
+        lid = f"a{number(width / 2)} 7 0 0 0 {number(width)} 0 a{number(width / 2)} 7 0 0 0 {number(-width)} 0"
+        sides = f"v{number(height - 14)} a{number(width / 2)} 7 0 0 0 {number(width)} 0 v{number(14 - height)}"
+        yield f'<path d="M{number(x)} {number(y + 7)} {sides}" fill="#eaf1f8" stroke="{DATA}"/>'
+        yield f'<path d="M{number(x)} {number(y + 7)} {lid}" fill="#f6fafd" stroke="{DATA}"/>'
+    else:
+        yield (
+            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
+            f'rx="{number(height / 2)}" fill="#fbeee8" stroke="{CALL}"/>'
+        )
+    below = y + height / 2 + (9 if kind == "sink" else 4)
+    for class_, line, shift in (("id", lines[0], -6), ("type", lines[1], 8)):
+        place = f'text-anchor="middle" x="{middle}" y="{number(below + shift)}"'
+        yield f'<text class="{class_}" {place}>{xml_text(line)}</text>'

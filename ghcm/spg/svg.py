@@ -1,0 +1,202 @@
+"""The SPG as a picture: boxes for tasks, sinks and caches, and edges of two colours, data and instructions.
+
+Plain SVG text, drawn here without any program of the system. Units stand side by side, sinks and caches between them,
+a unit's tasks go downwards. The same program gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.labels import summary, way_text
+from ghcm.spg.layout import Layout, Point, Size, lay_out
+from ghcm.spg.links import CALL, DATA, Block, draw_link, draw_place, links_of, places_of
+from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Source, To
+from ghcm.spg.paths import clip, curve, number, text_width, xml_text
+
+__all__ = ["draw"]
+
+_INK, _PALE = "#1f2933", "#66727f"
+_STRIPES = {"source": "#3c8d5a", "row": "#2f6fb0", "state": "#7a55a8", "end": "#b0842f", "call": CALL}
+_PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0
+_LINE, _MOST = 15.0, 300.0
+_STYLE = (
+    "text{font-family:ui-sans-serif,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif;font-size:12px}"
+    f".id{{font-weight:600;fill:{_INK}}}.op{{fill:{_INK};font-size:11px}}.type{{fill:{_PALE};font-size:10.5px}}"
+    f".unit{{font-weight:600;font-size:13px;fill:{_INK}}}.kind{{fill:{_PALE};font-size:11px}}"
+    f".edge{{fill:none;stroke:{DATA};stroke-width:1.6}}.call{{fill:none;stroke:{CALL};stroke-width:1.6;"
+    f"stroke-dasharray:6 4}}.way{{font-size:10px;fill:{DATA};paint-order:stroke;stroke:#fff;stroke-width:4px}}"
+)
+
+
+def draw(graph: Program | Unit, title: str = "") -> str:
+    """The picture of a program, or of one unit alone; `title` is written above it."""
+    units = graph.units if isinstance(graph, Program) else (graph,)
+    blocks = {f"unit {unit.name}": _block(unit) for unit in units}
+    sizes = {name: block.size for name, block in blocks.items()}
+    places = places_of(graph) if isinstance(graph, Program) else {}
+    sizes |= {
+        name: (max(text_width(lines[0], 12), text_width(lines[1], 10.5)) + 36, 54.0)
+        for name, (_, lines) in places.items()
+    }
+    caches = {unit.name: unit.cache for unit in units}
+    links = [link for unit in units for link in links_of(unit, caches) if link.start in sizes and link.end in sizes]
+    sideways = {name: (size[1], size[0]) for name, size in sizes.items()}
+    layout = lay_out(sideways, list(dict.fromkeys((link.start, link.end) for link in links)), (30, 84))
+    top = _MARGIN + (30.0 if title else 0.0)
+    corners = {name: (y + _MARGIN, x + top) for name, (x, y) in layout.corners.items()}
+    grounds = [line for name, block in blocks.items() for line in _moved(block.body[:1], corners[name])]
+    body = [line for name, block in blocks.items() for line in _moved(block.body[1:], corners[name])]
+    body += [
+        line for name, (kind, lines) in places.items() for line in draw_place(kind, lines, corners[name], sizes[name])
+    ]
+    routes = dict(zip(dict.fromkeys((link.start, link.end) for link in links), layout.routes, strict=True))
+    edges = [draw_link(link, blocks, corners, sizes, routes[link.start, link.end], top) for link in links]
+    size = (layout.size[1] + 2 * _MARGIN, layout.size[0] + top + _MARGIN)
+    return "\n".join(_document(size, title, [*grounds, *edges, *body])) + "\n"
+
+
+def _document(size: Size, title: str, body: Sequence[str]) -> Iterator[str]:
+    width, height = (number(max(each, 60.0)) for each in size)
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+    yield f"<style>{_STYLE}</style>"
+    for name, colour in (("data", DATA), ("call", CALL)):
+        yield (
+            f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+            f'<path d="M0 0.8 L8 4 L0 7.2 z" fill="{colour}"/></marker>'
+        )
+    yield f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    if title:
+        yield f'<text class="unit" x="{number(_MARGIN)}" y="30">{xml_text(title)}</text>'
+    yield from body
+    yield "</svg>"
+
+
+def _moved(body: Sequence[str], corner: Point) -> list[str]:
+    return [f'<g transform="translate({number(corner[0])} {number(corner[1])})">', *body, "</g>"]
+
+
+# --- units -----------------------------------------------------------------------------------------------------------
+
+
+def _block(unit: Unit) -> Block:
+    sizes = {task.id: _size(task) for task in unit.tasks}
+    edges = [(edge.producer, task.id) for task in unit.tasks for edge in task.inputs if edge.producer in sizes]
+    layout = lay_out(sizes, edges)
+    parameters = ", ".join(f"{each.name}: {each.type}" for each in unit.parameters)
+    heading = f"{unit.name}({parameters})" if unit.responsive else unit.name
+    calls = sum(task.calls for task in unit.tasks)
+    kind = f"{'responsive ' if unit.responsive else ''}{unit.kind}, {calls} calls, {len(unit.tasks)} tasks"
+    shown = clip(heading, 13, 420)
+    width = max(layout.size[0], text_width(shown, 13.5), text_width(kind, 11)) + 2 * _PAD
+    shift = ((width - layout.size[0]) / 2, _HEAD + 22)
+    corners = {id: (x + shift[0], y + shift[1]) for id, (x, y) in layout.corners.items()}
+    size = (width, layout.size[1] + _HEAD + 22 + _PAD)
+    body = [
+        f'<rect width="{number(size[0])}" height="{number(size[1])}" rx="10" fill="#f4f6f8" stroke="#d3dae1"/>',
+        f'<text class="unit" x="{number(_PAD)}" y="24"><title>{xml_text(heading)}</title>{xml_text(shown)}</text>',
+        f'<text class="kind" x="{number(_PAD)}" y="41">{xml_text(kind)}</text>',
+        *_edges(unit, layout, edges, corners, sizes, shift),
+        *(line for task in unit.tasks for line in _box(task, corners[task.id], sizes[task.id])),
+    ]
+    return Block(size, tuple(body), {id: (corners[id], sizes[id]) for id in sizes})
+
+
+def _lines(task: Task) -> list[tuple[str, str, float]]:
+    """Class, text and font size of each line in a box."""
+    marks = (f" \N{MULTIPLICATION SIGN}{task.parallelism}" if task.parallelism > 1 else "") + (
+        f" ({task.calls} calls)" if task.calls > 1 else ""
+    )
+    lines = [("id", task.id + marks, 12.5), ("op", summary(task.op), 11.0)]
+    if isinstance(task.op, Fused):
+        lines += [("op", f"\N{MIDDLE DOT} {stage.id}: {summary(stage.op)}", 11.0) for stage in task.op.stages]
+    return [*lines, ("type", str(task.collection), 10.5)]
+
+
+def _size(task: Task) -> Size:
+    lines = _lines(task)
+    width = max(text_width(text, size) for _, text, size in lines)
+    return (min(max(width, 90.0), _MOST) + 26, len(lines) * _LINE + 14)
+
+
+def _box(task: Task, corner: Point, size: Size) -> Iterator[str]:
+    x, y = corner
+    lines = _lines(task)
+    yield (
+        f'<rect x="{number(x)}" y="{number(y)}" width="{number(size[0])}" height="{number(size[1])}" rx="6" '
+        'fill="#ffffff" stroke="#aab4be"/>'
+    )
+    yield (
+        f'<rect x="{number(x + 5)}" y="{number(y + 6)}" width="3" height="{number(size[1] - 12)}" rx="1.5" '
+        f'fill="{_STRIPES[_family(task.op)]}"/>'
+    )
+    for index, (class_, text, font) in enumerate(lines):
+        shown = clip(text, font, _MOST)
+        full = f"<title>{xml_text(text)}</title>" if shown != text else ""
+        place = f'x="{number(x + 16)}" y="{number(y + 18 + index * _LINE)}"'
+        yield f'<text class="{class_}" {place}>{full}{xml_text(shown)}</text>'
+
+
+def _family(op: Op) -> str:
+    match op:
+        case Source() | ReadSink() | ReadTable():
+            return "source"
+        case To() | Reply():
+            return "end"
+        case Publish():
+            return "call"
+        case _:
+            return "state" if _keeps_state(op) else "row"
+
+
+def _keeps_state(op: Op) -> bool:
+    names = ("ReduceByKey", "AggregateByKey", "GroupByKey", "Count", "Distinct", "Sort", "Top", "Join")
+    return type(op).__name__ in names
+
+
+def _edges(
+    unit: Unit,
+    layout: Layout,
+    edges: Sequence[tuple[str, str]],
+    corners: Mapping[str, Point],
+    sizes: Mapping[str, Size],
+    shift: Point,
+) -> Iterator[str]:
+    ways = [
+        _way(unit, edge.producer, task, way_text(edge.exchange))
+        for task in unit.tasks
+        for edge in task.inputs
+        if edge.producer in sizes
+    ]
+    leaving, coming = _ports(edges, corners, sizes), _ports([(b, a) for a, b in edges], corners, sizes)
+    for index, (start, end) in enumerate(edges):
+        first = (leaving[index], corners[start][1] + sizes[start][1])
+        last = (coming[index], corners[end][1] - 2)
+        through = [(x + shift[0], y + shift[1]) for x, y in layout.routes[index]]
+        yield f'<path class="edge" marker-end="url(#data)" d="{curve([first, *through, last])}"/>'
+        if ways[index]:
+            near = through[-1] if through else first
+            x, y = (near[0] + last[0]) / 2, (max(near[1], last[1] - 50) + last[1]) / 2 + 4
+            place = f'text-anchor="middle" x="{number(x)}" y="{number(y)}"'
+            yield f'<text class="way" {place}>{xml_text(ways[index])}</text>'
+
+
+def _way(unit: Unit, producer: str, task: Task, exchange: str) -> str:
+    """The exchange, and from how many instances to how many where it is more than one."""
+    before = unit.task(producer).parallelism
+    moved = before != task.parallelism or (exchange and before > 1)
+    return " ".join(filter(None, (exchange, f"{before}\N{RIGHTWARDS ARROW}{task.parallelism}" if moved else "")))
+
+
+def _ports(edges: Sequence[tuple[str, str]], corners: Mapping[str, Point], sizes: Mapping[str, Size]) -> list[float]:
+    """Where each edge leaves its first box: side by side, in the order of the boxes at their other ends."""
+    by_box: dict[str, list[int]] = {}
+    for index, (start, _) in enumerate(edges):
+        by_box.setdefault(start, []).append(index)
+    found = [0.0] * len(edges)
+    for name, indices in by_box.items():
+        indices.sort(key=lambda index: corners[edges[index][1]][0] + sizes[edges[index][1]][0] / 2)
+        for place, index in enumerate(indices, 1):
+            found[index] = corners[name][0] + sizes[name][0] * (0.5 + (place / (len(indices) + 1) - 0.5) * 0.7)
+    return found
