@@ -43,11 +43,10 @@ def _parse(source: Source, start: str, problems: Diagnostics) -> Node | None:
     tree = _tree(whole)
     if isinstance(tree, Tree):
         return build(tree, source, problems)
-    before = len(problems.found)
     if start == "program":
         for piece in pieces(tokens):
             _report(piece, tokens, problems)
-    if len(problems.found) == before:
+    if not problems.found:
         problems.found.append(explain(whole, tree, source))
     return None
 

@@ -45,11 +45,12 @@ _HABITS = {
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A wrong token (None: the piece ended too early), the one before it, and the kinds that could have stood there."""
+    """A wrong token (None: the piece ended too early), its neighbours, and the kinds that could have stood there."""
 
     piece: Piece
     before: Token | None
     found: Token | None
+    after: str
     accepted: frozenset[str]
 
     @property
@@ -66,13 +67,17 @@ def explain(piece: Piece, error: UnexpectedToken, source: Source) -> Diagnostic:
     index = next((i for i, token in enumerate(piece.tokens) if token is error.token), len(piece.tokens))
     before = piece.tokens[index - 1] if index else None
     found = piece.tokens[index] if index < len(piece.tokens) else None
-    scene = _Scene(piece, before, found, _accepted(piece, index))
+    after = piece.tokens[index + 1].type if index + 1 < len(piece.tokens) else ""
+    scene = _Scene(piece, before, found, after, _accepted(piece, index))
     span = _place(scene, source)
     reserved = _reserved_word(scene)
     if reserved is not None:
         hint = f'choose another name; a field may say where it stands in the source: kind: string from "{reserved}"'
         return Diagnostic("GHCM-108", f'"{reserved}" is a reserved word', span_of(source, reserved), hint=hint)
-    code, message, detail, hint = _operator(scene) or _form(scene) or _habit(scene) or _general(scene)
+    habit = _habit(scene)
+    if habit is not None and before is not None:
+        return Diagnostic("GHCM-100", f'"{before}" is no word of this language', span_of(source, before), hint=habit)
+    code, message, detail, hint = _operator(scene) or _form(scene) or _general(scene)
     return Diagnostic(code, message, span, detail, hint)
 
 
@@ -101,7 +106,8 @@ def _reserved_word(scene: _Scene) -> Token | None:
     before, found, accepted = scene.before, scene.found, scene.accepted
     if before is not None and before in RESERVED and scene.kind in ("EQUAL", "COLON", "ARROW"):
         return before
-    if found is not None and found in RESERVED and "NAME" in accepted and "INT" not in accepted:
+    declares = "INT" not in accepted or scene.after in ("EQUAL", "COLON", "ARROW")
+    if found is not None and found in RESERVED and "NAME" in accepted and declares:
         return found
     return None
 
@@ -131,8 +137,10 @@ def _form(scene: _Scene) -> _Words | None:
     if rule == "program" and scene.before is None:
         detail = "A program begins with its name."
         return "GHCM-116", f'expected "program", found {_found(scene)}', detail, 'add "program NAME" as the first line'
-    if {"LBRACE", "ON"} <= accepted and scene.ends:
+    if {"LBRACE", "ON"} <= accepted and "INT" not in accepted and scene.ends:
         return "GHCM-100", 'expected "{", found the end of the line', "", "the body of a unit stands in braces"
+    if {"LBRACE", "DOT", "LPAR"} == accepted:
+        return "GHCM-100", f'expected "{{", found {_found(scene)}', "", "put what match looks at in parentheses"
     if rule == "declaration" and scene.before is None:
         detail = "Outside of units stand records, caches, sinks and units."
         hint = "pipelines stand inside a unit: stream NAME { ... }"
@@ -140,12 +148,12 @@ def _form(scene: _Scene) -> _Words | None:
     return None
 
 
-def _habit(scene: _Scene) -> _Words | None:
-    """Words of other languages."""
+def _habit(scene: _Scene) -> str | None:
+    """What to write instead of a word of other languages, if that is the mistake."""
     word = scene.before
     if word is None or word not in _HABITS or scene.kind not in {"NAME", *_SOFT}:
         return None
-    return "GHCM-100", f'"{word}" is no word of this language', "", _HABITS[word]
+    return _HABITS[word]
 
 
 def _general(scene: _Scene) -> _Words:
@@ -165,7 +173,7 @@ def _expected(scene: _Scene) -> str:
         rest -= _SOFT | {"NAME"}
     if len(rest & _INFIX) > 3:
         words.append("an operator")
-        rest -= _INFIX | {"ARROW", "LBRACE"}
+        rest -= _INFIX | {"ARROW", "LBRACE", "COLON"}
     ends = rest & {SEPARATOR, "$END"}
     words += sorted(map(_word, rest - ends))
     if ends:
@@ -185,7 +193,7 @@ def _found(scene: _Scene) -> str:
         case "_SEP":
             return '";"' if token == ";" else "the end of the line"
         case "$END":
-            return '"{"' if scene.piece.rule == "unit_header" else "the end of the line"
+            return "nothing" if scene.before is None else "the end of the line"
         case "NAME":
             return f'the name "{token}"'
         case "STRING":

@@ -141,6 +141,7 @@ def _repaired(found: Tokens, problems: Diagnostics) -> Iterator[Token]:
                 )
                 found.damaged.append(span.start)
                 yield Token.new_borrow_pos("STRING", '""', token)
+                yield from _swallowed(token)
             case "BAD_NUMBER":
                 problems.error(
                     "GHCM-104",
@@ -154,6 +155,14 @@ def _repaired(found: Tokens, problems: Diagnostics) -> Iterator[Token]:
                 _unknown(token, found, problems)
             case _:
                 yield token
+
+
+def _swallowed(token: Token) -> Iterator[Token]:
+    """The brackets at the end of an unclosed string, which were meant to be code."""
+    kinds = {sign: kind for kind, sign in _SIGNS.items() if kind in _CLOSERS.values()}
+    text = token.rstrip()
+    for sign in text[len(text.rstrip("".join(kinds))) :]:
+        yield Token.new_borrow_pos(kinds[sign], sign, token)
 
 
 _STRING_DETAIL = "A string ends on the line on which it begins."

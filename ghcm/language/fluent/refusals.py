@@ -8,7 +8,7 @@ from ghcm.source import Span
 
 __all__ = ["WHY", "decided"]
 
-WHY = "A lambda is called once, with stand-ins for its parameters; what Python decides by itself is not seen."
+WHY = "It is called once, with stand-ins for its values; what Python decides by itself is not seen."
 
 _ANYTHING = (
     '"and", "or", "not" and "if" cannot be traced',

@@ -238,7 +238,8 @@ def trace(function: Callable[..., object], place: Span) -> ast.Lambda:
         report("GHCM-131", "this function calls itself without end while it is traced", span)
     except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
         place = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
-        report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=_PYTHON)
+        hint = _PYTHON if isinstance(error, TypeError) else ""
+        report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=hint)
     return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
 
 

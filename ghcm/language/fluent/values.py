@@ -73,7 +73,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case dict():
             return _record(cast("dict[object, object]", value), span)
         case bytes() | date() | Decimal():
-            raise mistake("GHCM-132", f"the language has no constant for a {type(value).__name__}", span)
+            raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
         case _ if isinstance(value, Written) and not isinstance(value, type):
             return value.__ghcm_expr__(span)
         case type() if hasattr(value, "__ghcm_name__"):
