@@ -120,8 +120,9 @@ class TableDirectory:
             return
         self.commits.mkdir(parents=True, exist_ok=True)
         with self._exclusive():
-            if self.committed(version) is None:
-                for name, _ in _final_names(version, self._prepared(version, staged)):
+            record = read_json(staged / "prepared.json")
+            if record is not None and self.committed(version) is None:
+                for name, _ in _final_names(version, files_from_json(record)):
                     (self.path / name).unlink(missing_ok=True)
             shutil.rmtree(staged, ignore_errors=True)
 
