@@ -76,7 +76,7 @@ class Edge:
     has room when half of what fills it has left).
     """
 
-    def __init__(self, rows: int = 65_536, size: int = 8 << 20) -> None:
+    def __init__(self, rows: int = 131_072, size: int = 16 << 20) -> None:
         self.wake_receiver: Callable[[], None] = _nothing
         self.wake_sender: Callable[[], None] = _nothing
         self._limits = (rows, size)

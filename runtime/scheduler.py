@@ -23,6 +23,8 @@ _URGENT_STEPS = 16
 _COLLECT_IDLE_S = 5.0
 _COLLECT_BUSY_S = 60.0
 _FULL_EVERY = 100
+_SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.025
+_CALM_S = 5.0
 
 
 class Progress(Enum):
@@ -80,6 +82,7 @@ class Scheduler:
         self._collected = time.monotonic()
         self.busy_s = 0.0
         self.turns = 0
+        self._called = -_CALM_S
         self._collections = 0
 
     def wake(self, tasklet: Tasklet) -> None:
@@ -87,6 +90,8 @@ class Scheduler:
         key = id(tasklet)
         if key not in self._queued:
             self._queued.add(key)
+            if tasklet.urgent:
+                self._called = time.monotonic()
             (self._urgent if tasklet.urgent else self._ready).append(tasklet)
 
     def post(self, call: Callable[[], None]) -> None:
@@ -104,6 +109,13 @@ class Scheduler:
         """End `run` after the present step; from any thread."""
         self._stopping = True
         self._event.set()
+
+    @property
+    def step_s(self) -> float:
+        """How long a step should last at most (seconds): short while there are calls to answer, longer when nobody
+        waits.
+        """
+        return _SHORT_STEP_S if time.monotonic() - self._called < _CALM_S else _LONG_STEP_S
 
     @property
     def inside(self) -> bool:

@@ -72,21 +72,19 @@ class Counters:
 
 
 class StepSize:
-    """How many records a step takes, so that it lasts a few milliseconds: fewer when they are dear, more when they
+    """How many records a step takes, so that it lasts about as long as it may: fewer when they are dear, more when they
     are cheap.
     """
 
-    _LONGEST_S, _SHORTEST_S = 0.004, 0.001
-
-    def __init__(self, least: int = 256, most: int = 16_384) -> None:
+    def __init__(self, least: int = 256, most: int = 65_536) -> None:
         self.rows = 2048
         self._least, self._most = least, most
 
-    def took(self, rows: int, seconds: float) -> None:
-        """A step of so many records lasted so long."""
-        if seconds > self._LONGEST_S:
-            self.rows = max(self._least, self.rows // 2)
-        elif seconds < self._SHORTEST_S and rows >= self.rows:
+    def took(self, rows: int, seconds: float, longest: float) -> None:
+        """A step of so many records lasted so long; the next should last `longest` at most."""
+        if seconds > longest:
+            self.rows = max(self._least, min(self.rows, int(rows * longest / seconds)))
+        elif seconds * 3 < longest and rows * 2 > self.rows:
             self.rows = min(self._most, self.rows * 2)
 
 
@@ -253,7 +251,7 @@ class OperatorTasklet:
     def _process(self, ordinal: int, batch: Batch) -> bool:
         started = time.perf_counter()
         taken = self.operator.process(ordinal, batch, self.outbox)
-        self.size.took(len(batch), time.perf_counter() - started)
+        self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
         return taken
 
     def _tick(self) -> bool:

@@ -189,9 +189,12 @@ def _micros(seconds: Json, name: str) -> int:
         micros = seconds * 1_000_000
     else:
         number = cast("float", seconds)
-        if not math.isfinite(number):
+        if not math.isfinite(number * 1e6):
             raise ValueError(f"the number does not fit into {name}")
-        micros = round(Fraction(number) * 1_000_000)
+        near = number * 1e6
+        micros = round(near)
+        if abs(near - micros) + math.ulp(near) / 2 >= 0.5:  # the product's own rounding may have crossed a half
+            micros = round(Fraction(number) * 1_000_000)
     if not INT_MIN <= micros <= INT_MAX:
         raise ValueError(f"the number does not fit into {name}")
     return micros

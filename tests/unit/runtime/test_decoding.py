@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from ghcm.runtime.sources.fields import from_json_field, from_text_field
 from ghcm.runtime.sources.files import FilesSource, find_files
 from ghcm.runtime.sources.lines import Lines
 from ghcm.spg.ops import Files, Format
+from ghcm.spg.reference.decoding import Bad, decoded
 from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
     Bool,
     Date,
     Duration,
@@ -185,7 +189,20 @@ def cuts(draw: st.DrawFn) -> tuple[Format, Struct, bytes, list[bytes]]:
 @given(cuts())
 def test_it_does_not_matter_how_the_bytes_are_cut(case: tuple[Format, Struct, bytes, list[bytes]]) -> None:
     format_, schema, data, pieces = case
-    assert decode(format_, schema, pieces) == decode(format_, schema, [data] if data else [])
+    rows, dead = decode(format_, schema, pieces)
+    expected = list(decoded(data, "f", format_, schema))
+    assert rows == [each for each in expected if not isinstance(each, Bad)]
+    assert [text for _, text in dead] == [each.text for each in expected if isinstance(each, Bad)]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53).map(lambda n: n / 2e6))
+def test_seconds_are_rounded_from_their_exact_value(seconds: float) -> None:
+    exact = round(Fraction(seconds) * 1_000_000)
+    if INT_MIN <= exact <= INT_MAX:
+        assert from_json_field(Timestamp())(seconds) == exact
+    else:
+        with pytest.raises(ValueError, match="fit"):
+            from_json_field(Timestamp())(seconds)
 
 
 def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:

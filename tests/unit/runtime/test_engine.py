@@ -119,7 +119,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         events(base)
         monkeypatch.setattr("ghcm.runtime.sources.files._OTHER_PIECE", chance.choice([60, 200, 1000, 100_000]))
         monkeypatch.setattr(
-            tasklet.StepSize, "took", lambda self, rows, _, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
+            tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
         program = windows("*.json", disorder=disorder)
         engine(program, base, commit_s=chance.choice([0.001, 1.0])).run()
