@@ -9,6 +9,7 @@ from ghcm.errors import Diagnostics
 from ghcm.expr import Expr
 from ghcm.lowering.codes import Code
 from ghcm.lowering.narrowing import NOTHING, Facts
+from ghcm.lowering.spelling import in_python
 from ghcm.lowering.types import Records
 from ghcm.source import Origin, Span
 
@@ -24,7 +25,9 @@ class Context:
     kinds: Mapping[str, str]
 
     def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
-        """Note one mistake."""
+        """Note one mistake; the hint is written for the text language."""
+        if span is not None and span.source.name.endswith(".py"):
+            hint = in_python(hint)
         self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.language.loading import load
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.lowering.codes import Code
@@ -32,6 +33,13 @@ def test_a_program_becomes_a_graph(path: Path, golden: Golden) -> None:
     lowered = lower(parse(Source(path.name, path.read_text(encoding="utf-8"))))
     assert verify(lowered) == []
     golden(path.with_suffix(".spg"), print_program(lowered))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.python")), ids=lambda path: path.stem)
+def test_both_front_ends_give_the_same_graph(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / f"{path.stem}.py"
+    copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert lower(load(copy)) == lower(load(path.with_suffix(".istream")))
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------
