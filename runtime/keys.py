@@ -9,7 +9,7 @@ import math
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 from ghcm.types import (
     Bool,
@@ -61,8 +61,7 @@ def identity_of(type_: Type) -> Change | None:
         case Float():
             return _one_float
         case List(item=item):
-            each = identity_of(item)
-            return tuple if each is None else lambda value: tuple(map(each, value))  # type: ignore[call-overload, return-value]
+            return _each(identity_of(item), tuple)
         case Struct(fields=fields):
             return _parts([identity_of(field.type) for field in fields])
         case Map(key=key, value=value):
@@ -80,12 +79,11 @@ def value_of(type_: Type) -> Change | None:
         case Nullable(of=of):
             return _optional(value_of(of))
         case List(item=item):
-            each = value_of(item)
-            return list if each is None else lambda value: list(map(each, value))  # type: ignore[call-overload, return-value]
+            return _each(value_of(item), list)
         case Struct(fields=fields):
             return _parts([value_of(field.type) for field in fields])
         case Map():
-            return dict  # type: ignore[return-value]
+            return _map
         case (
             Float()
             | Null()
@@ -118,15 +116,30 @@ def _optional(of: Change | None) -> Change | None:
 def _parts(changes: list[Change | None]) -> Change | None:
     if not any(changes):
         return None
-    return lambda value: tuple(
-        [each if change is None else change(each) for change, each in zip(changes, value, strict=True)]  # type: ignore[call-overload]
-    )
+
+    def identity(value: object) -> object:
+        parts = zip(changes, cast("tuple[object, ...]", value), strict=True)
+        return tuple([each if change is None else change(each) for change, each in parts])
+
+    return identity
+
+
+def _each(change: Change | None, made: type[tuple[object, ...]] | type[list[object]]) -> Change:
+    def several(value: object) -> object:
+        items = cast("list[object]", value)
+        return made(items if change is None else map(change, items))
+
+    return several
+
+
+def _map(pairs: object) -> object:
+    return dict(cast("tuple[tuple[object, object], ...]", pairs))
 
 
 def _pairs(key: Change | None, value: Change | None) -> Change:
     def identity(held: object) -> object:
-        assert isinstance(held, dict)
-        pairs = [(key(k) if key else k, value(v) if value else v) for k, v in held.items()]
+        items = cast("dict[object, object]", held).items()
+        pairs = [(name if key is None else key(name), each if value is None else value(each)) for name, each in items]
         return tuple(sorted(pairs, key=repr))
 
     return identity

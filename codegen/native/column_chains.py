@@ -23,7 +23,7 @@ __all__ = ["column_chain", "guard", "selection"]
 @dataclass
 class _Writer:
     chain: Chain
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
 
     @property
     def hidden(self) -> list[str]:

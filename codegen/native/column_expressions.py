@@ -26,8 +26,8 @@ class ColumnScope:
     value itself.
     """
 
-    fields: dict[tuple[str, str | None], Column] = field(default_factory=dict)
-    parameters: set[str] = field(default_factory=set)
+    fields: dict[tuple[str, str | None], Column] = field(default_factory=dict[tuple[str, str | None], Column])
+    parameters: set[str] = field(default_factory=set[str])
 
     def bind(self, variable: Var, element_value: str = "value") -> None:
         """Let a variable stand for the record of the frame, or for its one column."""

@@ -190,7 +190,8 @@ def _not(scope: Scope, expr: Call) -> Column:
 
 
 def _coalesce(scope: Scope, expr: Call) -> Column:
-    texts, missing, fails = [], "", None
+    texts: list[str] = []
+    missing, fails = "", None
     for each in expr.arguments:
         column = scope.value(each)
         texts.append(column.text)

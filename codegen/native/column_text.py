@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
+from typing import cast
 
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
@@ -97,10 +98,8 @@ def literal(value: object, type_: Type) -> Column:
         case Number(), _:
             return Column(f'pl.lit("{value}").cast({dtype_text(type_)})')
         case tuple(), Struct(fields=fields):
-            parts = [
-                f'{literal(each, part.type).text}.alias("{part.name}")'
-                for each, part in zip(value, fields, strict=True)
-            ]
+            each_of = zip(cast("tuple[object, ...]", value), fields, strict=True)
+            parts = [f'{literal(each, part.type).text}.alias("{part.name}")' for each, part in each_of]
             return Column(f"pl.struct({', '.join(parts)})")
         case bool() | str(), _:
             text = bare_text(value)

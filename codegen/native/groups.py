@@ -103,7 +103,8 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
     zero = writer.module.constant(f"_{writer.name}_zero", _tuple(zeros))
 
     def add(scope: RowScope) -> list[str]:
-        lines, values = [], []
+        lines: list[str] = []
+        values: list[str] = []
         for aggregate, state in zip(op.aggregates, states, strict=True):
             local = ""
             if aggregate.argument is not None:
@@ -187,7 +188,8 @@ def _with_partial(
 
 def _prepared(arguments: list[tuple[str, Lambda | None]]) -> list[str]:
     """The lines that put the aggregates' arguments into columns."""
-    lines, columns = [], []
+    lines: list[str] = []
+    columns: list[str] = []
     for name, argument in arguments:
         if argument is None:
             continue

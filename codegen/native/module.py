@@ -60,9 +60,9 @@ class _Section:
 
     task: Task
     title: str
-    functions: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list[str])
     entry: str = ""
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list[str])
 
 
 def generate(program: Program, unit: Unit) -> str:

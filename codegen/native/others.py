@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from ghcm.codegen.expressions import can_fail, plainly_ordered
 from ghcm.codegen.native.aggregates import add_text, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
@@ -20,6 +23,11 @@ from ghcm.types import Collection, Struct, Type, is_nullable, strip
 __all__ = ["expression_function", "join_functions", "order_functions", "policy_functions", "sink_key", "time_functions"]
 
 
+_Made: TypeAlias = tuple[bool, list[str], list[str]]
+_Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], _Made]
+"""From scope, columns and record to: can it fail, the lines that may, and the lines that emit."""
+
+
 def _input(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
     return unit.task(task.inputs[ordinal].producer).collection
 
@@ -28,9 +36,8 @@ def _scope(module: Module) -> RowScope:
     return RowScope(module, Names(RESERVED | module.names.taken))
 
 
-def _per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: object) -> str:
+def _per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: _Make) -> str:
     """A function that gives one thing for each row, None where the row is dead or `make` says so."""
-    assert callable(make)
     scope = _scope(module)
     columns = {part.name: Code(scope.names.new(part.name), simple=True) for part in collection.columns.fields}
     out = Lines(depth=2)
@@ -67,7 +74,7 @@ def time_functions(
     collection, time = _input(task, unit), op.time
     optional = is_nullable(time.body.type)
 
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
         scope.bind(time.parameters[0], bind_record(time.parameters[0], columns))
         code = scope.value(time.body)
         fails = can_fail(time.body)
@@ -115,7 +122,7 @@ def order_functions(
     whole = order_text(collection.element)
     tie = whole if "(" not in whole else module.constant("_tie", whole)
 
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
         scope.bind(by.parameters[0], bind_record(by.parameters[0], columns))
         code = scope.value(by.body)
         fails = can_fail(by.body)
@@ -154,7 +161,7 @@ def _sorts(type_: Type) -> bool:
 
 def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> list[str]:
     """`<name>_left` and `<name>_right`, which give the keys of rows, and `<name>_residual`."""
-    texts = []
+    texts: list[str] = []
     for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
         texts.append(_keys(task, _input(task, unit, ordinal), module, f"{name}_{side}", keys))
     if op.residual is not None:
@@ -171,8 +178,10 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
 
 
 def _keys(task: Task, collection: Collection, module: Module, name: str, keys: tuple[Lambda, ...]) -> str:
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> tuple[bool, list[str], list[str]]:
-        lines, parts, nulls = [], [], []
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
+        lines: list[str] = []
+        parts: list[str] = []
+        nulls: list[str] = []
         fails = any(can_fail(each.body) for each in keys)
         for each in keys:
             scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
@@ -227,7 +236,8 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     module.constants[f"_{name}_zero"] = f"({', '.join(zeros)}{',' if len(zeros) == 1 else ''})"
     module.names.taken.add(f"_{name}_zero")
     scope = _scope(module)
-    lines, values = [], []
+    lines: list[str] = []
+    values: list[str] = []
     for index, (wanted, each) in enumerate(gathered):
         local = ""
         if each.argument is not None:

@@ -39,7 +39,8 @@ def may_be_empty(pattern: str) -> bool:
 
 
 def _with_end(pattern: str, end: str) -> str:
-    result, place, in_class = [], 0, False
+    result: list[str] = []
+    place, in_class = 0, False
     while place < len(pattern):
         char = pattern[place]
         if char == "\\":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -137,8 +138,7 @@ class Reduction:
             case _:
                 assert_never(self.reducer)
 
-    def _each(self, parts: tuple[Reducer, ...], make: object) -> str:
-        assert callable(make)
+    def _each(self, parts: tuple[Reducer, ...], make: Callable[[Reduction, int], str]) -> str:
         texts = [make(Reduction(self.module, part), index) for index, part in enumerate(parts)]
         return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 

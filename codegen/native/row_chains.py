@@ -28,7 +28,7 @@ class Lines:
     """Python text in the making."""
 
     depth: int = 1
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
 
     def add(self, *lines: str) -> None:
         """Lines at the present depth."""
@@ -48,7 +48,7 @@ class _Writer:
     scope: RowScope
     out: Lines
     columns: dict[str, Code]
-    functions: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list[str])
 
 
 def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, ...]]:

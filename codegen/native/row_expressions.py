@@ -26,8 +26,8 @@ class RowScope:
 
     module: Module
     names: Names
-    bindings: dict[str, Binding] = field(default_factory=dict)
-    parameters: dict[str, str] = field(default_factory=dict)
+    bindings: dict[str, Binding] = field(default_factory=dict[str, Binding])
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
 
     def bind(self, variable: Var, binding: Binding) -> None:
         """Let a variable stand for something from here on."""
@@ -121,7 +121,8 @@ class RowScope:
         partial = [can_fail(each) for each in expr.arguments]
         needed = [perhaps_null(each) or fails for each, fails in zip(expr.arguments, partial, strict=True)]
         every = True in needed and any(partial[needed.index(True) + 1 :])
-        tests, known = [], []
+        tests: list[str] = []
+        known: list[Code] = []
         for code, need in zip(codes, needed, strict=True):
             if not need:
                 known.append(code)
@@ -132,7 +133,8 @@ class RowScope:
         return (" | " if every else " or ").join(tests), known
 
     def _true_where_present(self, expr: Call) -> Code:
-        tests, known = [], []
+        tests: list[str] = []
+        known: list[Code] = []
         for each in expr.arguments:
             code = self.value(each)
             if perhaps_null(each):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
+from typing import cast
 
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.names import Names
@@ -61,7 +62,7 @@ class Binding:
     """What a variable of a lambda is in the code: one value, or the columns of a record."""
 
     value: Code | None = None
-    columns: Mapping[str, Code] = field(default_factory=dict)
+    columns: Mapping[str, Code] = field(default_factory=dict[str, Code])
 
     def whole(self) -> Code:
         """The value, made from the columns where it exists only in parts."""
@@ -98,12 +99,9 @@ class Module:
 
 def literal(value: object, type_: Type) -> Code:
     """A canonical value as Python writes it."""
-    match strip(type_):
-        case Struct(fields=fields) if value is not None:
-            parts = [literal(each, part.type).text for each, part in zip(value, fields, strict=True)]  # type: ignore[call-overload]
-            return Code(f"({', '.join(parts)}{',' if len(parts) == 1 else ''})")
-        case List(item=item) if value is not None:
-            return Code(f"[{', '.join(literal(each, item).text for each in value)}]")  # type: ignore[attr-defined]
+    plain = strip(type_)
+    if isinstance(plain, Struct | List | Map) and value is not None:
+        return _nested(value, plain)
     match value:
         case float() if math.isnan(value):
             return Code("math.nan", simple=True)
@@ -119,10 +117,21 @@ def literal(value: object, type_: Type) -> Code:
             return Code(text, UNARY if negative else ATOM, simple=not negative, written=True)
         case str() | bytes():
             return Code(quoted(value), simple=True, written=True)
-        case dict():
-            return Code(repr(value))
         case _:
             raise TypeError(f"no literal of {type_} is {value!r}")
+
+
+def _nested(value: object, type_: Struct | List | Map) -> Code:
+    match type_:
+        case Struct(fields=fields):
+            parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
+            texts = [literal(each, part.type).text for each, part in parts]
+            return Code(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
+        case List(item=item):
+            return Code(f"[{', '.join(literal(each, item).text for each in cast('list[object]', value))}]")
+        case Map(key=key, value=held):
+            pairs = cast("dict[object, object]", value).items()
+            return Code(f"{{{', '.join(f'{literal(a, key).text}: {literal(b, held).text}' for a, b in pairs)}}}")
 
 
 def quoted(value: str | bytes) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from operator import itemgetter
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
@@ -178,13 +178,13 @@ class Items:
 
     def hand(self, value: object) -> object:
         """A list."""
-        return list(map(self._each.hand, value))  # type: ignore[call-overload]
+        return list(map(self._each.hand, cast("list[object]", value)))
 
     def take(self, value: object) -> object:
         """A list."""
         if not isinstance(value, list | tuple):
             raise _wrong("a list", value)
-        return list(map(self._each.take, value))
+        return list(map(self._each.take, cast("list[object]", value)))
 
 
 class Mapped:
@@ -195,14 +195,15 @@ class Mapped:
 
     def hand(self, value: object) -> object:
         """A dict."""
-        assert isinstance(value, dict)
-        return {self._key.hand(key): self._value.hand(each) for key, each in value.items()}
+        pairs = cast("dict[object, object]", value).items()
+        return {self._key.hand(key): self._value.hand(each) for key, each in pairs}
 
     def take(self, value: object) -> object:
         """A dict."""
         if not isinstance(value, Mapping):
             raise _wrong("a mapping", value)
-        return {self._key.take(key): self._value.take(each) for key, each in value.items()}
+        pairs = cast("Mapping[object, object]", value).items()
+        return {self._key.take(key): self._value.take(each) for key, each in pairs}
 
 
 class Record:
@@ -217,8 +218,8 @@ class Record:
 
     def hand(self, value: object) -> object:
         """The record."""
-        assert isinstance(value, tuple)
-        return self._type([part.hand(each) for part, each in zip(self._fields, value, strict=False)])
+        parts = zip(self._fields, cast("tuple[object, ...]", value), strict=False)
+        return self._type([part.hand(each) for part, each in parts])
 
     def take(self, value: object) -> object:
         """A tuple."""
@@ -229,11 +230,12 @@ class Record:
 
     def _parts(self, value: object) -> tuple[object, ...]:
         if isinstance(value, tuple):
-            return value
+            return cast("tuple[object, ...]", value)
         if isinstance(value, Mapping):
-            if missing := [name for name in self._names if name not in value]:
+            fields = cast("Mapping[object, object]", value)
+            if missing := [name for name in self._names if name not in fields]:
                 raise TypeError(f"the result has no field {', '.join(missing)}")
-            return tuple(value[name] for name in self._names)
+            return tuple([fields[name] for name in self._names])
         if missing := [name for name in self._names if not hasattr(value, name)]:
             raise TypeError(f"the result, {type(value).__name__}, has no attribute {', '.join(missing)}")
         return tuple(getattr(value, name) for name in self._names)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ghcm.functions import Failure
 from ghcm.reducers import Custom, Fields, Reducer
@@ -176,7 +176,7 @@ class GroupOperator:
         if self._table:
             yield from self._latest(outbox)
         elif self._layout.window is None:
-            groups = self._windows.pop(_UNWINDOWED, {})
+            groups: dict[object, object] = self._windows.pop(_UNWINDOWED, {})
             if self._counts_nothing and not groups:
                 groups = {(): 0}
             yield from self._batches(groups, None, outbox)
@@ -243,7 +243,7 @@ class GroupOperator:
 
 
 def _spread(value: object) -> tuple[object, ...]:
-    return value if isinstance(value, tuple) else (value,)
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
 
 
 # --- reducers that can fail ------------------------------------------------------------------------------------------

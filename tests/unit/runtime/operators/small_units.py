@@ -111,7 +111,8 @@ def windowed(element: Type) -> Struct:
 @st.composite
 def timed_stream(draw: st.DrawFn, builder: Builder, element: Struct) -> str:
     """Records of `element` and a time `at`, with event time."""
-    whole = Struct((Field("at", draw(st.sampled_from([Timestamp(), Nullable(Timestamp())]))), *element.fields))
+    times: list[Type] = [Timestamp(), Nullable(Timestamp())]
+    whole = Struct((Field("at", draw(st.sampled_from(times))), *element.fields))
     source = builder.memory(whole, draw(rows_of(whole)))
     record = Var("r", whole)
     disorder = draw(st.sampled_from([None, 0, 1_000_000, 5_000_000]))
