@@ -171,10 +171,14 @@ def _read_value(data: object) -> object:
             return base64.b64decode(text, validate=True)
         case {"decimal": str(text)}:
             return Decimal(text)
-        case {"struct": parts}:
-            return tuple([_read_value(each) for each in _array(parts)])
-        case {"map": pairs}:
-            several = [_array(pair) for pair in _array(pairs)]
-            return {_read_value(key): _read_value(held) for key, held in several}
+        case dict():
+            return _read_nested(cast("dict[str, object]", data))
         case _:
             return _refuse("a value", data)
+
+
+def _read_nested(data: dict[str, object]) -> object:
+    if "struct" in data:
+        return tuple([_read_value(each) for each in _array(data["struct"])])
+    pairs = [_array(pair) for pair in _array(data.get("map"))]
+    return {_read_value(key): _read_value(held) for key, held in pairs}

@@ -151,12 +151,17 @@ def is_value(value: object, type_: Type) -> bool:
         case List(item=item):
             return type(value) is list and all(is_value(each, item) for each in cast("list[object]", value))
         case Map(key=key, value=held):
-            pairs = cast("dict[object, object]", value).items() if type(value) is dict else ()
-            return type(value) is dict and all(is_value(name, key) and is_value(each, held) for name, each in pairs)
+            if not isinstance(value, dict):
+                return False
+            pairs = cast("dict[object, object]", value).items()
+            return all(is_value(name, key) and is_value(each, held) for name, each in pairs)
         case Struct(fields=fields):
-            parts = cast("tuple[object, ...]", value) if type(value) is tuple else ()
-            fits = type(value) is tuple and len(parts) == len(fields)
-            return fits and all(is_value(each, field.type) for each, field in zip(parts, fields, strict=True))
+            if not isinstance(value, tuple):
+                return False
+            parts = cast("tuple[object, ...]", value)
+            return len(parts) == len(fields) and all(
+                is_value(each, field.type) for each, field in zip(parts, fields, strict=True)
+            )
         case _:
             assert_never(type_)
 

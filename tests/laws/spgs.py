@@ -171,7 +171,7 @@ def _published(draw: st.DrawFn, chain: Chain, flow: Flow) -> Program:
     )
     policy = draw(
         st.one_of(
-            st.builds(lambda n, at_end: Policy(every_records=n, at_end=at_end), st.integers(1, 4), st.booleans()),
+            st.builds(Policy, every_records=st.integers(1, 4), at_end=st.booleans()),
             st.just(Policy(on="completion")),
             functions(Nullable(Bool()), element, depth=1).map(lambda when: Policy(when=when)),
         )

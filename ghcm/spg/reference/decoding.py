@@ -100,7 +100,7 @@ def _lines(data: bytes, file: str) -> Iterator[tuple[int, str | Bad]]:
 
 def _object(text: str) -> dict[str, Any]:
     data: object = json.loads(text.strip(" \t\r\n"), parse_constant=lambda name: _misfit("JSON", name))
-    return cast("dict[str, Any]", data) if isinstance(data, dict) else _misfit("a JSON object", data)
+    return _members(data)
 
 
 def _from_object(data: dict[str, Any], element: Struct) -> tuple[object, ...]:
@@ -156,21 +156,30 @@ def _from_data(data: Any, type_: Type) -> object:
         case Date() | Bytes() | Decimal():
             return from_json(data, type_)
         case List(item=item):
-            return [_from_data(each, item) for each in data] if isinstance(data, list) else _misfit("list", data)
+            return [_from_data(each, item) for each in _items(data)]
         case Map(key=key, value=value):
             return _map(data, key, value)
         case Struct():
-            return _from_object(data, type_) if isinstance(data, dict) else _misfit("an object", data)
+            return _from_object(_members(data), type_)
         case _:
             assert_never(type_)
 
 
 def _map(data: Any, key: Type, value: Type) -> object:
     if isinstance(data, dict) and isinstance(key, String):
-        return {_from_data(name, key): _from_data(each, value) for name, each in data.items()}
-    if not isinstance(data, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in data):
-        _misfit("map", data)
-    return {_from_data(name, key): _from_data(each, value) for name, each in data}
+        return {_from_data(name, key): _from_data(each, value) for name, each in _members(data).items()}
+    pairs = [_items(pair) for pair in _items(data)]
+    if any(len(pair) != 2 for pair in pairs):
+        _misfit("[key, value]", pairs)
+    return {_from_data(name, key): _from_data(each, value) for name, each in pairs}
+
+
+def _items(data: object) -> list[object]:
+    return cast("list[object]", data) if isinstance(data, list) else _misfit("a list", data)
+
+
+def _members(data: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else _misfit("an object", data)
 
 
 def _misfit(expected: str, data: object) -> NoReturn:

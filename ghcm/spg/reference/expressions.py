@@ -11,7 +11,7 @@ from typing import assert_never, cast
 
 from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.spg.reference.functions import MEANINGS
+from ghcm.spg.reference.functions import call
 from ghcm.types import Struct, strip
 
 __all__ = ["apply", "evaluate"]
@@ -52,7 +52,7 @@ def evaluate(expr: Expr, variables: Mapping[str, object], parameters: Mapping[st
             given = [evaluate(each, variables, parameters) for each in arguments]
             if FUNCTIONS[name].nulls is Nulls.PROPAGATE and any(each is None for each in given):
                 return None
-            return cast("object", MEANINGS[name](arguments[0].type, *given))
+            return call(name, arguments[0].type, given)
         case _:
             assert_never(expr)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeAlias, assert_never
+from typing import Any, NoReturn, TypeAlias, assert_never, cast
 
 from ghcm.functions import Failure
 from ghcm.spg.reference.order import order_key
@@ -35,7 +35,7 @@ from ghcm.types import (
 )
 from ghcm.values import date_text, timestamp_text
 
-__all__ = ["MEANINGS", "Failed", "checked"]
+__all__ = ["MEANINGS", "Failed", "call", "checked"]
 
 
 class Failed(Exception):
@@ -47,8 +47,9 @@ class Failed(Exception):
         self.detail = detail
 
 
-Meaning: TypeAlias = Callable[..., Any]
-"""From the type of the first argument and the arguments to the result."""
+_One: TypeAlias = Callable[[Type, Any], Any]
+_Two: TypeAlias = Callable[[Type, Any, Any], Any]
+_Three: TypeAlias = Callable[[Type, Any, Any, Any], Any]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
@@ -64,7 +65,7 @@ def checked(number: int) -> int:
     return number if INT_MIN <= number <= INT_MAX else _fail(Failure.OVERFLOW, f"{number} has more than 64 bits")
 
 
-def _arithmetic(compute: Callable[[Any, Any], Any]) -> Meaning:
+def _arithmetic(compute: Callable[[Any, Any], Any]) -> _Two:
     """Whole numbers are checked; floats go on to infinity; strings are joined."""
 
     def meaning(_: Type, left: Any, right: Any) -> Any:
@@ -74,7 +75,7 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> Meaning:
     return meaning
 
 
-def _divisor(compute: Callable[[Any, Any], Any]) -> Meaning:
+def _divisor(compute: Callable[[Any, Any], Any]) -> _Two:
     def meaning(type_: Type, left: Any, right: Any) -> Any:
         if right == 0:
             _fail(Failure.ZERO_DIVISOR, f"{left} is divided by {right}")
@@ -83,7 +84,7 @@ def _divisor(compute: Callable[[Any, Any], Any]) -> Meaning:
     return meaning
 
 
-def _comparison(holds: Callable[[Any, Any], bool]) -> Meaning:
+def _comparison(holds: Callable[[Any, Any], bool]) -> _Two:
     return lambda type_, left, right: holds(order_key(left, type_), order_key(right, type_))
 
 
@@ -164,23 +165,9 @@ def _truncate(_: Type, time: int, unit: int) -> int:
     return checked(time - time % unit) if unit > 0 else _fail(Failure.ZERO_DIVISOR, f"a unit of {unit} is not positive")
 
 
-MEANINGS: dict[str, Meaning] = {
-    "add": _arithmetic(lambda a, b: a + b),
-    "sub": _arithmetic(lambda a, b: a - b),
-    "mul": _arithmetic(lambda a, b: a * b),
-    "div": _divisor(lambda a, b: a / b),
-    "floordiv": _divisor(lambda a, b: a // b),
-    "mod": _divisor(lambda a, b: a % b),
+_ONE: dict[str, _One] = {
     "neg": lambda _, a: checked(-a) if isinstance(a, int) else -a,
     "abs": lambda _, a: checked(abs(a)) if isinstance(a, int) else abs(a),
-    "eq": _comparison(lambda a, b: a == b),
-    "ne": _comparison(lambda a, b: a != b),
-    "lt": _comparison(lambda a, b: a < b),
-    "le": _comparison(lambda a, b: a <= b),
-    "gt": _comparison(lambda a, b: a > b),
-    "ge": _comparison(lambda a, b: a >= b),
-    "least": lambda type_, a, b: a if order_key(a, type_) <= order_key(b, type_) else b,
-    "greatest": lambda type_, a, b: a if order_key(a, type_) >= order_key(b, type_) else b,
     "not": lambda _, a: not a,
     "is_null": lambda _, a: a is None,
     "is_not_null": lambda _, a: a is not None,
@@ -193,17 +180,52 @@ MEANINGS: dict[str, Meaning] = {
     "lower": lambda _, a: a.lower(),
     "upper": lambda _, a: a.upper(),
     "trim": lambda _, a: a.strip(_ASCII_SPACE),
+    "to_micros": lambda _, a: a,
+    "from_micros": lambda _, a: a,
+}
+_TWO: dict[str, _Two] = {
+    "add": _arithmetic(lambda a, b: a + b),
+    "sub": _arithmetic(lambda a, b: a - b),
+    "mul": _arithmetic(lambda a, b: a * b),
+    "div": _divisor(lambda a, b: a / b),
+    "floordiv": _divisor(lambda a, b: a // b),
+    "mod": _divisor(lambda a, b: a % b),
+    "eq": _comparison(lambda a, b: a == b),
+    "ne": _comparison(lambda a, b: a != b),
+    "lt": _comparison(lambda a, b: a < b),
+    "le": _comparison(lambda a, b: a <= b),
+    "gt": _comparison(lambda a, b: a > b),
+    "ge": _comparison(lambda a, b: a >= b),
+    "least": lambda type_, a, b: a if order_key(a, type_) <= order_key(b, type_) else b,
+    "greatest": lambda type_, a, b: a if order_key(a, type_) >= order_key(b, type_) else b,
     "starts_with": lambda _, a, b: a.startswith(b),
     "ends_with": lambda _, a, b: a.endswith(b),
     "contains": _contains,
-    "replace": lambda _, a, old, new: a.replace(old, new) if old else a,
-    "substring": _substring,
     "split": _split,
     "matches": lambda _, a, pattern: _pattern(pattern).search(a) is not None,
     "extract_all": lambda _, a, pattern: [found.group(0) for found in _pattern(pattern).finditer(a)],
     "get": _get,
     "truncate": _truncate,
-    "to_micros": lambda _, a: a,
-    "from_micros": lambda _, a: a,
 }
-"""By name. The result of arithmetic on strings, timestamps and durations follows from their canonical values."""
+_THREE: dict[str, _Three] = {
+    "replace": lambda _, a, old, new: a.replace(old, new) if old else a,
+    "substring": _substring,
+}
+MEANINGS = frozenset((*_ONE, *_TWO, *_THREE))
+"""The functions that `call` knows."""
+
+
+def call(name: str, type_: Type, arguments: list[object]) -> object:
+    """The function of these arguments, of which the first has that type; `Failed` where the record fails.
+
+    What arithmetic means for timestamps and durations follows from their canonical values.
+    """
+    match arguments:
+        case [a]:
+            return cast("object", _ONE[name](type_, a))
+        case [a, b]:
+            return cast("object", _TWO[name](type_, a, b))
+        case [a, b, c]:
+            return cast("object", _THREE[name](type_, a, b, c))
+        case _:
+            raise TypeError(f"{name} of {len(arguments)} arguments")

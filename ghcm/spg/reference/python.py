@@ -138,10 +138,12 @@ def _take_struct(value: object, type_: Struct) -> object:
     if isinstance(value, tuple):
         parts = cast("tuple[object, ...]", value)
         if len(parts) != len(type_.fields):
-            _wrong(f"{len(type_.fields)} fields", value)
+            _wrong(f"{len(type_.fields)} fields", parts)
     elif isinstance(value, Mapping):
         mapping = cast("Mapping[str, object]", value)
-        parts = tuple(mapping[name] if name in mapping else _wrong(f"the field {name}", value) for name in type_.names)
+        parts = tuple(
+            mapping[name] if name in mapping else _wrong(f"the field {name}", mapping) for name in type_.names
+        )
     else:
         parts = tuple(getattr(value, n) if hasattr(value, n) else _wrong(f"the field {n}", value) for n in type_.names)
     return tuple([_take(each, field.type) for each, field in zip(parts, type_.fields, strict=True)])
