@@ -10,7 +10,6 @@ from typing import Literal, TypeVar, cast
 
 from lark import Token, Tree
 from lark.tree import Meta
-from lark.visitors import Transformer_NonRecursive, v_args
 
 from ghcm.errors import Diagnostics
 from ghcm.language import ast, literals
@@ -45,18 +44,20 @@ _BINARY: dict[str, ast.BinaryOp] = {
 def build(tree: Tree[Token], source: Source, problems: Diagnostics) -> Node:
     """The syntax tree of a parse tree; mistakes of form are reported and the nearest well-formed tree is given."""
     builder = _Builder(source, problems)
-    node = cast(Node, builder.transform(tree))
+    built: dict[int, object] = {}
+    for part in tree.iter_subtrees():
+        children = (built[id(each)] if isinstance(each, Tree) else each for each in part.children)
+        built[id(part)] = getattr(builder, part.data)(part.meta, *children)
+    node = cast(Node, built[id(tree)])
     for span in builder.too_large.values():
         problems.error("GHCM-104", "the number does not fit into 64 bits", span)
     return node
 
 
-@v_args(inline=True, meta=True)
-class _Builder(Transformer_NonRecursive[Token, object]):
+class _Builder:
     """One method per rule of the grammar; arguments are the built parts, None for an option that is absent."""
 
     def __init__(self, source: Source, problems: Diagnostics) -> None:
-        super().__init__(visit_tokens=False)
         self.source = source
         self.problems = problems
         self.too_large: dict[int, Span] = {}

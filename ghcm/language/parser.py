@@ -14,7 +14,7 @@ from ghcm.language import ast
 from ghcm.language.builder import Node, build
 from ghcm.language.pieces import Piece, pieces
 from ghcm.language.syntax_errors import explain
-from ghcm.language.tokens import Tokens, grammar, read_tokens
+from ghcm.language.tokens import Tokens, fed_parser, read_tokens
 from ghcm.source import Source
 
 __all__ = ["parse", "parse_expr"]
@@ -62,7 +62,7 @@ def _report(piece: Piece, tokens: Tokens, problems: Diagnostics) -> None:
 
 def _tree(piece: Piece) -> Tree[Token] | UnexpectedToken:
     """The parse tree of a piece, or the error at its first wrong token."""
-    parser = grammar().parse_interactive(start=piece.rule)
+    parser = fed_parser(piece.rule)
     try:
         for token in piece.tokens:
             parser.feed_token(token)

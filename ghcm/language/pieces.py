@@ -59,7 +59,7 @@ def _declarations(tokens: list[Token]) -> Iterator[tuple[Token, ...]]:
 
 def _declaration(tokens: tuple[Token, ...]) -> Iterator[Piece]:
     rule = {"RECORD": "field"}.get(tokens[0].type, "statement" if tokens[0].type in _UNITS else "")
-    body = next((index for index, token in enumerate(tokens) if _opens_body(tokens, index)), None)
+    body = next((index for index in range(len(tokens)) if _opens_body(tokens, index)), None)
     if not rule or body is None:
         yield Piece("declaration", tokens)
         return

@@ -9,7 +9,7 @@ from lark.exceptions import UnexpectedToken
 
 from ghcm.errors import Diagnostic
 from ghcm.language.pieces import Piece
-from ghcm.language.tokens import SEPARATOR, grammar, span_of
+from ghcm.language.tokens import SEPARATOR, fed_parser, grammar, span_of
 from ghcm.source import Source, Span
 
 __all__ = ["RESERVED", "explain"]
@@ -82,7 +82,7 @@ def explain(piece: Piece, error: UnexpectedToken, source: Source) -> Diagnostic:
 
 
 def _accepted(piece: Piece, index: int) -> frozenset[str]:
-    parser = grammar().parse_interactive(start=piece.rule)
+    parser = fed_parser(piece.rule)
     for token in piece.tokens[:index]:
         parser.feed_token(token)
     kinds: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
@@ -139,7 +139,7 @@ def _form(scene: _Scene) -> _Words | None:
         return "GHCM-116", f'expected "program", found {_found(scene)}', detail, 'add "program NAME" as the first line'
     if {"LBRACE", "ON"} <= accepted and "INT" not in accepted and scene.ends:
         return "GHCM-100", 'expected "{", found the end of the line', "", "the body of a unit stands in braces"
-    if {"LBRACE", "DOT", "LPAR"} == accepted:
+    if accepted == frozenset(("LBRACE", "DOT", "LPAR")):
         return "GHCM-100", f'expected "{{", found {_found(scene)}', "", "put what match looks at in parentheses"
     if rule == "declaration" and scene.before is None:
         detail = "Outside of units stand records, caches, sinks and units."

@@ -16,6 +16,7 @@ from importlib.resources import files
 from lark import Lark, Token
 from lark.common import LexerConf
 from lark.lexer import BasicLexer, Lexer, LexerState, LexerThread
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ghcm.errors import Diagnostics
 from ghcm.source import Source, Span
@@ -25,6 +26,7 @@ __all__ = [
     "STARTS",
     "Tokens",
     "begins_declaration",
+    "fed_parser",
     "grammar",
     "grammar_text",
     "raw_tokens",
@@ -67,6 +69,11 @@ def grammar() -> Lark:
     return Lark(grammar_text(), parser="lalr", lexer=_Fed, propagate_positions=True, start=list(STARTS))
 
 
+def fed_parser(rule: str) -> InteractiveParser:
+    """A parser of one start rule that waits for tokens."""
+    return grammar().parse_interactive(start=rule)  # pyright: ignore[reportUnknownMemberType]
+
+
 class _Fed(Lexer):
     """The parser is fed with tokens and reads no text."""
 
@@ -90,8 +97,8 @@ class Tokens:
     """The tokens of one source, and the places where a mistake was found, near which others are not worth a message."""
 
     source: Source
-    tokens: list[Token] = field(default_factory=list)
-    damaged: list[int] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list[Token])
+    damaged: list[int] = field(default_factory=list[int])
 
 
 def span_of(source: Source, token: Token) -> Span:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -39,7 +39,7 @@ def _tree(program: Program) -> ast.Program | None:
 
 
 @contextmanager
-def _importing(path: Path) -> Iterator[ModuleType | None]:
+def _importing(path: Path) -> Generator[ModuleType | None]:
     """The module under its own name, with its folder on the path while it and its units are executed."""
     linecache.checkcache(str(path))
     folder = str(path.resolve().parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ _body: ContextVar[Body | None] = ContextVar("ghcm_body", default=None)
 
 
 @contextmanager
-def recording(code: CodeType) -> Iterator[Body]:
+def recording(code: CodeType) -> Generator[Body]:
     """Collect the pipelines that are made inside."""
     body = Body(code)
     token = _body.set(body)
@@ -83,7 +83,7 @@ def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
         except TypeError:
             pipeline = values[0]
             assert isinstance(pipeline, Pipeline)
-            return pipeline._then(plain(method.__name__), *values[1:], **options)
+            return pipeline.then(plain(method.__name__), *values[1:], **options)
         return method(*values, **options)
 
     return called
@@ -130,7 +130,8 @@ class Pipeline:
         hint = "write .map(...) or .flat_map(...)"
         raise mistake("GHCM-130", "a collection cannot be looped over while it is described", here(), hint=hint)
 
-    def _then(self, name: str, /, *values: object, **options: object) -> Pipeline:
+    def then(self, name: str, /, *values: object, **options: object) -> Pipeline:
+        """Any operator by its name; the methods below are the ones that exist."""
         span = here()
         places = call_operands(span)
         function = ast.Attribute(later(self, span), name, span, places.name)
@@ -142,59 +143,59 @@ class Pipeline:
             """An operator that does not exist goes into the tree, to be refused with a place and a hint."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            return partial(self._then, plain(name))
+            return partial(self.then, plain(name))
 
     # --- rows
 
     @_operator
     def as_(self, record: type[Record]) -> Pipeline:
         """Decode raw records; what does not fit is a dead letter."""
-        return self._then("as", record)
+        return self.then("as", record)
 
     @_operator
     def event_time(self, time: Row, disorder: Duration | None = None) -> Pipeline:
         """Declare when a record happened and how far records may come out of order."""
-        return self._then("event_time", time, disorder=disorder)
+        return self.then("event_time", time, disorder=disorder)
 
     @_operator
     def filter(self, predicate: Row) -> Pipeline:
         """Keep the records for which the predicate is true."""
-        return self._then("filter", predicate)
+        return self.then("filter", predicate)
 
     @_operator
     def map(self, function: Row) -> Pipeline:
         """One record for one record."""
-        return self._then("map", function)
+        return self.then("map", function)
 
     @_operator
     def flat_map(self, function: Row) -> Pipeline:
         """The items of a list for one record."""
-        return self._then("flat_map", function)
+        return self.then("flat_map", function)
 
     @_operator
     def map_to_pair(self, function: Row) -> Pipeline:
         """A pair (key, value) for one record."""
-        return self._then("map_to_pair", function)
+        return self.then("map_to_pair", function)
 
     @_operator
     def map_values(self, function: Row) -> Pipeline:
         """A new value under the same key."""
-        return self._then("map_values", function)
+        return self.then("map_values", function)
 
     @_operator
     def key_by(self, function: Row) -> Pipeline:
         """The record itself under a key made from it."""
-        return self._then("key_by", function)
+        return self.then("key_by", function)
 
     @_operator
     def union(self, *others: Pipeline) -> Pipeline:
         """All records of all inputs."""
-        return self._then("union", *others)
+        return self.then("union", *others)
 
     @_operator
     def sample(self, fraction: float, seed: int | None = None) -> Pipeline:
         """A random part of the records."""
-        return self._then("sample", fraction, seed=seed)
+        return self.then("sample", fraction, seed=seed)
 
     def python(
         self,
@@ -210,7 +211,7 @@ class Pipeline:
         span = here()
         name, annotation = _python_function(function, span)
         wanted = annotation if result is None else result
-        called = self._then("python", name, by=by)
+        called = self.then("python", name, by=by)
         assert isinstance(called._expr, ast.Apply)
         if wanted is not None:
             try:
@@ -226,42 +227,42 @@ class Pipeline:
     @_operator
     def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline:
         """Put records into windows of event time: `tumbling("10s")`, `sliding("1m", "10s")`, `session("5m")`."""
-        return self._then("window", assigner, allowed_lateness=allowed_lateness)
+        return self.then("window", assigner, allowed_lateness=allowed_lateness)
 
     @_operator
     def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline:
         """One value per key."""
-        return self._then("reduce_by_key", function, order=order)
+        return self.then("reduce_by_key", function, order=order)
 
     @_operator
     def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline:
         """Named aggregates per key: `n=agg.count(), total=agg.sum("bytes")`."""
-        return self._then("aggregate_by_key", *aggregates, **named)
+        return self.then("aggregate_by_key", *aggregates, **named)
 
     @_operator
     def group_by_key(self) -> Pipeline:
         """The values of a key as a list in ascending order."""
-        return self._then("group_by_key")
+        return self.then("group_by_key")
 
     @_operator
     def count(self) -> Pipeline:
         """How many, per key where there are keys."""
-        return self._then("count")
+        return self.then("count")
 
     @_operator
     def distinct(self) -> Pipeline:
         """Each different record once."""
-        return self._then("distinct")
+        return self.then("distinct")
 
     @_operator
     def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline:
         """In order; bounded input only."""
-        return self._then("sort", by=by, descending=descending)
+        return self.then("sort", by=by, descending=descending)
 
     @_operator
     def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline:
         """The greatest by a value; bounded input only."""
-        return self._then("top", count, by=by, ascending=ascending)
+        return self.then("top", count, by=by, ascending=ascending)
 
     @_operator
     def join(
@@ -273,29 +274,29 @@ class Pipeline:
         within: Duration | None = None,
     ) -> Pipeline:
         """Records of both inputs that belong together."""
-        return self._then("join", other, on=on, kind=kind, within=within)
+        return self.then("join", other, on=on, kind=kind, within=within)
 
     @_operator
     def iterate(self, step: Row, until: Two | None = None, *, limit: object) -> Pipeline:
         """A step repeated until a condition holds, at most `limit` times."""
-        return self._then("iterate", step=step, until=until, limit=limit)
+        return self.then("iterate", step=step, until=until, limit=limit)
 
     @_operator
     def changes(self) -> Pipeline:
         """Every change of a table as a record."""
-        return self._then("changes")
+        return self.then("changes")
 
     # --- ends and reads
 
     @_operator
     def read(self, key: object = None) -> Pipeline:
         """A copy of a table's state, or one key of it."""
-        return self._then("read", key=key)
+        return self.then("read", key=key)
 
     @_operator
     def to(self, sink: object) -> Pipeline:
         """Write to a sink."""
-        return self._then("to", sink)
+        return self.then("to", sink)
 
     @_operator
     def publish(
@@ -308,17 +309,17 @@ class Pipeline:
         at_end: bool | None = None,
     ) -> Pipeline:
         """Call a responsive unit by a policy: every N records, every duration, when a condition holds, on an event."""
-        return self._then("publish", call, every=every, when=when, on=on, at_end=at_end)
+        return self.then("publish", call, every=every, when=when, on=on, at_end=at_end)
 
     @_operator
     def reply(self) -> Pipeline:
         """Make this the result of the call."""
-        return self._then("reply")
+        return self.then("reply")
 
     @_operator
     def named(self, name: str) -> Pipeline:
         """Name the task before it, where no variable does."""
-        return self._then("named", name)
+        return self.then("named", name)
 
 
 def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) -> Pipeline:

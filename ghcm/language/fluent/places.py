@@ -42,7 +42,7 @@ def is_ours(filename: str) -> bool:
 
 def caller() -> FrameType:
     """The innermost frame of the user's code."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  (there is no public way)
     while frame.f_back is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return frame

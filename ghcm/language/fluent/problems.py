@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -15,7 +15,7 @@ _collector: ContextVar[Diagnostics | None] = ContextVar("ghcm_problems", default
 
 
 @contextmanager
-def collecting() -> Iterator[Diagnostics]:
+def collecting() -> Generator[Diagnostics]:
     """Collect what is reported inside. Whoever is outermost raises it; an inner block adds to the same collection."""
     outer = _collector.get()
     if outer is not None:

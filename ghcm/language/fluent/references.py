@@ -70,10 +70,10 @@ def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -
 
 def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Expr]) -> object:
     match node:
-        case Later(target=target):
-            return naming(target, None)
-        case ast.Ref(name=Later(target=target), span=span):
-            found = naming(target, span)
+        case Later():
+            return naming(node.target, None)
+        case ast.Ref(name=Later() as name, span=span):
+            found = naming(name.target, span)
             return ast.Ref(found, _narrowed(span, found)) if isinstance(found, str) else found
         case tuple():
             parts = cast("tuple[object, ...]", node)

@@ -10,6 +10,7 @@ import dis
 import inspect
 from collections.abc import Callable, Iterator
 from types import CodeType
+from typing import Literal
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
@@ -71,11 +72,18 @@ class Traced:
             case function:
                 return call(function, span, *arguments, **named)
 
+    def _compared(self, op: Literal["==", "!="], right: object) -> Traced:
+        span = here()
+        other = expr_of(right, infix_operands(span)[1])
+        if isinstance(other, ast.Literal) and isinstance(other.type, Null):
+            return Traced(ast.IsNull(self._ghcm, op == "!=", span))
+        return Traced(ast.Binary(op, self._ghcm, other, span))
+
     def __eq__(self, other: object) -> Traced:  # type: ignore[override]
-        return _compared("==", self, other)
+        return self._compared("==", other)
 
     def __ne__(self, other: object) -> Traced:  # type: ignore[override]
-        return _compared("!=", self, other)
+        return self._compared("!=", other)
 
     def __lt__(self, other: object) -> Traced:
         return _binary("<", self, other)
@@ -192,14 +200,6 @@ def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     span = here()
     at_left, at_right = infix_operands(span)
     return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span))
-
-
-def _compared(op: ast.BinaryOp, left: Traced, right: object) -> Traced:
-    span = here()
-    other = expr_of(right, infix_operands(span)[1])
-    if isinstance(other, ast.Literal) and isinstance(other.type, Null):
-        return Traced(ast.IsNull(left._ghcm, op == "!=", span))
-    return Traced(ast.Binary(op, left._ghcm, other, span))
 
 
 def call(function: ast.Expr, span: Span, *arguments: object, **named: object) -> Traced:

@@ -77,11 +77,12 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case _ if isinstance(value, Written) and not isinstance(value, type):
             return value.__ghcm_expr__(span)
         case type() if hasattr(value, "__ghcm_name__"):
-            return cast("Callable[[Span], ast.Expr]", value.__ghcm_name__)(span)
+            name: Callable[[Span], ast.Expr] = getattr(value, "__ghcm_name__")  # noqa: B009  (pyright knows no such member)
+            return name(span)
         case _ if callable(value) and not isinstance(value, type):
             from ghcm.language.fluent.tracing import trace
 
-            return trace(cast("Callable[..., object]", value), span)
+            return trace(value, span)
         case _:
             kind = value.__name__ if isinstance(value, type) else type(value).__name__
             raise mistake("GHCM-132", f'a "{kind}" is no value of the language', span)
