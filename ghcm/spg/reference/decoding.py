@@ -166,7 +166,7 @@ def _from_data(data: Any, type_: Type) -> object:
 
 
 def _map(data: Any, key: Type, value: Type) -> object:
-    if isinstance(data, dict) and isinstance(key, String):
+    if isinstance(key, String) and _is_object(data):
         return {_from_data(name, key): _from_data(each, value) for name, each in _members(data).items()}
     pairs = [_items(pair) for pair in _items(data)]
     if any(len(pair) != 2 for pair in pairs):
@@ -176,6 +176,10 @@ def _map(data: Any, key: Type, value: Type) -> object:
 
 def _items(data: object) -> list[object]:
     return cast("list[object]", data) if isinstance(data, list) else _misfit("a list", data)
+
+
+def _is_object(data: object) -> bool:
+    return isinstance(data, dict)
 
 
 def _members(data: object) -> dict[str, Any]:
