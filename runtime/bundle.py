@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from ghcm.spg.json import from_json
 __all__ = ["Bundle"]
 
 _FORMAT = 1
+_importing = threading.RLock()
 _ELSEWHERE = frozenset({"pyspark"})
 """Requirements that only the Spark driver needs, which checks them itself."""
 
@@ -115,8 +117,10 @@ class Bundle:
 
     def _import(self, path: str) -> ModuleType:
         name = f"ghcm_bundle_{self.hash[:16]}_{re.sub(r'[^0-9A-Za-z_]', '_', path.removesuffix('.py'))}"
-        if name in sys.modules:
-            return sys.modules[name]
+        with _importing:  # whoever comes second finds the module whole
+            return sys.modules.get(name) or self._execute(name, path)
+
+    def _execute(self, name: str, path: str) -> ModuleType:
         file = self.folder / path
         module = ModuleType(name)
         module.__file__ = str(file)

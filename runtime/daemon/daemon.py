@@ -169,7 +169,7 @@ class Daemon:
 
     def _job_changed(self, keeper: JobKeeper) -> None:
         job = keeper.job
-        self.tell({"event": "job", "job": {**job_document(job), "inputs_done": keeper.inputs_done}})
+        self.tell({"event": "job", "job": self.document(job)})
         if job.state is JobState.RUNNING and keeper.begin_batches():
             self._spawn(self._start_batches(keeper))
         if keeper.inputs_done and keeper.begin_completion():
@@ -285,11 +285,16 @@ class Daemon:
         try:
             if name == "http":
                 self._http_ready.set()
-            yield {"event": "jobs", "jobs": [job_document(job) for job in self.store.jobs.find(over=False)]}
+            yield {"event": "jobs", "jobs": [self.document(job) for job in self.store.jobs.find(over=False)]}
             while True:
                 yield await queue.get()
         finally:
             self._watchers.discard(queue)
+
+    def document(self, job: Job) -> Document:
+        """A job as JSON, with what only its keeper knows: whether all its inputs are read and written."""
+        keeper = self.jobs.get(job.id)
+        return {**job_document(job), "inputs_done": keeper is not None and keeper.inputs_done}
 
     def tell(self, event: Document) -> None:
         """Tell everyone who watches."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import ghcm
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.log_files import follow, tail
-from ghcm.runtime.daemon.protocol import Document, call_document, job_document
+from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.jobs.calls import CallState
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             yield status(daemon)
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
-            yield {"job": job_document(await daemon.submit(path, base))}
+            yield {"job": daemon.document(await daemon.submit(path, base))}
         case "list":
-            yield {"jobs": [job_document(job) for job in daemon.store.jobs.find()]}
+            yield {"jobs": [daemon.document(job) for job in daemon.store.jobs.find()]}
         case "stop":
-            yield {"job": job_document(await daemon.stop_job(_text(arguments, "job")))}
+            yield {"job": daemon.document(await daemon.stop_job(_text(arguments, "job")))}
         case "calls":
             state = arguments.get("state")
             found = daemon.store.calls.find(
