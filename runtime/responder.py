@@ -7,7 +7,6 @@ Exactly one final answer is the call store's doing; without a store (unit tests)
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -21,21 +20,20 @@ from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.letters import Letters
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us
+from ghcm.runtime.pubsub.reply import store_reply
 from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker, may_pass
-from ghcm.spg.graph import Parameter, Task, Unit
-from ghcm.types import Struct
-from ghcm.values import from_json, to_json
+from ghcm.spg.graph import Parameter, Unit
+from ghcm.values import from_json
 
-__all__ = ["Calls", "Responder", "reply_key"]
+__all__ = ["Calls", "Responder"]
 
 _log = logging.getLogger(__name__)
 
-_REPLY_KEPT_S = 600
 _RETRY_S = 0.5
 _LOOK_S = 5.0
 
@@ -54,11 +52,6 @@ class Calls(Protocol):
     def finish(self, id: str, feedback: Feedback) -> Feedback:
         """Give the call its final answer, unless it has one; the answer that holds."""
         ...
-
-
-def reply_key(call: str) -> str:
-    """Where the rows of a reply are kept."""
-    return f"ghcm:reply:{call}"
 
 
 class Responder:
@@ -101,7 +94,7 @@ class Responder:
         self._thread = Thread(target=self._receive, name=f"ghcm-{unit.name}-receive", daemon=True)
 
     def start(self) -> None:
-        """Begin to take instructions. Generated code is loaded now, so that the first call is not slower than others."""
+        """Begin to take instructions. Generated code is loaded now, not by the first call."""
         self._services.code(self.unit)
         self._thread.start()
 
@@ -252,7 +245,7 @@ class Responder:
     def _store(self, delivery: Delivery, outcome: Outcome) -> Feedback:
         instruction = delivery.instruction
         if outcome.error is None and outcome.reply is not None:
-            _keep_reply(self._services.connections, instruction.id, outcome.reply, outcome)
+            store_reply(self._services.connections, instruction.id, outcome.rows, outcome.reply.schema)
         feedback = _feedback(instruction.id, outcome)
         if self._calls is not None:
             feedback = self._calls.finish(instruction.id, feedback)
@@ -275,16 +268,6 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
     timings = {"run": round(outcome.seconds, 6)}
     return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
-
-
-def _keep_reply(connections: Connections, call: str, task: Task, outcome: Outcome) -> None:
-    """Keep the rows as a JSON array for ten minutes."""
-    columns: Struct = task.schema
-    text = json.dumps([to_json(row, columns) for row in outcome.rows], ensure_ascii=False, separators=(",", ":"))
-    if connections.url is None:
-        connections.memory.tables[reply_key(call)] = text
-    else:
-        connections.redis().set(reply_key(call), text, ex=_REPLY_KEPT_S)
 
 
 def _parameters(known: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, object]:

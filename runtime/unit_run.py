@@ -32,7 +32,7 @@ from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Mode, Task, Unit
 from ghcm.spg.ops import To
 
 __all__ = ["State", "UnitRun"]
@@ -191,7 +191,7 @@ class UnitRun:
     def sink(self, task: Task, edge: Edge) -> SinkTasklet:
         """The tasklet of a sink."""
         assert isinstance(task.op, To)
-        return SinkTasklet(
+        tasklet = SinkTasklet(
             task.id,
             task.op.sink,
             self._services.open_writer(task, self.unit),
@@ -199,7 +199,10 @@ class UnitRun:
             edge,
             self,
             lambda snapshot: self._version(snapshot, task.id),
+            whole=self._services.program.sink(task.op.sink).mode is Mode.REPLACE and task.collection.bounded,
         )
+        tasklet.restore(self._saved_state(task.id))
+        return tasklet
 
     def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
         """Only calls have replies."""
@@ -301,7 +304,7 @@ class UnitRun:
             tasks = {
                 name: TaskState(saved.state, saved.position, saved.finished)
                 for name, saved in round_.saved.items()
-                if name not in self.graph.sinks
+                if name not in self.graph.sinks or saved.state or saved.finished
             }
             if dead is not None:
                 versions[_DEAD] = dead

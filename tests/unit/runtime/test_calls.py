@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import cache_place
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
-from ghcm.runtime.responder import reply_key
+from ghcm.runtime.pubsub.reply import load_reply
 from ghcm.spg.graph import Parameter, Program
 from ghcm.spg.ops import (
     CallTemplate,
@@ -104,8 +103,7 @@ def test_a_call_is_answered_from_the_table(tmp_path: Path) -> None:
         answer = ask(connections, "ask")
         assert (answer.state, answer.rows) == (State.DONE, 5)
         assert answer.as_of is not None
-        rows = json.loads(str(connections.memory.tables[reply_key(answer.id)]))
-        assert rows == [{"key": n, "value": 1} for n in range(5)]
+        assert load_reply(connections, answer.id) == [{"key": n, "value": 1} for n in range(5)]
 
 
 def test_the_same_call_again_has_the_same_answer(tmp_path: Path) -> None:
