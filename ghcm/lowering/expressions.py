@@ -19,6 +19,7 @@ from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert, to_known
 from ghcm.lowering.matching import match_value
 from ghcm.lowering.narrowing import Outcome, known, path_of
+from ghcm.lowering.nesting import DEEPEST, too_deep
 from ghcm.lowering.records import record_value
 from ghcm.source import Span
 from ghcm.types import INT_MAX, Bool, List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip, tuple_of
@@ -111,6 +112,10 @@ def lambda_of(
             message = f'"{parameter.text}" would hide the parameter of the unit of that name'
             context.report(Code.RESERVED, message, parameter.span)
             return None
+    if too_deep(written.body):
+        message = f"{what} nests deeper than {DEEPEST} levels"
+        context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
+        return None
     variables = tuple(Var(name, type_) for name, type_ in zip(names, types, strict=True))
     inner = scope.binding(dict(zip(names, variables, strict=True)))
     body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)

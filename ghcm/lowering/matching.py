@@ -9,6 +9,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.narrowing import Outcome, known
+from ghcm.lowering.nesting import DEEPEST
 from ghcm.types import Bool, is_nullable, strip
 
 __all__ = ["match_value"]
@@ -16,6 +17,10 @@ __all__ = ["match_value"]
 
 def match_value(written: ast.Match, scope: Scope, context: Context, value: Value) -> Expr | None:
     """The typed chain of a `match`; its last case needs no test, because every case must be covered."""
+    if len(written.cases) > DEEPEST:
+        message = f"the match has more than {DEEPEST} cases"
+        context.report(Code.TOO_DEEP, message, written.span, hint="A join with a table of the cases does the same.")
+        return None
     subject = value(written.subject, scope)
     if subject is None or not _check_cases(written, subject, context):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ghcm.errors import Diagnostics, suggest
+from ghcm.errors import Diagnostics, ProgramError, suggest
 from ghcm.language import ast
 from ghcm.lowering.calls import check_cycles
 from ghcm.lowering.codes import Code
@@ -26,6 +26,16 @@ __all__ = ["lower"]
 def lower(program: ast.Program) -> Program:
     """The SPG of a program; ProgramError with all its mistakes at once."""
     diagnostics = Diagnostics()
+    try:
+        return _lowered(program, diagnostics)
+    except RecursionError:
+        message = "a pipeline of this program is longer than can be followed"
+        hint = "x = ... gives a name to a part of it."
+        diagnostics.error(Code.TOO_DEEP.value, message, program.name.span, hint=hint)
+    raise ProgramError(diagnostics)
+
+
+def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
     declared = declare(program, diagnostics)
     context = declared.context
     caches = [cache_of(each, context) for each in declared.caches.values()]
