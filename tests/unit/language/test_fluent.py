@@ -1,0 +1,264 @@
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from ghcm import (
+    Digits,
+    Pipeline,
+    Program,
+    ProgramError,
+    Record,
+    agg,
+    associative,
+    coalesce,
+    commutative,
+    files,
+    fn,
+    if_else,
+    int32,
+    match_,
+    memory,
+    redis,
+    session,
+    sliding,
+)
+from ghcm.language import ast, load, parse, print_program
+from ghcm.language.fluent.places import here
+from ghcm.language.fluent.tracing import trace
+from ghcm.language.printer import print_expr
+from ghcm.operators import OPERATORS, Role
+from ghcm.source import Source, Span
+from tests.unit.language.traffic import PYTHON, TEXT
+
+
+def traced(function: Callable[..., object]) -> str:
+    return print_expr(trace(function, here()))
+
+
+def said(span: Span | None) -> str:
+    return "" if span is None else span.source.text[span.start : span.end]
+
+
+def test_the_example_of_the_design_is_the_same_tree_in_both_front_ends(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.py"
+    path.write_text(PYTHON, encoding="utf-8")
+    assert load(path) == parse(Source("traffic.istream", TEXT))
+    assert "traffic" not in sys.modules
+
+
+def test_every_operator_is_a_method_and_no_method_is_anything_else() -> None:
+    operators = {name for name, each in OPERATORS.items() if each.role is not Role.SOURCE} | {"read"}
+    methods = {name.removesuffix("_") for name, each in vars(Pipeline).items() if callable(each) and name[0] != "_"}
+    assert methods - {"then"} == operators
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda f: f.a + 1 - f.b * 2 / 3 // 4 % 5, "f => f.a + 1 - f.b * 2 / 3 // 4 % 5"),
+        (lambda f: (f.a == 1) & (f.b != 2) | ~(f.c <= 3.5), "f => f.a == 1 and f.b != 2 or not f.c <= 3.5"),
+        (lambda f: 1 - f.a, "f => 1 - f.a"),
+        (lambda f: -f.a + abs(f.b), "f => -f.a + abs(f.b)"),
+        (lambda f: -1, "f => -1"),
+        (lambda f: f.a == None, "f => f.a is null"),  # noqa: E711
+        (lambda f: f.a.is_not_null(), "f => f.a is not null"),
+        (lambda f: f["class"].lower(), "f => f.class.lower()"),
+        (lambda f: f.from_, "f => f.from"),
+        (lambda f: "a" + f.b, 'f => "a" + f.b'),
+        (lambda f: (f.a, [f.b, "x"], {"c": f.d}), 'f => (f.a, [f.b, "x"], { c: f.d })'),
+        (lambda f: if_else(f.a > 0, "up", None), 'f => if f.a > 0 then "up" else null'),
+        (lambda f: match_(f.a, {"x": 1, "y": 2}, otherwise=0), 'f => match f.a { "x" => 1, "y" => 2, _ => 0 }'),
+        (lambda f: coalesce(f.a, f.b, 0), "f => f.a ?? f.b ?? 0"),
+        (lambda f: fn.max(f.a, f.b).to_string(), "f => max(f.a, f.b).to_string()"),
+        (lambda f: f.ts + timedelta(minutes=-1), "f => f.ts + -1m"),
+        (lambda f: f.ts >= datetime(1970, 1, 2, tzinfo=UTC), "f => f.ts >= from_micros(86400000000)"),
+        (lambda a, b: a.count() == b.count(), "(a, b) => a.count() == b.count()"),
+        (associative(commutative(lambda a, b: a * b)), "@associative @commutative (a, b) => a * b"),
+        (lambda f, factor=3: f.a * factor, "f => f.a * 3"),
+    ],
+)
+def test_lambdas_say_what_their_text_says(function: Callable[..., object], text: str) -> None:
+    assert traced(function) == text
+
+
+def test_functions_are_traced_through() -> None:
+    def double(value: Any) -> Any:
+        return value * 2
+
+    assert traced(lambda f: double(f.a)) == "f => f.a * 2"
+
+
+class Inner(Record):
+    when: date
+    long: timedelta
+
+
+class Everything(Record):
+    a: bool
+    b: int32
+    c: Annotated[Decimal, Digits(10, 2)]
+    d: bytes
+    e: list[str | None]
+    f: dict[str, list[float]]
+    g: tuple[int, datetime]
+    h: Inner
+    i: "Inner | None"
+
+
+def test_annotations_become_types() -> None:
+    program = Program("types")
+    text = print_program(program.tree())
+    assert "record Inner { when: date, long: duration }" in text
+    for line in (
+        "a: bool",
+        "b: int32",
+        "c: decimal(10, 2)",
+        "d: bytes",
+        "e: list<string?>",
+        "f: map<string, list<float>>",
+        "g: (int, timestamp)",
+        "h: Inner",
+        "i: Inner?",
+    ):
+        assert f"\n  {line}\n" in text
+
+
+def unit_text(program: Program, name: str) -> str:
+    tree = program.tree()
+    only = tuple(each for each in tree.declarations if isinstance(each, ast.UnitDecl) and each.name.text == name)
+    return print_program(ast.Program(tree.name, only)).removeprefix(f"program {tree.name.text}\n\n")
+
+
+def test_variables_name_pipelines_and_the_rest_stands_inline() -> None:
+    program = Program("names")
+    out = program.sink(redis("out"))
+
+    @program.stream
+    def unit() -> None:
+        lines = files("books/*.txt", format="text")
+        same = lines
+        shorter = same.filter(lambda line: line.text.length() < 9)
+        done = shorter.to(out)
+        done.publish(unit(), every="10s", at_end=True)
+        lines.map(lambda line: line.text)
+
+    assert unit_text(program, "unit") == (
+        "stream unit {\n"
+        '  lines = files("books/*.txt", format = text)\n'
+        "  shorter = lines.filter(line => line.text.length() < 9)\n"
+        "  shorter.to(out).publish(unit(), every = 10s, at_end = true)\n"
+        "  lines.map(line => line.text)\n"
+        "}\n"
+    )
+
+
+def test_helpers_may_build_parts_of_a_unit() -> None:
+    program = Program("helpers")
+    out = program.sink(redis("out"))
+
+    def words(path: str) -> Pipeline:
+        lines = files(path)
+        return lines.flat_map(lambda line: line.text.split(" "))
+
+    @program.batch
+    def unit() -> None:
+        for path in ("a", "b"):
+            words(path).to(out)
+
+    assert unit_text(program, "unit").count('.flat_map(line => line.text.split(" "))') == 2
+
+
+def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
+    program = Program("options")
+
+    @program.stream
+    def unit() -> None:
+        a = files("a", format="csv", separator=";")
+        b = a.window(sliding("1m", timedelta(seconds=10), time="processing"), allowed_lateness="500us")
+        c = b.join(a, on=lambda x, y: x.a == y.a, kind="left", within="1h").window(session("5m"))
+        c.aggregate_by_key(n=agg.count(), total=agg.sum("value.bytes"), top=agg.max(lambda v: v.bytes))
+
+    assert unit_text(program, "unit") == (
+        "stream unit {\n"
+        '  a = files("a", format = csv, separator = ";")\n'
+        "  b = a.window(sliding(1m, 10s, time = processing), allowed_lateness = 500us)\n"
+        "  c = b.join(a, on = (x, y) => x.a == y.a, kind = left, within = 1h).window(session(5m))\n"
+        "  c.aggregate_by_key(n = count(), total = sum(value.bytes), top = max(v => v.bytes))\n"
+        "}\n"
+    )
+
+
+def shout(text: str) -> list[str]:
+    return [text.upper()]
+
+
+def test_python_functions_say_their_place_and_their_type() -> None:
+    program = Program("functions")
+
+    @program.batch
+    def unit() -> None:
+        a = memory([1, 2]).python(shout)
+        a.python("module:function", Inner, by="batch").count()
+
+    assert unit_text(program, "unit") == (
+        "batch unit {\n"
+        f'  a = memory([1, 2]).python("{__name__}:shout") : list<string>\n'
+        '  a.python("module:function", by = batch) : Inner.count()\n'
+        "}\n"
+    )
+
+
+def test_places_are_those_of_the_users_python() -> None:
+    function = trace(lambda f: (f.first > 1) & (f.second == "x"), here())
+    assert isinstance(function.body, ast.Binary)
+    assert isinstance(function.body.right, ast.Binary)
+    assert said(function.body.right.span) == 'f.second == "x"'
+    assert said(function.body.right.right.span) == '"x"'
+    assert isinstance(function.body.right.left, ast.Attribute)
+    assert said(function.body.right.left.name_span) == "second"
+
+
+def test_without_source_the_line_is_kept() -> None:
+    space: dict[str, Any] = {}
+    exec(compile("\n\nfunction = lambda f: f.a and f.b\n", "<stdin>", "exec"), space)
+    with pytest.raises(ProgramError) as caught:
+        trace(space["function"], here())
+    span = caught.value.diagnostics[0].span
+    assert span is not None
+    assert str(span.origin) == "<stdin>:3:1"
+
+
+def test_without_source_variables_still_name_things() -> None:
+    space: dict[str, Any] = {}
+    code = (
+        "from ghcm import Program, files, redis\n"
+        "p = Program('p')\n"
+        "out = p.sink(redis('out'))\n"
+        "@p.stream\n"
+        "def unit():\n"
+        "    lines = files('x')\n"
+        "    lines.to(out)\n"
+    )
+    exec(compile(code, "<stdin>", "exec"), space)
+    assert print_program(space["p"].tree()) == (
+        'program p\n\nsink out = redis("out")\n\nstream unit {\n  lines = files("x")\n  lines.to(out)\n}\n'
+    )
+
+
+def test_mistakes_of_a_module_that_nobody_loads_are_raised_at_once() -> None:
+    with pytest.raises(ProgramError, match='"and" cannot be traced'):
+        redis("x", key=lambda r: r.a and r.b)
+
+
+def test_helper_modules_are_found_beside_the_program(tmp_path: Path) -> None:
+    (tmp_path / "shapes_of_test.py").write_text("from ghcm import Record\n\nclass Shape(Record):\n    a: int\n")
+    program = "from ghcm import Program, files\nfrom shapes_of_test import Shape\n\np = Program('p')\n\n\n"
+    program += "@p.stream\ndef unit():\n    files('x').as_(Shape)\n"
+    (tmp_path / "main_of_test.py").write_text(program)
+    assert "record Shape { a: int }" in print_program(load(tmp_path / "main_of_test.py"))
+    sys.modules.pop("shapes_of_test")
