@@ -53,6 +53,7 @@ def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
     schemas = Schemas()
     functions = _functions(program, unit, schemas)
+    replies = any(isinstance(task.op, Reply) for task in unit.tasks)
     parts = [_parameter(schemas, each) for each in unit.parameters]
     constants = schemas.definitions()
     values: dict[str, object] = {
@@ -65,7 +66,7 @@ def generate(program: Program, unit: Unit) -> str:
         "constants": constants,
         "parameters": f"StructType([{', '.join(parts)}])",
         "tasks": functions,
-        "steps": [each.step for each in functions],
+        "steps": [*(each.step for each in functions), *(["keep_reply(job)"] if replies else [])],
     }
     draft = render("spark/job_module.py.j2", **values, imports="", helpers="")
     helpers = helpers_for(draft)

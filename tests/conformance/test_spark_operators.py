@@ -13,7 +13,7 @@ from tests.laws.spgs import CASES, operator_case, programs, raw_case
 pytestmark = pytest.mark.slow
 
 few = settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     database=None,
