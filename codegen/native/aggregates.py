@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
-from ghcm.codegen.native.reducers import Partial, extreme_series
+from ghcm.codegen.native.reducers import Partial, extreme_series, wide
 from ghcm.codegen.native.row_text import Module
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import Float, Type, is_nullable, strip
@@ -92,7 +92,7 @@ def partial_of(aggregate: Aggregate, column: str, prefix: str) -> Partial:
     if type_ is None:
         return Partial(((prefix, "pl.len().cast(pl.Int64)"),), prefix)
     count = (f"{prefix}n", f"{column}.count().cast(pl.Int64)")
-    total = f"{column}.sum()" if _of_floats(aggregate) else f"{column}.cast(pl.Int64).cast(pl.Int128).sum()"
+    total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
     sum_ = f"{found} if {prefix}n else None"
     floats = (prefix,) if _of_floats(aggregate) else ()

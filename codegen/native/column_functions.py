@@ -280,7 +280,9 @@ def _contains(scope: Scope, expr: Call) -> Column:
 
 def _replace(scope: Scope, expr: Call) -> Column:
     old, new = (constant(each) for each in expr.arguments[1:])
-    assert isinstance(old, str) and isinstance(new, str)
+    if not isinstance(old, str) or not isinstance(new, str):
+        several = _arguments(scope, expr)
+        return _with(_mask("replace", *several), _masks(several))
     found = scope.value(expr.arguments[0])
     if not old:
         return found

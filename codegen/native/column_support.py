@@ -23,7 +23,6 @@ UNSUPPORTED: dict[tuple[str, type[Type]], str] = {
 
 CONDITIONS: dict[str, str] = {
     "contains": "Polars compares floats, nulls and nested values inside lists in its own way",
-    "replace": "Polars replaces constants by constants only",
     "matches": "the pattern is a parameter",
     "extract_all": "the pattern is a parameter, or matches the empty text: Rust leaves out some empty matches",
 }
@@ -42,8 +41,6 @@ def _conditional(call: Call, kind: Type) -> bool:
     match call.function:
         case "contains":
             return isinstance(kind, List) and not isinstance(kind.item, Bool | Int | String)
-        case "replace":
-            return not all(isinstance(constant(each), str) for each in call.arguments[1:])
         case "matches":
             return not isinstance(constant(call.arguments[1]), str)
         case "extract_all":

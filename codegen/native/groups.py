@@ -19,7 +19,7 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
-from ghcm.types import Shape, Type
+from ghcm.types import Date, Decimal, Duration, List, Map, Null, Shape, Struct, Timestamp, Type, strip
 
 __all__ = ["GroupText", "group_code"]
 
@@ -157,7 +157,20 @@ def _lists(writer: _Writer, value: Type) -> GroupText:
     )
     functions[1] = writer.define("add", "state, value", lambda scope: ["state.append(value)", "return state"])
     functions[2] = writer.define("merge", "left, right", lambda scope: ["left.extend(right)", "return left"])
-    return GroupText(tuple(functions), Unsupported("the list of a key is made of its values one by one"))
+    return _with_partial(writer, functions, [], lambda: [_list_partial(value)])
+
+
+def _list_partial(value: Type) -> Partial:
+    """The values of a key as a list of canonical values."""
+    match strip(value):
+        case Struct() | List() | Map() | Decimal() | Null():
+            raise Unsupported(f"lists of {value} are not canonical in Polars")
+        case Timestamp() | Duration():
+            return Partial((("s", 'pl.col("value").cast(pl.Int64)'),), "s")
+        case Date():
+            return Partial((("s", 'pl.col("value").cast(pl.Int32)'),), "s")
+        case _:
+            return Partial((("s", 'pl.col("value")'),), "s")
 
 
 def _with_partial(

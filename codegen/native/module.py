@@ -10,10 +10,10 @@ from ghcm.codegen.native.chains import chain_of
 from ghcm.codegen.native.column_chains import column_chain
 from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
+from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import (
     expression_function,
-    join_functions,
     order_functions,
     policy_functions,
     sink_key,
@@ -112,9 +112,17 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
             )
             _note(section, reason)
         case Join():
-            section.functions = join_functions(task, op, unit, name, module)
+            section.functions, reason = join_functions(task, op, unit, name, module)
             residual = None if op.residual is None else f"{name}_residual"
-            section.entry = _entry("JoinCode", left=f"{name}_left", right=f"{name}_right", residual=residual)
+            columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined)"
+            section.entry = _entry(
+                "JoinCode",
+                left=f"{name}_left",
+                right=f"{name}_right",
+                residual=residual,
+                columns=None if reason else columns,
+            )
+            _note(section, reason)
         case To(sink=sink):
             key = sink_key(task, program.sink(sink), unit, name, module)
             section.functions = [] if key is None else [key]

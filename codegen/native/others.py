@@ -17,28 +17,28 @@ from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit
-from ghcm.spg.ops import EventTime, Join, Publish, Sort, Top
+from ghcm.spg.ops import EventTime, Publish, Sort, Top
 from ghcm.types import Collection, Struct, Type, is_nullable, strip
 
-__all__ = ["expression_function", "join_functions", "order_functions", "policy_functions", "sink_key", "time_functions"]
+__all__ = ["expression_function", "order_functions", "policy_functions", "sink_key", "time_functions"]
 
 
-_Made: TypeAlias = tuple[bool, list[str], list[str]]
-_Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], _Made]
+Made: TypeAlias = tuple[bool, list[str], list[str]]
+Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], Made]
 """From scope, columns and record to: can it fail, the lines that may, and the lines that emit."""
 
 
-def _input(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
+def input_of(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
     return unit.task(task.inputs[ordinal].producer).collection
 
 
-def _scope(module: Module) -> RowScope:
+def scope_of(module: Module) -> RowScope:
     return RowScope(module, Names(RESERVED | module.names.taken))
 
 
-def _per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: _Make) -> str:
+def per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: Make) -> str:
     """A function that gives one thing for each row, None where the row is dead or `make` says so."""
-    scope = _scope(module)
+    scope = scope_of(module)
     columns = {part.name: Code(scope.names.new(part.name), simple=True) for part in collection.columns.fields}
     out = Lines(depth=2)
     record = _record(collection.element, columns)
@@ -71,10 +71,10 @@ def time_functions(
     task: Task, op: EventTime, unit: Unit, name: str, module: Module
 ) -> tuple[list[str], Unsupported | None]:
     """`<name>_times` and `<name>_times_columns`."""
-    collection, time = _input(task, unit), op.time
+    collection, time = input_of(task, unit), op.time
     optional = is_nullable(time.body.type)
 
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
         scope.bind(time.parameters[0], bind_record(time.parameters[0], columns))
         code = scope.value(time.body)
         fails = can_fail(time.body)
@@ -85,7 +85,7 @@ def time_functions(
         null = f'    dead("{task.id}", {record}, Failure.NULL_TIME, "the event time is null")'
         return fails, lines, ["if moment is None:", null, "emit(moment)"]
 
-    texts = [_per_row(task.id, collection, module, f"{name}_times", "int", make)]
+    texts = [per_row(task.id, collection, module, f"{name}_times", "int", make)]
     scope = ColumnScope()
     scope.bind(time.parameters[0])
     try:
@@ -111,7 +111,7 @@ def order_functions(
     task: Task, op: Sort | Top, unit: Unit, name: str, module: Module
 ) -> tuple[list[str], Unsupported | None]:
     """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`."""
-    collection, by = _input(task, unit), op.by
+    collection, by = input_of(task, unit), op.by
     last = isinstance(op, Top) and not op.descending and is_nullable(by.body.type)
     key = order_text(strip(by.body.type)) if last else order_text(by.body.type)
     key = (
@@ -122,7 +122,7 @@ def order_functions(
     whole = order_text(collection.element)
     tie = whole if "(" not in whole else module.constant("_tie", whole)
 
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
         scope.bind(by.parameters[0], bind_record(by.parameters[0], columns))
         code = scope.value(by.body)
         fails = can_fail(by.body)
@@ -133,7 +133,7 @@ def order_functions(
         two = record if tie == "order.plain" or plain else f"{tie}({record})"
         return fails, lines, [f"emit(({one}, {two}))"]
 
-    texts = [_per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)]
+    texts = [per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)]
     scope = ColumnScope()
     scope.bind(by.parameters[0])
     try:
@@ -156,50 +156,6 @@ def _sorts(type_: Type) -> bool:
     return not isinstance(strip(type_), Struct | List | Map)
 
 
-# --- joins -----------------------------------------------------------------------------------------------------------
-
-
-def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> list[str]:
-    """`<name>_left` and `<name>_right`, which give the keys of rows, and `<name>_residual`."""
-    texts: list[str] = []
-    for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
-        texts.append(_keys(task, _input(task, unit, ordinal), module, f"{name}_{side}", keys))
-    if op.residual is not None:
-        scope = _scope(module)
-        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
-            scope.bind(variable, Binding(value=Code(side, simple=True)))
-        code = scope.truth(op.residual.body)
-        lines = [
-            *parameter_lines(scope),
-            f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}",
-        ]
-        texts.append("\n".join([f"def {name}_residual(left, right, parameters):", *(f"    {line}" for line in lines)]))
-    return texts
-
-
-def _keys(task: Task, collection: Collection, module: Module, name: str, keys: tuple[Lambda, ...]) -> str:
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> _Made:
-        lines: list[str] = []
-        parts: list[str] = []
-        nulls: list[str] = []
-        fails = any(can_fail(each.body) for each in keys)
-        for each in keys:
-            scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
-            code = scope.value(each.body)
-            if not code.simple:
-                local = scope.names.new("key")
-                lines.append(f"{local} = {code.inner}")
-                code = Code(local, simple=True)
-            if is_nullable(each.body.type):
-                nulls.append(f"{code.text} is None")
-            order = order_text(strip(each.body.type))
-            parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
-        whole = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-        return fails, lines, [f"emit(None if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
-
-    return _per_row(task.id, collection, module, name, "tuple[object, ...]", make)
-
-
 # --- sinks, reads, policies ------------------------------------------------------------------------------------------
 
 
@@ -207,8 +163,8 @@ def sink_key(task: Task, sink: Sink, unit: Unit, name: str, module: Module) -> s
     """`<name>_key`, the key of a row; None where the sink has none."""
     if sink.key is None:
         return None
-    scope = _scope(module)
-    _bind_row(scope, sink.key, _input(task, unit))
+    scope = scope_of(module)
+    _bind_row(scope, sink.key, input_of(task, unit))
     return f"def {name}_key(row: Row) -> object:\n    return {scope.value(sink.key.body).inner}"
 
 
@@ -219,7 +175,7 @@ def _bind_row(scope: RowScope, function: Lambda, collection: Collection) -> None
 
 def expression_function(name: str, expr: Expr, module: Module) -> str:
     """A function of the parameters alone."""
-    scope = _scope(module)
+    scope = scope_of(module)
     code = scope.value(expr)
     lines = [*parameter_lines(scope), f"return {code.inner}"]
     return "\n".join([f"def {name}(parameters: Parameters) -> object:", *(f"    {line}" for line in lines)])
@@ -229,13 +185,13 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition,
     `<name>_when`.
     """
-    collection = _input(task, unit)
+    collection = input_of(task, unit)
     gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
     fixed = [(wanted, each) for wanted, each in op.call.arguments if not isinstance(each, Aggregate)]
     zeros = [zero_text(each) for _, each in gathered]
     module.constants[f"_{name}_zero"] = f"({', '.join(zeros)}{',' if len(zeros) == 1 else ''})"
     module.names.taken.add(f"_{name}_zero")
-    scope = _scope(module)
+    scope = scope_of(module)
     lines: list[str] = []
     values: list[str] = []
     for index, (wanted, each) in enumerate(gathered):
@@ -247,12 +203,12 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
         values.append(add_text(module, each, f"state[{index}]", local))
     lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
     texts = [_function(f"{name}_add", "state, row", [*parameter_lines(scope), *lines])]
-    scope = _scope(module)
+    scope = scope_of(module)
     pairs = [f'"{wanted}": {result_text(each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)]
     pairs += [f'"{wanted}": {scope.value(each).inner}' for wanted, each in fixed]
     texts.append(_function(f"{name}_arguments", "state", [*parameter_lines(scope), f"return {{{', '.join(pairs)}}}"]))
     if op.policy.when is not None:
-        scope = _scope(module)
+        scope = scope_of(module)
         _bind_row(scope, op.policy.when, collection)
         test = scope.truth(op.policy.when.body)
         text = f"return bool({test.inner})" if is_nullable(op.policy.when.body.type) else f"return {test.inner}"

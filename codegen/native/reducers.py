@@ -13,7 +13,7 @@ from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
-__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction"]
+__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction", "wide"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ class Reduction:
         match self.reducer:
             case Builtin(kind=Kind.SUM, type=Float()):
                 return Partial(((prefix, f"{column}.sum()"),), f"aggregates.float_sum({prefix})", (prefix,))
-            case Builtin(kind=Kind.SUM):
-                return Partial(((prefix, f"{column}.cast(pl.Int64).cast(pl.Int128).sum()"),), prefix)
+            case Builtin(kind=Kind.SUM, type=type_):
+                return Partial(((prefix, f"{wide(column, type_)}.sum()"),), prefix)
             case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
                 return Partial(((prefix, extreme_series(column, type_, least=kind is Kind.MIN)),), prefix)
             case Builtin(kind=Kind.ALL):
@@ -172,6 +172,12 @@ class Reduction:
         from ghcm.codegen.native.names import Names
 
         return RowScope(self.module, Names(self.module.names.taken))
+
+
+def wide(column: str, type_: Type) -> str:
+    """A column of whole numbers in 128 bits."""
+    micros = isinstance(strip(type_), Timestamp | Duration)
+    return f"{column}.cast(pl.Int64).cast(pl.Int128)" if micros else f"{column}.cast(pl.Int128)"
 
 
 def reduction(module: Module, reducer: Reducer) -> Reduction:

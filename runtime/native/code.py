@@ -21,6 +21,7 @@ __all__ = [
     "Function",
     "GroupCode",
     "JoinCode",
+    "JoinColumns",
     "OrderCode",
     "Parameters",
     "PolicyCode",
@@ -110,6 +111,19 @@ class JoinCode:
     left: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
     right: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, ...] | None]]
     residual: Callable[[object, object, Parameters], bool] | None = None
+    columns: JoinColumns | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinColumns:
+    """A join in columns. `left` and `right` give the keys as `@0`, `@1`, ... and the records as `left` or `right`,
+    without those whose keys are null; `joined` makes the result of the frame that an inner join of the two gives. All
+    give None if any record fails.
+    """
+
+    left: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
+    right: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
+    joined: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
 
 
 @dataclass(frozen=True, slots=True)

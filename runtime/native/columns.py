@@ -33,9 +33,11 @@ __all__ = [
     "greatest_float",
     "item",
     "item_fails",
+    "later",
     "least",
     "micros",
     "multiply_fails",
+    "replace",
     "string_to_float_fails",
     "string_to_int_fails",
     "substring",
@@ -75,6 +77,11 @@ def fill(frame: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     """Columns that do not depend on the records, as many rows as the frame has; hidden columns stay."""
     names = [column.meta.output_name() for column in columns]
     return frame.with_columns(*columns).select(*names, *(name for name in TIMES if name in frame.columns))
+
+
+def later(*times: str) -> tuple[pl.Expr, pl.Expr]:
+    """The hidden columns of joined records: the later time, and a watermark for which nothing is late."""
+    return pl.max_horizontal(*times).alias("@time"), pl.lit(INT_MIN, pl.Int64).alias("@watermark")
 
 
 # --- int, timestamp, duration ----------------------------------------------------------------------------------------
@@ -216,6 +223,12 @@ def substring(value: pl.Expr, start: pl.Expr, count: pl.Expr) -> pl.Expr:
     """Up to `count` code points from `start`."""
     part = value.str.slice(start.clip(0, INT_MAX), count.clip(0, INT_MAX))
     return pl.when(start.is_not_null() & count.is_not_null()).then(part)
+
+
+def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
+    """Every `old` replaced, whatever the three are; an empty `old` changes nothing."""
+    changed = pl.when(old == "").then(value).otherwise(value.str.split(old).list.join(new))
+    return pl.when(old.is_not_null() & new.is_not_null()).then(changed)
 
 
 def item(items: pl.Expr, index: pl.Expr) -> pl.Expr:

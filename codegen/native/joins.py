@@ -1,0 +1,129 @@
+"""Joins: the keys of both sides and the residual condition, by rows and as Polars frames ready to be joined."""
+
+from __future__ import annotations
+
+from ghcm.codegen.expressions import can_fail
+from ghcm.codegen.native.column_chains import guard, selection
+from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_text import Column, Unsupported, either
+from ghcm.codegen.native.others import Made, input_of, per_row, scope_of
+from ghcm.codegen.native.row_chains import bind_record, parameter_lines
+from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.expr import Lambda
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import Join
+from ghcm.types import Collection, List, Struct, is_nullable, strip
+
+__all__ = ["join_functions"]
+
+
+def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+    """Keys and residual by rows (`<name>_left`, `_right`, `_residual`), and in columns (`_left_columns`,
+    `_right_columns`, `_joined`).
+    """
+    texts = _row_functions(task, op, unit, name, module)
+    try:
+        columns = [
+            _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys)
+            for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys)))
+        ]
+        return [*texts, *columns, _joined(task, op, unit, name)], None
+    except Unsupported as reason:
+        return texts, reason
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]) -> str:
+    """A side as columns `@0`, `@1`, ... of its keys and one column of its records, without those that never join."""
+    columns: list[tuple[str, Column]] = []
+    for index, key in enumerate(keys):
+        if isinstance(strip(key.body.type), Struct | List):
+            raise Unsupported("Polars joins by scalars only as the language does")
+        scope = ColumnScope()
+        scope.bind(key.parameters[0])
+        columns.append((f"@{index}", scope.value(key.body)))
+    element = collection.element
+    names = ", ".join(f'"{part}"' for part in element.names) if isinstance(element, Struct) else ""
+    record = Column(f"pl.struct({names})" if names else 'pl.col("value")')
+    hidden = [f'pl.col("@time").alias("@{side}_time")'] if collection.timed else []
+    keyed = ", ".join(f'"@{index}"' for index in range(len(keys)))
+    lines = [
+        *guard(either(*(column.fails for _, column in columns))),
+        f"frame = frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
+        f"return frame.drop_nulls([{keyed}])",
+    ]
+    return _function(name, lines)
+
+
+def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
+    lines: list[str] = []
+    if op.residual is not None:
+        scope = ColumnScope()
+        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
+            scope.bind_column(variable, side)
+        test = scope.value(op.residual.body)
+        lines += [*guard(test.fails), f"frame = frame.filter({test.text})"]
+    if op.by_key:
+        parts = ", ".join(f'pl.col("{side}").struct.field("value").alias("{side}")' for side in ("left", "right"))
+        made = f'pl.col("left").struct.field("key"), pl.struct({parts}).alias("value")'
+    else:
+        made = '"left", "right"'
+    times = [
+        f'"@{side}_time"'
+        for side, edge in zip(("left", "right"), task.inputs, strict=True)
+        if unit.task(edge.producer).collection.timed
+    ]
+    hidden = f", *columns.later({', '.join(times)})" if task.collection.timed else ""
+    return _function(f"{name}_joined", [*lines, f"return frame.select({made}{hidden})"])
+
+
+def _function(name: str, lines: list[str]) -> str:
+    head = f"def {name}(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:"
+    return "\n".join([head, *(f"    {line}" for line in lines)])
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _row_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> list[str]:
+    """`<name>_left` and `<name>_right`, which give the keys of rows, and `<name>_residual`."""
+    texts: list[str] = []
+    for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
+        texts.append(_keys(task, input_of(task, unit, ordinal), module, f"{name}_{side}", keys))
+    if op.residual is not None:
+        scope = scope_of(module)
+        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
+            scope.bind(variable, Binding(value=Code(side, simple=True)))
+        code = scope.truth(op.residual.body)
+        lines = [
+            *parameter_lines(scope),
+            f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}",
+        ]
+        texts.append("\n".join([f"def {name}_residual(left, right, parameters):", *(f"    {line}" for line in lines)]))
+    return texts
+
+
+def _keys(task: Task, collection: Collection, module: Module, name: str, keys: tuple[Lambda, ...]) -> str:
+    def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
+        lines: list[str] = []
+        parts: list[str] = []
+        nulls: list[str] = []
+        fails = any(can_fail(each.body) for each in keys)
+        for each in keys:
+            scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
+            code = scope.value(each.body)
+            if not code.simple:
+                local = scope.names.new("key")
+                lines.append(f"{local} = {code.inner}")
+                code = Code(local, simple=True)
+            if is_nullable(each.body.type):
+                nulls.append(f"{code.text} is None")
+            order = order_text(strip(each.body.type))
+            parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
+        whole = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        return fails, lines, [f"emit(None if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
+
+    return per_row(task.id, collection, module, name, "tuple[object, ...]", make)
