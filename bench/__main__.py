@@ -1,0 +1,33 @@
+"""All benchmarks in one run: `python -m bench [--text FOLDER]`. Two cores and nothing else running, or the figures say
+little.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import calls, startup, words
+from bench.table import Row, show
+
+
+def main() -> None:
+    """Run what was asked for and print one table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("only", nargs="*", choices=["words", "calls", "start", []], help="which; all by default")
+    arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
+    arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
+    arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
+    options = arguments.parse_args()
+    benchmarks: dict[str, Callable[[], list[Row]]] = {
+        "words": lambda: words.measure(options.text, options.repeat, options.runs),
+        "calls": lambda: calls.measure(options.seconds, 20),
+        "start": lambda: startup.measure(5),
+    }
+    show(row for name in options.only or benchmarks for row in benchmarks[name]())
+
+
+if __name__ == "__main__":
+    main()
