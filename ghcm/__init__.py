@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ghcm.version import __version__
+
 if TYPE_CHECKING:
     from ghcm.errors import GhcmError, ProgramError
     from ghcm.language.fluent import (
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
         tumbling,
         union,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Cache",

@@ -60,7 +60,14 @@ def _lower(draft: Draft) -> Draft:
 def _verify(draft: Draft) -> Draft:
     from ghcm.spg.verify import verify
 
-    verify(_made(draft.lowered))
+    broken = verify(_made(draft.lowered))
+    if broken:
+        raise GhcmError(
+            "the compiler has made a graph that breaks its own laws",
+            code="GHCM-290",
+            detail="; ".join(broken[:3]) + ".",
+            hint="this is a mistake of GHCM, not of the program: please report it with the program.",
+        )
     return draft
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ghcm
+from ghcm.version import __version__
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.log_files import follow, tail
 from ghcm.runtime.daemon.protocol import Document, call_document
@@ -67,7 +67,7 @@ def status(daemon: Daemon) -> Document:
     ]
     return {
         "pid": os.getpid(),
-        "version": ghcm.__version__,
+        "version": __version__,
         "state": str(daemon.state.path.absolute()),
         "url": daemon.url,
         "redis": daemon.redis_url,
