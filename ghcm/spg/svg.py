@@ -20,6 +20,8 @@ __all__ = ["draw"]
 _INK, _PALE = "#1f2933", "#66727f"
 _STRIPES = {"source": "#3c8d5a", "row": "#2f6fb0", "state": "#7a55a8", "end": "#b0842f", "call": CALL}
 _PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0
+_ABOVE, _BELOW = 34.0, 32.0
+"""Room for links above the first layer and below the last."""
 _LINE, _MOST = 15.0, 300.0
 _STYLE = (
     "text{font-family:ui-sans-serif,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif;font-size:12px}"
@@ -90,9 +92,9 @@ def _block(unit: Unit) -> Block:
     kind = f"{'responsive ' if unit.responsive else ''}{unit.kind}, {calls} calls, {len(unit.tasks)} tasks"
     shown = clip(heading, 13, 420)
     width = max(layout.size[0], text_width(shown, 13.5), text_width(kind, 11)) + 2 * _PAD
-    shift = ((width - layout.size[0]) / 2, _HEAD + 22)
+    shift = ((width - layout.size[0]) / 2, _HEAD + _ABOVE)
     corners = {id: (x + shift[0], y + shift[1]) for id, (x, y) in layout.corners.items()}
-    size = (width, layout.size[1] + _HEAD + 22 + _PAD)
+    size = (width, layout.size[1] + _HEAD + _ABOVE + _BELOW)
     body = [
         f'<rect width="{number(size[0])}" height="{number(size[1])}" rx="10" fill="#f4f6f8" stroke="#d3dae1"/>',
         f'<text class="unit" x="{number(_PAD)}" y="24"><title>{xml_text(heading)}</title>{xml_text(shown)}</text>',
