@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ghcm.version import __version__
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.log_files import follow, tail
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.jobs.calls import CallState
+from ghcm.version import __version__
 
 if TYPE_CHECKING:
     from ghcm.runtime.daemon.daemon import Daemon
