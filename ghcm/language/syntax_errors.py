@@ -10,11 +10,10 @@ from lark.exceptions import UnexpectedToken
 from ghcm.errors import Diagnostic
 from ghcm.language.pieces import Piece
 from ghcm.language.tokens import SEPARATOR, fed_parser, grammar, span_of
+from ghcm.language.words import RESERVED
 from ghcm.source import Source, Span
 
-__all__ = ["RESERVED", "explain"]
-
-RESERVED = ("if", "then", "else", "match", "is", "not", "and", "or", "null", "true", "false")
+__all__ = ["explain"]
 
 _WORDS = {
     SEPARATOR: "the end of the line",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ghcm.language import ast
 from ghcm.language.builder import CLAIMS
-from ghcm.language.syntax_errors import RESERVED
+from ghcm.language.words import RESERVED
 from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String
 
 __all__ = ["BINARY", "exprs", "literals", "names", "programs"]

@@ -15,7 +15,7 @@ from ghcm.language.fluent.places import here
 from ghcm.language.fluent.tracing import trace
 from ghcm.language.parser import parse_expr
 from ghcm.language.printer import print_expr
-from ghcm.language.syntax_errors import RESERVED
+from ghcm.language.words import RESERVED
 from ghcm.source import Source
 from tests.laws.programs_ast import BINARY, literals, names
 
@@ -120,7 +120,7 @@ def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
 
 
 @given(_traced)
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
     tools: dict[str, Any] = {"fn": fn, "if_else": if_else, "match_": match_, "coalesce": coalesce}
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})

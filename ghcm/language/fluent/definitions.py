@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import FrameType
 
-from executing import Source as Executing
-
 from ghcm.language.fluent.places import at_line, source_of, span_of_node
 from ghcm.source import Span
 
@@ -80,6 +78,8 @@ def definition(filename: str, name: str, line: int) -> Definition:
 
 def assigned_name(frame: FrameType) -> tuple[str, Span] | None:
     """The variable that a frame assigns the call it is making to, and its place; None where that cannot be told."""
+    from executing import Source as Executing
+
     node = Executing.executing(frame).node
     parent = getattr(node, "parent", None)
     match parent:

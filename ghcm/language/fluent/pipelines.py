@@ -21,6 +21,7 @@ from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import keep, mistake
 from ghcm.language.fluent.references import later, next_order
 from ghcm.language.fluent.values import plain
+from ghcm.operators import OPERATORS
 from ghcm.source import Span
 
 if TYPE_CHECKING:
@@ -70,7 +71,11 @@ def recording(code: CodeType) -> Generator[Body]:
 
 
 def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
-    """A method for the operator of its name. What Python would refuse goes on, to be refused with place and hint."""
+    """The operator of a method's name, which takes what the method's signature says; the method's body is not used.
+
+    Arguments go into the tree as they are given, so that both front ends write the same. What the signature refuses
+    goes there too, to be refused with a place and a hint.
+    """
 
     @cache
     def parameters() -> Signature:
@@ -78,15 +83,22 @@ def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
 
     @wraps(method)
     def called(*values: _P.args, **options: _P.kwargs) -> Pipeline:
+        pipeline, *given = values
+        assert isinstance(pipeline, Pipeline)
+        operator = plain(method.__name__)
+        by_name = [each.name for each in OPERATORS[operator].arguments if not each.positional]
         try:
-            parameters().bind(*values, **options)
+            names = list(parameters().bind(*values, **options).signature.parameters)[1:]
         except TypeError:
-            pipeline = values[0]
-            assert isinstance(pipeline, Pipeline)
-            return pipeline.then(plain(method.__name__), *values[1:], **options)
-        return method(*values, **options)
+            names = []
+        moved = {name: value for name, value in zip(names, given, strict=False) if name in by_name}
+        return pipeline.then(operator, *given[: len(given) - len(moved)], **moved, **options)
 
     return called
+
+
+def _as_given() -> Pipeline:
+    raise AssertionError("the decorator makes the pipeline")
 
 
 class Pipeline:
@@ -150,52 +162,52 @@ class Pipeline:
     @_operator
     def as_(self, record: type[Record]) -> Pipeline:
         """Decode raw records; what does not fit is a dead letter."""
-        return self.then("as", record)
+        return _as_given()
 
     @_operator
     def event_time(self, time: Row, disorder: Duration | None = None) -> Pipeline:
         """Declare when a record happened and how far records may come out of order."""
-        return self.then("event_time", time, disorder=disorder)
+        return _as_given()
 
     @_operator
     def filter(self, predicate: Row) -> Pipeline:
         """Keep the records for which the predicate is true."""
-        return self.then("filter", predicate)
+        return _as_given()
 
     @_operator
     def map(self, function: Row) -> Pipeline:
         """One record for one record."""
-        return self.then("map", function)
+        return _as_given()
 
     @_operator
     def flat_map(self, function: Row) -> Pipeline:
         """The items of a list for one record."""
-        return self.then("flat_map", function)
+        return _as_given()
 
     @_operator
     def map_to_pair(self, function: Row) -> Pipeline:
         """A pair (key, value) for one record."""
-        return self.then("map_to_pair", function)
+        return _as_given()
 
     @_operator
     def map_values(self, function: Row) -> Pipeline:
         """A new value under the same key."""
-        return self.then("map_values", function)
+        return _as_given()
 
     @_operator
     def key_by(self, function: Row) -> Pipeline:
         """The record itself under a key made from it."""
-        return self.then("key_by", function)
+        return _as_given()
 
     @_operator
     def union(self, *others: Pipeline) -> Pipeline:
         """All records of all inputs."""
-        return self.then("union", *others)
+        return _as_given()
 
     @_operator
     def sample(self, fraction: float, seed: int | None = None) -> Pipeline:
         """A random part of the records."""
-        return self.then("sample", fraction, seed=seed)
+        return _as_given()
 
     def python(
         self,
@@ -227,42 +239,42 @@ class Pipeline:
     @_operator
     def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline:
         """Put records into windows of event time: `tumbling("10s")`, `sliding("1m", "10s")`, `session("5m")`."""
-        return self.then("window", assigner, allowed_lateness=allowed_lateness)
+        return _as_given()
 
     @_operator
     def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline:
         """One value per key."""
-        return self.then("reduce_by_key", function, order=order)
+        return _as_given()
 
     @_operator
     def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline:
         """Named aggregates per key: `n=agg.count(), total=agg.sum("bytes")`."""
-        return self.then("aggregate_by_key", *aggregates, **named)
+        return _as_given()
 
     @_operator
     def group_by_key(self) -> Pipeline:
         """The values of a key as a list in ascending order."""
-        return self.then("group_by_key")
+        return _as_given()
 
     @_operator
     def count(self) -> Pipeline:
         """How many, per key where there are keys."""
-        return self.then("count")
+        return _as_given()
 
     @_operator
     def distinct(self) -> Pipeline:
         """Each different record once."""
-        return self.then("distinct")
+        return _as_given()
 
     @_operator
     def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline:
         """In order; bounded input only."""
-        return self.then("sort", by=by, descending=descending)
+        return _as_given()
 
     @_operator
     def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline:
         """The greatest by a value; bounded input only."""
-        return self.then("top", count, by=by, ascending=ascending)
+        return _as_given()
 
     @_operator
     def join(
@@ -274,29 +286,29 @@ class Pipeline:
         within: Duration | None = None,
     ) -> Pipeline:
         """Records of both inputs that belong together."""
-        return self.then("join", other, on=on, kind=kind, within=within)
+        return _as_given()
 
     @_operator
     def iterate(self, step: Row, until: Two | None = None, *, limit: object) -> Pipeline:
         """A step repeated until a condition holds, at most `limit` times."""
-        return self.then("iterate", step=step, until=until, limit=limit)
+        return _as_given()
 
     @_operator
     def changes(self) -> Pipeline:
         """Every change of a table as a record."""
-        return self.then("changes")
+        return _as_given()
 
     # --- ends and reads
 
     @_operator
     def read(self, key: object = None) -> Pipeline:
         """A copy of a table's state, or one key of it."""
-        return self.then("read", key=key)
+        return _as_given()
 
     @_operator
     def to(self, sink: object) -> Pipeline:
         """Write to a sink."""
-        return self.then("to", sink)
+        return _as_given()
 
     @_operator
     def publish(
@@ -309,17 +321,17 @@ class Pipeline:
         at_end: bool | None = None,
     ) -> Pipeline:
         """Call a responsive unit by a policy: every N records, every duration, when a condition holds, on an event."""
-        return self.then("publish", call, every=every, when=when, on=on, at_end=at_end)
+        return _as_given()
 
     @_operator
     def reply(self) -> Pipeline:
         """Make this the result of the call."""
-        return self.then("reply")
+        return _as_given()
 
     @_operator
     def named(self, name: str) -> Pipeline:
         """Name the task before it, where no variable does."""
-        return self.then("named", name)
+        return _as_given()
 
 
 def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) -> Pipeline:

@@ -11,7 +11,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from ghcm.language import ast
 from ghcm.language.fluent.problems import mistake
-from ghcm.language.syntax_errors import RESERVED
+from ghcm.language.words import RESERVED
 from ghcm.source import Span
 from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
 

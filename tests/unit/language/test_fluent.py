@@ -193,6 +193,24 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
     )
 
 
+def test_arguments_stand_as_they_are_given() -> None:
+    program = Program("given")
+
+    @program.batch
+    def unit() -> None:
+        a = files("a").event_time(lambda x: x.t, "10s")
+        b = a.top(3, lambda x: x.n, ascending=True).sort(by=lambda x: x.n)
+        a.join(b, lambda x, y: x.n == y.n).read("key").sample(0.5, seed=None)
+
+    assert unit_text(program, "unit") == (
+        "batch unit {\n"
+        '  a = files("a").event_time(x => x.t, disorder = 10s)\n'
+        "  b = a.top(3, x => x.n, ascending = true).sort(by = x => x.n)\n"
+        '  a.join(b, on = (x, y) => x.n == y.n).read("key").sample(0.5)\n'
+        "}\n"
+    )
+
+
 def shout(text: str) -> list[str]:
     return [text.upper()]
 

@@ -1,0 +1,7 @@
+"""The reserved words of the text language: what cannot be a name in either front end."""
+
+from __future__ import annotations
+
+__all__ = ["RESERVED"]
+
+RESERVED = ("if", "then", "else", "match", "is", "not", "and", "or", "null", "true", "false")
