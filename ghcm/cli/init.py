@@ -69,7 +69,7 @@ record Visit {
 sink per_window = files("out/per_window", format = json, mode = append)
 
 # Runs for ever on what comes in, and ends by itself when its input is bounded, as here.
-stream visits {
+stream watch {
   visits = files("visits.jsonl", format = json)
     .as(Visit)
     .event_time(v => v.at, disorder = 5s)
@@ -85,7 +85,7 @@ stream visits {
 
 # Answers from the state of the stream: ghcm call NAME.most_visited n=3 --wait
 responsive stream most_visited(n: int = 3) {
-  visits.totals.read().top(n, by = p => p.value).reply()
+  watch.totals.read().top(n, by = p => p.value).reply()
 }
 """
 

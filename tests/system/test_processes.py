@@ -1,0 +1,234 @@
+"""Processes as a user meets them: runs to the end, daemons that are killed and started again, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gone, running, until
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the program that `ghcm init` writes."""
+    assert ghcm("init", "--name", "visits", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def pages(folder: Path) -> Counter[str]:
+    return Counter(json.loads(line)["page"] for line in (folder / "visits.jsonl").read_text().splitlines())
+
+
+def windows(folder: Path) -> Counter[str]:
+    """What the sink of the program holds: per page, the counts of all windows summed."""
+    found: Counter[str] = Counter()
+    for manifest in sorted((folder / "out/per_window/_ghcm").glob("*.json")):
+        for file in json.loads(manifest.read_text())["files"]:
+            for line in (folder / "out/per_window" / file["name"]).read_text().splitlines():
+                row = json.loads(line)
+                found[row["key"]] += row["value"]
+    return found
+
+
+def test_run_reads_everything_and_ends_with_0(folder: Path) -> None:
+    done = ghcm("run", "visits.istream", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "profile: embedded" in done.stderr
+    assert windows(folder) == pages(folder)
+    assert "per_window" in done.stdout
+
+
+def test_run_tells_machines_in_json_lines(folder: Path) -> None:
+    done = ghcm("run", "visits.istream", "--json", cwd=folder)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr
+    assert events[0]["event"] == "start"
+    assert events[-1]["event"] == "end"
+    assert events[-1]["sinks"] == {"per_window": sum(1 for _ in windows_rows(folder))}
+
+
+def windows_rows(folder: Path) -> list[str]:
+    return [line for path in (folder / "out/per_window").glob("part-*") for line in path.read_text().splitlines()]
+
+
+def test_run_twice_appends(folder: Path) -> None:
+    for _ in range(2):
+        assert ghcm("run", "visits.istream", cwd=folder).returncode == 0
+    assert windows(folder) == Counter({page: 2 * count for page, count in pages(folder).items()})
+
+
+def test_run_takes_a_bundle(folder: Path) -> None:
+    assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
+    done = ghcm("run", "visits.ghcm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert windows(folder) == pages(folder)
+
+
+def test_run_tells_of_records_that_failed(folder: Path) -> None:
+    with (folder / "visits.jsonl").open("a") as file:
+        file.write('{"at": "yesterday", "page": "/"}\nno json\n')
+    done = ghcm("run", "visits.istream", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "2 records of watch failed: see" in done.stderr
+
+
+def test_run_of_a_wrong_program_ends_with_2(folder: Path) -> None:
+    text = (folder / "visits.istream").read_text().replace("v.page", "v.pge")
+    (folder / "visits.istream").write_text(text)
+    done = ghcm("run", "visits.istream", cwd=folder)
+    assert done.returncode == 2
+    assert 'did you mean "page"?' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_run_that_fails_ends_with_1_and_the_reason(folder: Path) -> None:
+    (folder / "visits.jsonl").unlink()
+    done = ghcm("run", "visits.istream", cwd=folder)
+    assert done.returncode == 1, done.stdout
+    assert "visits.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def start_run(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """A run that serves, once it says so."""
+    line = [sys.executable, "-m", "ghcm.cli", "run", "visits.istream", "--keep", "--json", *words]
+    process = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, text=True, env=clean_environment())
+    assert process.stdout is not None
+    for text in process.stdout:
+        if json.loads(text)["event"] == "complete":
+            return process
+    raise AssertionError("the run ended")
+
+
+def test_a_run_that_serves_ends_with_ctrl_c(folder: Path) -> None:
+    with start_run(folder) as process:
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    assert gone(below), below
+
+
+def test_a_run_that_is_killed_leaves_no_process(folder: Path) -> None:
+    with start_run(folder) as process:
+        below = psutil.Process(process.pid).children(recursive=True)
+        assert len(below) >= 4, below  # daemon, Redis, HTTP, engine
+        process.kill()
+        process.wait(PATIENCE)
+    assert gone(below), below
+
+
+def test_a_job_from_submit_to_stop(folder: Path) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        listed = json.loads(daemon.cli("ps", "--json").stdout)
+        assert [each["id"] for each in listed["jobs"]] == [job]
+        assert {each["name"] for each in listed["processes"]} == {"redis", "http", job}
+        assert 'unit "watch"' in daemon.cli("logs", "visits", "-n", "50").stdout
+        called = daemon.cli("call", "visits.most_visited", "n=1", "--wait", "--json")
+        [most] = pages(folder).most_common(1)
+        assert json.loads(called.stdout)["data"] == [{"key": most[0], "value": most[1]}]
+        refused = daemon.cli("submit", "visits.istream")
+        assert refused.returncode == 1
+        assert "runs already" in refused.stderr
+        assert daemon.cli("stop", "visits").stdout == "visits: stopped\n"
+        assert json.loads(daemon.cli("ps", "--json").stdout)["jobs"] == []
+        assert daemon.job(job)["state"] == "stopped"
+
+
+def test_a_second_daemon_on_the_same_state_is_refused(folder: Path) -> None:
+    with running(folder) as daemon:
+        assert daemon.process is not None
+        second = ghcm("supervise", "--port", "0", cwd=folder)
+        assert second.returncode == 1
+        assert f"another daemon (process {daemon.process.pid}) owns the state directory" in second.stderr
+
+
+def test_a_port_that_is_taken_is_told(folder: Path) -> None:
+    with running(folder) as daemon:
+        port = daemon.url.rpartition(":")[2]
+        second = ghcm("supervise", "--port", port, "--state", "other", cwd=folder)
+        assert second.returncode == 1
+        assert f"cannot listen on 127.0.0.1:{port}" in second.stderr
+
+
+def test_a_daemon_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        daemon.kill()
+        daemon.start()
+        until(lambda: daemon.job(job)["inputs_done"], "the job to run again")
+        assert daemon.job(job)["state"] == "running"
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=20", {"n": 1})
+        assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
+        assert windows(folder) == pages(folder)
+
+
+def test_a_daemon_that_ends_leaves_its_jobs_to_the_next(folder: Path) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        daemon.stop()
+        assert not daemon.state.control.exists()
+        daemon.start()
+        until(lambda: daemon.job(job)["state"] == "running", "the job to run again")
+
+
+@pytest.mark.parametrize("name", ["http", "redis", "engine"])
+def test_what_is_killed_is_running_again(folder: Path, name: str) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        process = job if name == "engine" else name
+        pid = daemon.pid(process)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=30", {"n": 1})
+        assert called.json["state"] == "done", called.text + daemon.log(job)
+        until(lambda: daemon.pid(process) not in (None, pid), f"{name} to run again")
+        assert windows(folder) == pages(folder)
+
+
+def test_a_job_that_keeps_dying_is_failed_with_the_reason(folder: Path) -> None:
+    with running(folder, GHCM_LIMITS_RESTARTS="3") as daemon:
+        job = daemon.submit("visits.istream")
+        open_call = accept_while_dead(daemon, job)
+        found = daemon.job(job)
+        assert found["state"] == "failed"
+        assert "died 3 times within a minute, the last time killed by SIGKILL" in found["reason"]
+        until(lambda: daemon.get(open_call).json["state"] == "failed", "the call to be answered")
+        listed = daemon.cli("ps", "--all").stdout
+        assert "failed" in listed
+
+
+def accept_while_dead(daemon: Running, job: str) -> str:
+    """Kill the engine whenever it runs until the job has failed; a call that was made meanwhile."""
+    link = ""
+    while daemon.job(job)["state"] != "failed":
+        pid = daemon.pid(job)
+        if pid is None:
+            continue
+        # Stopped first, so that it cannot answer the call before it is killed.
+        os.kill(pid, signal.SIGSTOP)
+        answer = daemon.post("/programs/visits/units/most_visited/calls")
+        link = answer.json["links"]["self"] if answer.status == 202 else link
+        os.kill(pid, signal.SIGKILL)
+        until(lambda pid=pid: daemon.pid(job) != pid, "the process to be missed")  # type: ignore[misc]
+    assert link
+    return link
+
+
+def test_no_half_written_state_is_left_by_a_stop(folder: Path) -> None:
+    with running(folder) as daemon:
+        daemon.submit("visits.istream")
+    left: list[Any] = [path.name for path in daemon.state.path.iterdir()]
+    assert "control.sock" not in left
