@@ -1,0 +1,269 @@
+"""The Supervisor over HTTP: typed calls, their states and data, and what it says to requests that are wrong."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.running import Running, running, until
+
+pytestmark = pytest.mark.system
+
+PROGRAM = """\
+program shop
+
+record Sale { item: string, amount: int, at: timestamp }
+
+sink found = redis("shop:found", key = p => p.key, mode = upsert)
+
+stream watch {
+  sales = files("sales.csv", format = csv).as(Sale)
+  totals = sales.map_to_pair(s => (s.item, s.amount)).reduce_by_key((a, b) => a + b)
+}
+
+responsive stream total(item: string, least: int = 0) {
+  watch.totals.read(item).filter(p => p.value >= least).reply()
+}
+
+responsive stream all_totals() {
+  watch.totals.read().sort(by = p => p.key).reply()
+}
+
+responsive stream since(at: timestamp, ratio: float = 0.5, names: list<string>? = null) {
+  watch.totals.read().filter(p => p.value >= to_micros(at)).reply()
+}
+
+responsive stream store(least: int) {
+  watch.totals.read().filter(p => p.value >= least).to(found)
+}
+"""
+OTHER = """\
+program other
+
+stream watch {
+  numbers = generate(rows = 10)
+  counted = numbers.map_to_pair(n => (n.number % 2, 1)).reduce_by_key((a, b) => a + b)
+}
+
+responsive stream parity(of: int) { watch.counted.read(of).reply() }
+"""
+SALES = 'item,amount,at\ntea,3,2026-01-01T00:00:00Z\n"coffee, black",4,2026-01-01T00:00:01Z\ntea,5,2026-01-01T00:00:02Z\n'
+TOTAL = "/programs/shop/units/total/calls"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.istream").write_text(PROGRAM)
+    (folder / "other.istream").write_text(OTHER)
+    (folder / "sales.csv").write_text(SALES)
+    with running(folder) as daemon:
+        job = daemon.submit("shop.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the sales to be read")
+        yield daemon
+
+
+def test_a_call_is_answered_while_one_waits(shop: Running) -> None:
+    answer = shop.post(f"{TOTAL}?wait=20", {"item": "tea"})
+    assert answer.status == 200
+    assert answer.json["state"] == "done"
+    assert answer.json["data"] == [{"key": "tea", "value": 8}]
+    assert answer.json["parameters"] == {"item": "tea", "least": 0}
+
+
+def test_a_call_is_accepted_and_asked_for_later(shop: Running) -> None:
+    accepted = shop.post(TOTAL, {"item": "tea"})
+    assert accepted.status == 202
+    place = accepted.headers["location"]
+    assert place == accepted.json["links"]["self"]
+    found = shop.get(f"{place}?wait=20").json
+    assert found["state"] == "done"
+    assert found["rows"] == 1
+    assert found["ended"] >= found["accepted"]
+
+
+def test_data_comes_as_json_and_csv(shop: Running) -> None:
+    link = shop.post("/programs/shop/units/all_totals/calls?wait=20").json["links"]["data"]
+    rows = [{"key": "coffee, black", "value": 4}, {"key": "tea", "value": 8}]
+    assert shop.get(link).json["rows"] == rows
+    assert shop.get(f"{link}?limit=1&offset=1").json["rows"] == rows[1:]
+    assert shop.get(f"{link}?format=csv").text == 'key,value\r\n"coffee, black",4\r\ntea,8\r\n'
+    accepted = shop.get(link, Accept="text/csv")
+    assert accepted.headers["content-type"].startswith("text/csv")
+
+
+def test_data_of_a_sink(shop: Running) -> None:
+    call = shop.post("/programs/shop/units/store/calls?wait=20", {"least": 5}).json
+    assert call["state"] == "done", call
+    found = shop.get(call["links"]["data"])
+    assert found.status == 200, found.text
+    assert found.json["rows"] == [{"key": "tea", "value": 8}]
+    assert found.json["sink"] == "found"
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter", "message"),
+    [
+        ({}, "item", 'the parameter "item" is missing'),
+        ({"item": 5}, "item", "expected string, found 5"),
+        ({"item": "tea", "least": "many"}, "least", 'expected int, found "many"'),
+        ({"item": "tea", "lest": 1}, "lest", 'there is no parameter "lest", did you mean "least"?'),
+        ({"item": "tea", "least": 2**63}, "least", "9223372036854775808 does not fit into int"),
+        ({"item": None}, "item", "expected string, found null"),
+    ],
+)
+def test_wrong_parameters_are_named(shop: Running, body: object, parameter: str, message: str) -> None:
+    answer = shop.post(TOTAL, body)
+    assert answer.status == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json["errors"] == [{"parameter": parameter, "message": message}]
+    assert f'"{parameter}"' in answer.json["message"]
+
+
+def test_a_body_that_is_no_json_is_a_problem(shop: Running) -> None:
+    answer = shop.post(TOTAL, b'{"item": ')
+    assert answer.status == 422
+    assert answer.json["code"] == "GHCM-310"
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "hint"),
+    [
+        ("/programs/shp/units/total/calls", 'there is no program "shp"', 'did you mean "shop"?'),
+        ("/programs/shop/units/totl/calls", 'program "shop" has no unit "totl"', 'did you mean "total"?'),
+        ("/programs/shop/units/watch/calls", 'unit "watch" of program "shop" cannot be called: it is not responsive', ""),
+        ("/nothing", 'there is nothing at "/nothing"', "what there is stands in /docs."),
+    ],
+)
+def test_what_is_not_there(shop: Running, path: str, message: str, hint: str) -> None:
+    answer = shop.post(path, {"item": "tea"})
+    assert answer.status == 404
+    assert answer.json["message"] == message
+    assert answer.json["hint"] == hint
+
+
+def test_a_call_that_is_not_there(shop: Running) -> None:
+    assert shop.get(f"{TOTAL}/none").status == 404
+    assert shop.get(f"{TOTAL}/none/data").status == 404
+    call = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["id"]
+    assert shop.get(f"/programs/shop/units/store/calls/{call}").status == 404
+
+
+def test_moments_are_read_with_any_offset(shop: Running) -> None:
+    path = "/programs/shop/units/since/calls?wait=20"
+    answer = shop.post(path, {"at": "1970-01-01T01:00:00.000005+01:00"})
+    assert answer.status == 200
+    assert answer.json["parameters"] == {"at": "1970-01-01T00:00:00.000005Z", "ratio": 0.5, "names": None}
+    assert [row["key"] for row in answer.json["data"]] == ["tea"]
+    assert shop.post(path, {"at": "soon"}).json["errors"][0]["parameter"] == "at"
+
+
+def test_the_same_key_is_the_same_call(shop: Running) -> None:
+    first = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}, Idempotency_Key="once-1")
+    again = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}, Idempotency_Key="once-1")
+    assert first.json["id"] == again.json["id"] == "once-1"
+    assert again.json["attempts"] == 1
+    other = shop.post(TOTAL, {"item": "coffee, black"}, Idempotency_Key="once-1")
+    assert other.status == 409
+    assert shop.post(TOTAL, {"item": "tea"}, Idempotency_Key="not a key").status == 422
+
+
+def test_a_large_request_is_refused_with_advice(shop: Running) -> None:
+    answer = shop.post(TOTAL, {"item": "x" * 70_000})
+    assert answer.status == 413
+    assert "put the data in a sink" in answer.json["hint"]
+    streamed = shop.post(TOTAL, {"item": "x" * 64_000})
+    assert streamed.status == 202
+
+
+def test_health_and_programs(shop: Running) -> None:
+    assert shop.get("/health").json == {"status": "ok"}
+    assert shop.get("/ready").json == {"status": "ready"}
+    [shown] = [each for each in shop.get("/programs").json if each["name"] == "shop"]
+    units = {each["name"]: each for each in shown["units"]}
+    assert units["total"]["calls"] == TOTAL
+    assert units["total"]["required"] == ["item"]
+    assert units["watch"]["calls"] is None
+    assert shop.get("/programs/nix").status == 404
+
+
+def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
+    before = shop.pid("http")
+    path = "/programs/other/units/parity/calls"
+    assert path not in shop.get("/openapi.json").json["paths"]
+    job = shop.submit("other.istream")
+    until(lambda: path in shop.get("/openapi.json").json["paths"], "the program to appear in OpenAPI", 10)
+    until(lambda: shop.job(job)["inputs_done"], "the numbers to be read")
+    assert shop.post(f"{path}?wait=20", {"of": 1}).json["data"] == [{"key": 1, "value": 5}]
+    assert shop.cli("stop", "other").returncode == 0
+    until(lambda: path not in shop.get("/openapi.json").json["paths"], "the program to leave OpenAPI", 10)
+    assert shop.pid("http") == before
+
+
+def test_openapi_has_the_types_of_the_parameters(shop: Running) -> None:
+    document: Any = shop.get("/openapi.json").json
+    body = document["paths"][TOTAL]["post"]["requestBody"]
+    schema = body["content"]["application/json"]["schema"]
+    model = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
+    assert model["required"] == ["item"]
+    assert model["additionalProperties"] is False
+    assert model["properties"]["item"]["type"] == "string"
+    assert model["properties"]["least"]["default"] == 0
+    since = document["components"]["schemas"]["SinceParameters"]["properties"]
+    assert since["at"]["format"] == "date-time"
+    assert "requestBody" not in document["paths"]["/programs/{program}/units/{unit}/calls"].get("post", {})
+
+
+def stopped(daemon: Running, name: str) -> int:
+    """Stop a process of the daemon, so that it lives and does nothing."""
+    pid = daemon.pid(name)
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    return pid
+
+
+def test_calls_that_nobody_answers_expire_or_are_cancelled(shop: Running) -> None:
+    job = next(each["job"] for each in shop.get("/programs").json if each["name"] == "shop")
+    pid = stopped(shop, job)
+    try:
+        waiting = shop.post(f"{TOTAL}?deadline=1", {"item": "tea"}).json
+        assert shop.get(f"{waiting['links']['data']}").status == 409
+        expired = shop.get(f"{waiting['links']['self']}?wait=20").json
+        assert expired["state"] == "expired"
+        assert expired["error"]["code"] == "GHCM-743"
+        dropped = shop.post(TOTAL, {"item": "tea"}).json
+        cancelled = shop.get(dropped["links"]["self"]).json
+        assert cancelled["state"] == "accepted"
+        assert delete(shop, dropped["links"]["self"])["state"] == "cancelled"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    after = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}).json
+    assert after["state"] == "done"
+    assert shop.get(dropped["links"]["self"]).json["state"] == "cancelled"
+    assert shop.get(waiting["links"]["self"]).json["state"] == "expired"
+
+
+def delete(daemon: Running, path: str) -> Any:
+    from tests.system.running import request
+
+    return request("DELETE", daemon.url + path).json
+
+
+def test_too_many_open_calls_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "shop.istream").write_text(PROGRAM)
+    (tmp_path / "sales.csv").write_text(SALES)
+    with running(tmp_path, GHCM_LIMITS_CALLS="2") as daemon:
+        job = daemon.submit("shop.istream")
+        pid = stopped(daemon, job)
+        try:
+            links = [daemon.post(TOTAL, {"item": "tea"}).json["links"]["self"] for _ in range(2)]
+            refused = daemon.post(TOTAL, {"item": "tea"})
+            assert refused.status == 429
+            assert refused.headers["retry-after"] == "1"
+            assert "has 2 calls that wait or run" in refused.json["message"]
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert {daemon.get(f"{link}?wait=20").json["state"] for link in links} == {"done"}
