@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 from ghcm.language import ast
@@ -104,7 +106,21 @@ def _bigger(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
     )
 
 
-exprs: st.SearchStrategy[ast.Expr] = st.recursive(literals | names.map(ast.Ref), _bigger, max_leaves=12)
+@cache
+def _bigger_of_depth(depth: int) -> st.SearchStrategy[ast.Expr]:
+    return _bigger(of_depth(depth - 1))
+
+
+_leaves = literals | names.map(ast.Ref)
+
+
+@st.composite
+def of_depth(draw: st.DrawFn, depth: int) -> ast.Expr:
+    """An expression of so many levels at most."""
+    return draw(_leaves if depth == 0 or draw(st.integers(0, 3)) == 0 else _bigger_of_depth(depth))
+
+
+exprs: st.SearchStrategy[ast.Expr] = of_depth(3)
 
 
 # --- programs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -70,7 +71,15 @@ def _text(value: str) -> ast.Literal:
     return ast.Literal(value, found.type)
 
 
-_traced = st.recursive(_refs, _bigger, max_leaves=8)
+@cache
+def _bigger_of_depth(depth: int) -> st.SearchStrategy[ast.Expr]:
+    return _bigger(_of_depth(depth - 1))
+
+
+@st.composite
+def _of_depth(draw: st.DrawFn, depth: int) -> ast.Expr:
+    return draw(_refs if depth == 0 or draw(st.integers(0, 3)) == 0 else _bigger_of_depth(depth))
+
 
 _PYTHON = {"and": "&", "or": "|"}
 
@@ -119,8 +128,8 @@ def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
     return ", ".join([*plain, "**{" + ", ".join(named) + "}"])
 
 
-@given(_traced)
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(_of_depth(3))
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
     tools: dict[str, Any] = {"fn": fn, "if_else": if_else, "match_": match_, "coalesce": coalesce}
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})

@@ -12,7 +12,7 @@ from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source
 from tests.laws.programs_ast import exprs, programs
 
-_slowly = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+_slowly = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(exprs)
