@@ -1,0 +1,235 @@
+"""Steps that group or look at whole inputs: aggregations, distinct, sort, top, join."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from hypothesis import strategies as st
+
+from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
+from ghcm.functions import comparable
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.connectors import Memory
+from ghcm.spg.graph import Global, Hash
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    GroupByKey,
+    Join,
+    MapToPair,
+    Op,
+    ReduceByKey,
+    Sort,
+    Source,
+    Top,
+)
+from ghcm.types import (
+    WINDOW,
+    Bool,
+    Collection,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Shape,
+    String,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    pair_of,
+    strip,
+    tuple_of,
+)
+from tests.laws.spg_expressions import functions
+from tests.laws.spg_flows import Chain, Flow, part_of, source, type_like, with_value
+from tests.laws.spg_values import types
+
+__all__ = ["aggregate_by_key", "count", "distinct", "group_by_key", "join", "reduce_by_key", "sort", "top"]
+
+
+def _grouped(chain: Chain, flow: Flow, word: str, op: Op, value: Type, *, inexact: bool = False) -> Flow:
+    takes = flow.collection
+    table = chain.kind == "stream" and not takes.windowed and takes.shape is Shape.PAIRS and len(chain.tasks) % 2 == 0
+    shape = Shape.TABLE if table else Shape.PAIRS
+    gives = Collection(shape, with_value(flow, value), takes.bounded, takes.windowed, takes.windowed)
+    return chain.add(word, op, gives, (flow, Hash(("key",))), inexact=inexact)
+
+
+def reducer(draw: st.DrawFn, value: Type) -> Reducer | None:
+    """A reducer of values of that type: built in, claimed (the greater one) or ordered (joined text, differences)."""
+    if is_nullable(value) or not comparable(value):
+        return None
+    kinds = [Kind.MIN, Kind.MAX]
+    kinds += [Kind.SUM] * 3 if isinstance(value, Int | Float | Duration) else []
+    kinds += [Kind.ALL, Kind.ANY] if isinstance(value, Bool) else []
+    way = draw(st.sampled_from(["builtin", "builtin", "fields", "claimed", "ordered"]))
+    left, right = Var("x", value), Var("y", value)
+    if way == "fields" and isinstance(value, Struct) and value.fields:
+        parts = [reducer(draw, each.type) for each in value.fields]
+        known = tuple(part for part in parts if part is not None and not isinstance(part, Custom))
+        if len(known) == len(parts):
+            return Fields(known, value)
+    if way == "claimed":
+        greater: Expr = Call("gt", (left, right), Bool())
+        return Custom(Lambda((left, right), If(greater, left, right, value)), claimed=True, order=None)
+    if way == "ordered" and isinstance(value, Int | String):
+        word = "sub" if isinstance(value, Int) else "add"
+        return Custom(
+            Lambda((left, right), Call(word, (left, right), value)), claimed=False, order=Lambda((left,), left)
+        )
+    return Builtin(draw(st.sampled_from(kinds)), value)
+
+
+def _adds_floats(found: Reducer) -> bool:
+    match found:
+        case Builtin(kind=kind, type=type_):
+            return kind is Kind.SUM and isinstance(type_, Float)
+        case Fields(parts=parts):
+            return any(map(_adds_floats, parts))
+        case Custom():
+            return False
+
+
+def reduce_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if flow.collection.shape is not Shape.PAIRS:
+        return None
+    found = reducer(draw, part_of(flow, "value"))
+    if found is None:
+        return None
+    return _grouped(
+        chain, flow, "reduce_by_key", ReduceByKey(found), part_of(flow, "value"), inexact=_adds_floats(found)
+    )
+
+
+def aggregate(draw: st.DrawFn, name: str, value: Type) -> Aggregate:
+    """An aggregate over values of that type."""
+    if draw(st.integers(0, 4)) == 0:
+        return Aggregate(name, AggregateFunction.COUNT, None, Int())
+    function: AggregateFunction = draw(st.sampled_from(list(AggregateFunction)))
+    wanted: Type
+    match function:
+        case AggregateFunction.COUNT:
+            wanted = type_like(draw, value)
+        case AggregateFunction.SUM:
+            sums: list[Type] = [Int(), Float(), Duration()]
+            wanted = draw(st.sampled_from(sums))
+        case AggregateFunction.MEAN:
+            numbers: list[Type] = [Int(), Float(), Int32()]
+            wanted = draw(st.sampled_from(numbers))
+        case AggregateFunction.MIN | AggregateFunction.MAX:
+            wanted = type_like(draw, value, keys=True, nullable=False)
+        case _:
+            assert_never(function)
+    argument = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), value, depth=1))
+    found = strip(argument.body.type)
+    results: dict[AggregateFunction, Type] = {AggregateFunction.COUNT: Int(), AggregateFunction.MEAN: Float()}
+    result = results.get(function, found)
+    nullable = is_nullable(argument.body.type) and function is not AggregateFunction.COUNT
+    return Aggregate(name, function, argument, as_nullable(result) if nullable else result)
+
+
+def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if flow.collection.shape is not Shape.PAIRS:
+        return None
+    scalar = draw(st.integers(0, 3)) == 0
+    names = ["n"] if scalar else ["n", "total", "some"][: draw(st.integers(1, 3))]
+    aggregates = tuple(aggregate(draw, name, part_of(flow, "value")) for name in names)
+    value = aggregates[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in aggregates))
+    inexact = any(
+        each.function in (AggregateFunction.SUM, AggregateFunction.MEAN) and isinstance(strip(each.type), Float)
+        for each in aggregates
+    )
+    return _grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)
+
+
+def group_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if flow.collection.shape is not Shape.PAIRS or not comparable(part_of(flow, "value")):
+        return None
+    return _grouped(chain, flow, "group_by_key", GroupByKey(), List(part_of(flow, "value")))
+
+
+def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    takes = flow.collection
+    if takes.shape is Shape.PAIRS:
+        return _grouped(chain, flow, "count", Count(), Int())
+    element: Type = Struct((Field("value", Int()), Field("window", WINDOW))) if takes.windowed else Int()
+    gives = Collection(Shape.STREAM, element, takes.bounded, takes.windowed, takes.windowed)
+    return chain.add("count", Count(), gives, (flow, Global()))
+
+
+def distinct(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if not comparable(flow.collection.element):
+        return None
+    gives = replace(flow.collection, timed=flow.collection.windowed)
+    return chain.add("distinct", Distinct(), gives, (flow, Hash(())))
+
+
+# --- whole inputs ----------------------------------------------------------------------------------------------------
+
+
+def sort(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if not comparable(flow.collection.element):
+        return None
+    by = draw(functions(type_like(draw, flow.collection.element, keys=True), flow.collection.element, depth=1))
+    return chain.add("sort", Sort(by, draw(st.booleans())), flow.collection, (flow, Global()))
+
+
+def top(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    if not comparable(flow.collection.element):
+        return None
+    by = draw(functions(type_like(draw, flow.collection.element, keys=True), flow.collection.element, depth=1))
+    op = Top(Literal(draw(st.integers(1, 4)), Int()), by, draw(st.booleans()))
+    return chain.add("top", op, flow.collection, (flow, Global()))
+
+
+def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """With another source, whose keys are from the first one's values or anywhere; perhaps with a condition."""
+    takes = flow.collection
+    if takes.windowed:
+        return None
+    if takes.shape is Shape.PAIRS and draw(st.booleans()):
+        return _join_by_key(draw, chain, flow)
+    left = takes.element
+    wanted = type_like(draw, left, keys=True, nullable=False)
+    right = Struct((Field("k", draw(st.sampled_from([wanted, as_nullable(wanted)]))), Field("v", draw(types(0)))))
+    other = source(draw, chain, right, most=5, known={"k": _seen(chain, wanted)})
+    record = Var("x", right)
+    mine = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), left, depth=draw(st.integers(0, 1))))
+    its = Lambda((record,), Get(record, "k", right.fields[0].type))
+    residual = draw(functions(as_nullable(Bool()), left, right)) if draw(st.booleans()) else None
+    element = Struct((Field("left", left), Field("right", right)))
+    op = Join("inner", (mine,), (its,), residual, by_key=False)
+    gives = Collection(Shape.STREAM, element, bounded=True, timed=False)
+    return chain.add("join", op, gives, (flow, Global()), (other, Hash(("k",))))
+
+
+def _seen(chain: Chain, type_: Type) -> list[object]:
+    """Values of that type in the first source, so that keys meet."""
+    first = chain.tasks[0]
+    assert isinstance(first.op, Source) and isinstance(first.op.connector, Memory)
+    places = [i for i, each in enumerate(first.schema.fields) if strip(each.type) == strip(type_)]
+    return [row[place] for row in first.op.connector.rows[:4] for place in places if row[place] is not None]
+
+
+def _join_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow:
+    key = part_of(flow, "key")
+    element = pair_of(draw(st.sampled_from([strip(key), key])), draw(types(0)))
+    held = source(draw, chain, element, most=5, known={"key": _seen(chain, key)})
+    pair = held.collection.columns
+    record = Var("x", pair)
+    parts = tuple(Get(record, each.name, each.type) for each in pair.fields)
+    body = MakeStruct(parts, tuple_of(*(each.type for each in pair.fields)))
+    other = chain.row("map_to_pair", MapToPair(Lambda((record,), body)), held, shape=Shape.PAIRS)
+    keys: list[Lambda] = []
+    for name, side in (("l", flow), ("r", other)):
+        of = Var(name, side.collection.element)
+        keys.append(Lambda((of,), Get(of, "key", part_of(side, "key"))))
+    value = Struct((Field("left", part_of(flow, "value")), Field("right", part_of(other, "value"))))
+    gives = Collection(Shape.PAIRS, pair_of(strip(key), value), bounded=True)
+    op = Join("inner", (keys[0],), (keys[1],), None, by_key=True)
+    return chain.add("join", op, gives, (flow, Hash(("key",))), (other, Hash(("key",))))
