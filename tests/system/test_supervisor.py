@@ -50,7 +50,9 @@ stream watch {
 
 responsive stream parity(of: int) { watch.counted.read(of).reply() }
 """
-SALES = 'item,amount,at\ntea,3,2026-01-01T00:00:00Z\n"coffee, black",4,2026-01-01T00:00:01Z\ntea,5,2026-01-01T00:00:02Z\n'
+SALES = (
+    'item,amount,at\ntea,3,2026-01-01T00:00:00Z\n"coffee, black",4,2026-01-01T00:00:01Z\ntea,5,2026-01-01T00:00:02Z\n'
+)
 TOTAL = "/programs/shop/units/total/calls"
 
 
@@ -134,7 +136,11 @@ def test_a_body_that_is_no_json_is_a_problem(shop: Running) -> None:
     [
         ("/programs/shp/units/total/calls", 'there is no program "shp"', 'did you mean "shop"?'),
         ("/programs/shop/units/totl/calls", 'program "shop" has no unit "totl"', 'did you mean "total"?'),
-        ("/programs/shop/units/watch/calls", 'unit "watch" of program "shop" cannot be called: it is not responsive', ""),
+        (
+            "/programs/shop/units/watch/calls",
+            'unit "watch" of program "shop" cannot be called: it is not responsive',
+            "",
+        ),
         ("/nothing", 'there is nothing at "/nothing"', "what there is stands in /docs."),
     ],
 )

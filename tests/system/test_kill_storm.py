@@ -1,0 +1,23 @@
+"""A dozen random kills in each run of the tests; `python -m tests.system.kill_storm --kills 200` is the long one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.system.kill_storm import storm
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+
+@pytest.mark.timeout(600)
+def test_a_storm_over_engine_http_and_redis(tmp_path: Path) -> None:
+    found = storm(tmp_path, kills=12, seed=1, spark=False)
+    assert sum(found.kills.values()) == 12
+    assert found.accepted
+
+
+@pytest.mark.timeout(900)
+def test_a_storm_over_the_spark_driver_too(tmp_path: Path) -> None:
+    found = storm(tmp_path, kills=12, seed=2, spark=True)
+    assert set(found.kills) == {"engine", "http", "redis", "spark"}
+    assert found.accepted
