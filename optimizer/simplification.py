@@ -2,8 +2,7 @@
 
 What it does, each row a law, applied until none fits:
 
-    map(f).map(g)                 =  map(g of f)              likewise before flat_map, map_to_pair, key_by and
-    filter-free chains of these
+    map(f).map(g)                 =  map(g of f)              likewise before flat_map and map_to_pair
     map_to_pair(f).map_values(g)  =  map_to_pair((k, g(v)))   where f makes its pair on the spot
     filter(p).filter(q)           =  filter(p and q)
     map(x => x)                   =  nothing
@@ -11,10 +10,9 @@ What it does, each row a law, applied until none fits:
 
 Why: fewer calls per record, and expressions that an engine can optimise as a whole.
 Requires and keeps: live graphs. Keeps the consumer's id; keeps every dead letter, since only expressions in which no
-record can fail are moved.
-Declines when: a record may fail in what would be moved (its dead letter would name another operator); a costly
-expression would be
-evaluated more than once; the producer has other readers.
+record can fail are merged.
+Declines when: a record may fail in what would be merged (its dead letter would name another operator or hold another
+input); a costly expression would be evaluated more than once; the producer has other readers.
 """
 
 from __future__ import annotations
@@ -145,6 +143,8 @@ def _obstacle(argument: Expr, function: Lambda) -> str:
     """Why `argument` may not take the place of the function's parameter; empty if it may."""
     if not is_total(argument):
         return "a record may fail in the first function, and its dead letter names that operator"
+    if not is_total(function.body):
+        return "a record may fail in the second function, and its dead letter holds what the first made"
     (parameter,) = function.parameters
     parts = list(walk(function.body))
     if isinstance(argument, MakeStruct) and isinstance(argument.type, Struct):

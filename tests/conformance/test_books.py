@@ -4,6 +4,7 @@ import gzip
 import re
 from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -51,7 +52,7 @@ def bundle(shared: Path, tmp_path: Path) -> Bundle:
 def test_the_stream_counts_what_is_there(bundle: Bundle, expected: Counter[str], tmp_path: Path) -> None:
     connections = Connections(tmp_path)
     Engine(bundle, connections=connections, state=tmp_path / "state").run()
-    assert dict(read(bundle.plan.sink("live"), connections)) == expected
+    assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("live"), connections)))) == expected
     assert expected.total() > 1_500_000
 
 
@@ -61,4 +62,4 @@ def test_the_spark_job_counts_what_is_there(
     context = {"call": "books", "base": str(tmp_path), "dead": str(tmp_path / "dead")}
     result = bundle.unit_module("count_late").run(spark, {}, context)
     assert result["dead"] == 0
-    assert dict(read(bundle.plan.sink("late"), Connections(tmp_path))) == expected
+    assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("late"), Connections(tmp_path))))) == expected

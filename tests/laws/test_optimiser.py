@@ -1,0 +1,41 @@
+"""The optimiser keeps the meaning of generated programs, and every pass leaves a sound graph."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ghcm.optimizer import PASSES, optimise
+from ghcm.spg.graph import Program
+from ghcm.spg.reference import run
+from ghcm.spg.verify import verify
+from tests.conformance.compare import differences
+from tests.laws.spgs import CASES, operator_case, programs
+
+
+def keeps_its_meaning(program: Program) -> None:
+    seen: list[str] = []
+
+    def sound(name: str, changed: Program) -> None:
+        seen.append(name)
+        assert verify(changed) == [], f"behind {name}"
+
+    optimised = optimise(program, after_pass=sound).program
+    assert seen == [each.name for each in PASSES]
+    expected, found = run(program, "u"), run(optimised, "u")
+    letters = [(each.task, each.reason.value, each.input) for each in found.dead]
+    assert differences(program, expected, sinks=found.sinks, dead=letters) == []
+    assert found.instructions == expected.instructions
+    assert found.reply == expected.reply
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_generated_programs(program: Program) -> None:
+    keeps_its_meaning(program)
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_each_operator(name: str, data: st.DataObject) -> None:
+    keeps_its_meaning(data.draw(operator_case(name)))
