@@ -79,6 +79,8 @@ def _in_parentheses(code: str, indent: str, width: int) -> list[str] | None:
 
 
 def _broken_body(body: str, indent: str, width: int, *, comma: bool) -> list[str]:
+    if clauses := _clauses(body):
+        return [piece for clause in clauses for piece in _fit(indent + clause, width)]
     items = _split(body, ", ")
     if len(items) == 1 and not body.endswith(","):
         if len(indent) + len(body) <= width:
@@ -89,10 +91,22 @@ def _broken_body(body: str, indent: str, width: int, *, comma: bool) -> list[str
     return [piece for item, end in zip(items, ends, strict=True) for piece in _fit(indent + item + end, width)]
 
 
+def _clauses(body: str) -> list[str]:
+    """A comprehension cut before its `for`s and the `if`s behind them; nothing for anything else."""
+    places = list(_top_level(body, (" for ",)))
+    if not places:
+        return []
+    cuts = [
+        0,
+        *(place + 1 for place in sorted({*places, *(p for p in _top_level(body, (" if ",)) if p > places[0])})),
+        len(body),
+    ]
+    return [body[start:end].strip() for start, end in pairwise(cuts)]
+
+
 def _takes_comma(head: str, body: str) -> bool:
     """Whether a trailing comma is harmless: never behind a comprehension, never where it would make a tuple."""
-    comprehension = any(True for _ in _top_level(body, (" for ",)))
-    return not comprehension and not body.lstrip().startswith("**")
+    return not body.lstrip().startswith("**")
 
 
 def _by_operators(code: str) -> list[str]:

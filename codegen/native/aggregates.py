@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
+from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, extreme_series, wide
 from ghcm.codegen.native.row_text import Module
 from ghcm.reducers import Aggregate, AggregateFunction
@@ -86,27 +87,24 @@ def result_text(aggregate: Aggregate, state: str) -> str:
             assert_never(aggregate.function)
 
 
-def partial_of(aggregate: Aggregate, column: str, prefix: str) -> Partial:
-    """How Polars pre-aggregates the column of that expression text."""
+def partial_of(aggregate: Aggregate, column: str, names: Names) -> Partial:
+    """How Polars pre-aggregates the column of that expression text; `names` gives the state columns their names."""
     type_ = argument_type(aggregate)
+    prefix = names.new(aggregate.name)
     if type_ is None:
         return Partial(((prefix, "pl.len().cast(pl.Int64)"),), prefix)
-    count = (f"{prefix}n", f"{column}.count().cast(pl.Int64)")
+    number = f"{column}.count().cast(pl.Int64)"
+    if aggregate.function is _F.COUNT:
+        return Partial(((prefix, number),), prefix)
+    if aggregate.function in (_F.MIN, _F.MAX):
+        return Partial(((prefix, extreme_series(column, type_, least=aggregate.function is _F.MIN)),), prefix)
+    count = names.new(f"{prefix}_count")
     total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
-    sum_ = f"{found} if {prefix}n else None"
+    sum_ = f"{found} if {count} else None"
     floats = (prefix,) if _of_floats(aggregate) else ()
-    match aggregate.function:
-        case _F.COUNT:
-            return Partial(((prefix, count[1]),), prefix)
-        case _F.SUM:
-            return Partial((count, (prefix, total)), sum_, floats)
-        case _F.MEAN:
-            return Partial((count, (prefix, total)), f"({prefix}n, {sum_})", floats)
-        case _F.MIN | _F.MAX:
-            return Partial(((prefix, extreme_series(column, type_, least=aggregate.function is _F.MIN)),), prefix)
-        case _:
-            assert_never(aggregate.function)
+    state = sum_ if aggregate.function is _F.SUM else f"({count}, {sum_})"
+    return Partial(((count, number), (prefix, total)), state, floats)
 
 
 def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str:

@@ -4,15 +4,27 @@ of one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Stage, Window
+from ghcm.spg.ops import (
+    Filter,
+    FlatMap,
+    Fused,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Op,
+    PythonCall,
+    Stage,
+    Window,
+)
 from ghcm.types import Field, Struct, Type
 
-__all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "lambda_of"]
+__all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "operator_name"]
 
 RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
 
@@ -30,23 +42,7 @@ class Step:
     @property
     def name(self) -> str:
         """The operator's name in the language."""
-        match self.op:
-            case Filter():
-                return "filter"
-            case Map():
-                return "map"
-            case FlatMap():
-                return "flat_map"
-            case MapToPair():
-                return "map_to_pair"
-            case MapValues():
-                return "map_values"
-            case KeyBy():
-                return "key_by"
-            case PythonCall():
-                return "python"
-            case Window():
-                return "window"
+        return operator_name(self.op)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +74,16 @@ def chain_of(task: Task, unit: Unit) -> Chain | None:
     return Chain(task, tuple(steps), source.timed)
 
 
-def lambda_of(op: RowOp) -> Lambda | None:
-    """The function of a row operation; None for those that have none."""
+def operator_name(op: Op) -> str:
+    """The operator's name in the language; a chain's are joined.
+
+    >>> operator_name(GroupByKey())
+    'group_by_key'
+    """
     match op:
-        case Filter(predicate=function):
-            return function
-        case Map(function=function) | FlatMap(function=function) | MapToPair(function=function):
-            return function
-        case MapValues(function=function) | KeyBy(function=function):
-            return function
-        case PythonCall() | Window():
-            return None
+        case Fused(stages=stages):
+            return " ".join(operator_name(stage.op) for stage in stages)
+        case PythonCall():
+            return "python"
+        case _:
+            return re.sub(r"(?<!^)(?=[A-Z])", "_", type(op).__name__).lower()

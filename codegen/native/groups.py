@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.codegen.expressions import can_fail
+from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.aggregates import add_text, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
-from ghcm.codegen.native.column_text import Unsupported
-from ghcm.codegen.native.names import RESERVED, Names
+from ghcm.codegen.native.column_text import ATOM, Unsupported
+from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction
 from ghcm.codegen.native.row_chains import parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
-from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
@@ -74,21 +73,18 @@ class _Writer:
     keyed: bool
 
     def scope(self) -> RowScope:
-        return RowScope(self.module, Names(RESERVED | self.module.names.taken))
+        return RowScope(self.module, Names(RESERVED | ARGUMENTS | self.module.names.taken))
 
-    def define(self, name: str, arguments: str, lines: Callable[[RowScope], list[str]]) -> str:
+    def define(self, name: str, arguments: tuple[str, ...], lines: Callable[[RowScope], list[str]]) -> str:
         scope = self.scope()
         body = lines(scope)
-        return "\n".join(
-            [
-                f"def {self.name}_{name}({arguments}, parameters):",
-                *(f"    {line}" for line in [*parameter_lines(scope), *body]),
-            ]
-        )
+        given = "".join(f"{argument}: Any, " for argument in arguments)
+        head = f"def {self.name}_{name}({given}parameters: Parameters) -> Any:"
+        return "\n".join([head, *(f"    {line}" for line in [*parameter_lines(scope), *body])])
 
 
 def _functions(writer: _Writer, **texts: Callable[[RowScope], str]) -> list[str]:
-    arguments = {"first": "value", "add": "state, value", "merge": "left, right", "result": "state"}
+    arguments = {"first": ("value",), "add": ("state", "value"), "merge": ("left", "right"), "result": ("state",)}
 
     def define(name: str, text: Callable[[RowScope], str]) -> str:
         return writer.define(name, arguments[name], lambda scope: [f"return {text(scope)}"])
@@ -97,7 +93,7 @@ def _functions(writer: _Writer, **texts: Callable[[RowScope], str]) -> list[str]
 
 
 def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
-    names = Names(RESERVED | writer.module.names.taken)
+    names = Names(RESERVED | ARGUMENTS | writer.module.names.taken)
     states = [names.new(aggregate.name) for aggregate in op.aggregates]
     zeros = [zero_text(aggregate) for aggregate in op.aggregates]
     zero = writer.module.constant(f"_{writer.name}_zero", _tuple(zeros))
@@ -106,13 +102,13 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         lines: list[str] = []
         values: list[str] = []
         for aggregate, state in zip(op.aggregates, states, strict=True):
-            local = ""
+            argument = ""
             if aggregate.argument is not None:
-                local = scope.names.new(f"{state}_of")
                 scope.bind(aggregate.argument.parameters[0], Binding(value=Code("value", simple=True)))
                 code = scope.value(aggregate.argument.body)
-                lines.append(f"{local} = {code.inner}")
-            values.append(add_text(writer.module, aggregate, state, local))
+                argument = code.text if code.simple else scope.names.new(f"{state}_of")
+                lines += [] if code.simple else [f"{argument} = {code.inner}"]
+            values.append(add_text(writer.module, aggregate, state, argument))
         return [*lines, f"{_targets(states)} = state", f"return {_tuple(values)}"]
 
     def result(scope: RowScope) -> str:
@@ -123,7 +119,7 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(op.aggregates)
     ]
     functions = [
-        writer.define("add", "state, value", add),
+        writer.define("add", ("state", "value"), add),
         *_functions(
             writer,
             first=lambda scope: f"{writer.name}_add({zero}, value, parameters)",
@@ -131,18 +127,35 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
             result=result,
         ),
     ]
-    arguments = [(f"a{index}", each.argument) for index, each in enumerate(op.aggregates)]
-    return _with_partial(
-        writer,
-        functions,
-        arguments,
-        lambda: [_partial(op.aggregates, index) for index in range(len(states))],
-        always=True,
-    )
+    try:
+        prepared, columns = _arguments(op.aggregates)
+        names = Names({*RESERVED, "key", "start", "end", *(f"a{index}" for index in range(len(states)))})
+        parts = [partial_of(aggregate, column, names) for aggregate, column in zip(op.aggregates, columns, strict=True)]
+    except Unsupported as reason:
+        return GroupText(tuple(functions), reason)
+    return _with_partial(writer, functions, prepared, lambda: parts, always=True)
 
 
-def _partial(aggregates: tuple[Aggregate, ...], index: int) -> Partial:
-    return partial_of(aggregates[index], f'pl.col("a{index}")', f"s{index}_")
+def _arguments(aggregates: tuple[Aggregate, ...]) -> tuple[list[str], list[str]]:
+    """The lines before Polars groups, and for each aggregate the text of its argument; constants need a column of
+    their own.
+    """
+    lines: list[str] = []
+    constants: list[str] = []
+    texts: list[str] = []
+    for index, aggregate in enumerate(aggregates):
+        if aggregate.argument is None:
+            texts.append("")
+            continue
+        scope = ColumnScope()
+        scope.bind_column(aggregate.argument.parameters[0], "value")
+        column = scope.value(aggregate.argument.body)
+        lines += guard(column.fails)
+        texts.append(column.at(ATOM))
+        if not mentions_record(aggregate.argument.body):
+            constants.append(f'{column.at(ATOM)}.alias("a{index}")')
+            texts[-1] = f'pl.col("a{index}")'
+    return [*lines, *([f"frame = frame.with_columns({', '.join(constants)})"] if constants else [])], texts
 
 
 def _lists(writer: _Writer, value: Type) -> GroupText:
@@ -155,8 +168,8 @@ def _lists(writer: _Writer, value: Type) -> GroupText:
         merge=lambda scope: "left + right",
         result=lambda scope: ordered,
     )
-    functions[1] = writer.define("add", "state, value", lambda scope: ["state.append(value)", "return state"])
-    functions[2] = writer.define("merge", "left, right", lambda scope: ["left.extend(right)", "return left"])
+    functions[1] = writer.define("add", ("state", "value"), lambda scope: ["state.append(value)", "return state"])
+    functions[2] = writer.define("merge", ("left", "right"), lambda scope: ["left.extend(right)", "return left"])
     return _with_partial(writer, functions, [], lambda: [_list_partial(value)])
 
 
@@ -176,14 +189,13 @@ def _list_partial(value: Type) -> Partial:
 def _with_partial(
     writer: _Writer,
     functions: list[str],
-    arguments: list[tuple[str, Lambda | None]],
+    prepared: list[str],
     make: Callable[[], list[Partial]],
     *,
     always: bool = False,
 ) -> GroupText:
     try:
         parts = make()
-        prepared = _prepared(arguments)
     except Unsupported as reason:
         return GroupText(tuple(functions), reason)
     keys = [*(['"key"'] if writer.keyed else []), *(["*columns.WINDOW"] if writer.windowed else [])]
@@ -195,24 +207,13 @@ def _with_partial(
     )
     floats = [f'"{name}"' for part in parts for name in part.floats]
     lines = [*prepared, f"return columns.finite({', '.join([grouped, *floats])})" if floats else f"return {grouped}"]
-    partial = "\n".join([f"def {writer.name}_partial(frame, parameters):", *(f"    {line}" for line in lines)])
+    partial = "\n".join(
+        [
+            f"def {writer.name}_partial(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:",
+            *(f"    {line}" for line in lines),
+        ]
+    )
     return GroupText((*functions, partial, _states(writer.name, parts, always)), None)
-
-
-def _prepared(arguments: list[tuple[str, Lambda | None]]) -> list[str]:
-    """The lines that put the aggregates' arguments into columns."""
-    lines: list[str] = []
-    columns: list[str] = []
-    for name, argument in arguments:
-        if argument is None:
-            continue
-        scope = ColumnScope()
-        scope.bind_column(argument.parameters[0], "value")
-        column = scope.value(argument.body)
-        if can_fail(argument.body) or column.fails is not None:
-            lines += guard(column.fails)
-        columns.append(f'{column.at(7)}.alias("{name}")')
-    return [*lines, *([f"frame = frame.with_columns({', '.join(columns)})"] if columns else [])]
 
 
 def _states(name: str, parts: list[Partial], always: bool) -> str:
@@ -224,7 +225,7 @@ def _states(name: str, parts: list[Partial], always: bool) -> str:
         source = ", ".join(f'frame["{column}"].to_list()' for column in names)
         source = f"zip({source}, strict=True)" if len(names) > 1 else source
         text = f"[{state} for {', '.join(names)} in {source}]"
-    return f"def {name}_states(frame):\n    return {text}"
+    return f"def {name}_states(frame: pl.DataFrame) -> list[Any]:\n    return {text}"
 
 
 def _tuple(texts: list[str]) -> str:

@@ -102,7 +102,14 @@ def _row_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
             *parameter_lines(scope),
             f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}",
         ]
-        texts.append("\n".join([f"def {name}_residual(left, right, parameters):", *(f"    {line}" for line in lines)]))
+        texts.append(
+            "\n".join(
+                [
+                    f"def {name}_residual(left: Any, right: Any, parameters: Parameters) -> bool:",
+                    *(f"    {line}" for line in lines),
+                ]
+            )
+        )
     return texts
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.formatting import format_python
-from ghcm.codegen.native.chains import chain_of
+from ghcm.codegen.native.chains import chain_of, operator_name
 from ghcm.codegen.native.column_chains import column_chain
 from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
+from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import (
@@ -72,15 +73,19 @@ def generate(program: Program, unit: Unit) -> str:
     sections = [
         section for task in unit.tasks if (section := _section(program, unit, task, names.new(task.id), module))
     ]
-    body = render(
+    body = "\n".join(
+        [*module.constants.values(), *(text for each in sections for text in (*each.functions, each.entry))]
+    )
+    text = render(
         "native_module.py.j2",
         program=program.name,
         unit=unit,
         sections=sections,
         constants=module.constants,
         rule=_rule,
+        imports=imports_of(body),
     )
-    return format_python(body)
+    return format_python(text)
 
 
 def _rule(title: str) -> str:
@@ -89,7 +94,7 @@ def _rule(title: str) -> str:
 
 def _section(program: Program, unit: Unit, task: Task, name: str, module: Module) -> _Section | None:
     op = task.op
-    section = _Section(task, f"{task.id}  ({task.origin})")
+    section = _Section(task, f"{task.id}: {operator_name(op)}  ({task.origin})")
     match op:
         case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
             _rows(section, unit, name, module)

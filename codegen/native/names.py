@@ -6,75 +6,17 @@ import keyword
 import re
 from collections.abc import Iterable
 
-__all__ = ["RESERVED", "Names", "identifier"]
+__all__ = ["ARGUMENTS", "RESERVED", "Names", "identifier"]
 
-RESERVED = frozenset(
-    [
-        "annotations",
-        "checked",
-        "rows",
-        "columns",
-        "order",
-        "python",
-        "pl",
-        "re",
-        "math",
-        "dead",
-        "parameters",
-        "functions",
-        "frame",
-        "result",
-        "emit",
-        "row",
-        "record",
-        "failure",
-        "RecordFailure",
-        "Failure",
-        "TASKS",
-        "Decimal",
-        "Callable",
-        "Sequence",
-        "Row",
-        "Dead",
-        "Parameters",
-        "state",
-        "value",
-        "left",
-        "right",
-        "None",
-        "True",
-        "False",
-        "len",
-        "min",
-        "max",
-        "abs",
-        "sum",
-        "list",
-        "dict",
-        "tuple",
-        "set",
-        "str",
-        "int",
-        "float",
-        "bool",
-        "bytes",
-        "time",
-        "watermark",
-        "_",
-        "zip",
-        "map",
-        "any",
-        "all",
-        "range",
-        "sorted",
-        "print",
-        "object",
-        "type",
-        "id",
-        "call",
-    ]
-)
+_MODULES = "checked rows columns order aggregates python pl re math"
+_LOCALS = "dead parameters functions frame result emit row record failure time watermark _"
+_TYPES = "RecordFailure Failure TASKS Decimal Any Callable Sequence Row Dead Parameters Function"
+_BUILTINS = "None True False len min max abs sum list dict tuple set str int float bool bytes zip map any all sorted"
+RESERVED = frozenset(f"{_MODULES} {_LOCALS} {_TYPES} {_BUILTINS} range print object type id call".split())
 """What the module itself uses; columns that are called so get an underscore."""
+
+ARGUMENTS = frozenset(("state", "value", "left", "right"))
+"""What functions over states use."""
 
 
 def identifier(text: str) -> str:

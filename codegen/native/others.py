@@ -10,7 +10,7 @@ from ghcm.codegen.native.aggregates import add_text, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import Column, Unsupported
-from ghcm.codegen.native.names import RESERVED, Names
+from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.row_chains import Lines, bind_record, catch, loop_head, parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
@@ -33,7 +33,7 @@ def input_of(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
 
 
 def scope_of(module: Module) -> RowScope:
-    return RowScope(module, Names(RESERVED | module.names.taken))
+    return RowScope(module, Names(RESERVED | ARGUMENTS | module.names.taken))
 
 
 def per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: Make) -> str:
@@ -120,7 +120,8 @@ def order_functions(
         else (key if "(" not in key else module.constant("_by", key))
     )
     whole = order_text(collection.element)
-    tie = whole if "(" not in whole else module.constant("_tie", whole)
+    plain = whole == "order.plain" or (isinstance(collection.element, Struct) and plainly_ordered(collection.element))
+    tie = whole if plain or "(" not in whole else module.constant("_tie", whole)
 
     def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
         scope.bind(by.parameters[0], bind_record(by.parameters[0], columns))
@@ -129,8 +130,7 @@ def order_functions(
         lines = [f"by = {code.inner}"] if fails else []
         text = "by" if fails else code.inner
         one = text if key == "order.plain" else f"{key}({text})"
-        plain = isinstance(collection.element, Struct) and plainly_ordered(collection.element)
-        two = record if tie == "order.plain" or plain else f"{tie}({record})"
+        two = record if plain else f"{tie}({record})"
         return fails, lines, [f"emit(({one}, {two}))"]
 
     texts = [per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)]
@@ -202,19 +202,27 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
             lines.append(f"{local} = {scope.value(each.argument.body).inner}")
         values.append(add_text(module, each, f"state[{index}]", local))
     lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
-    texts = [_function(f"{name}_add", "state, row", [*parameter_lines(scope), *lines])]
+    texts = [_function(f"{name}_add", "state: Any, row: Row", "Any", [*parameter_lines(scope), *lines])]
     scope = scope_of(module)
     pairs = [f'"{wanted}": {result_text(each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)]
     pairs += [f'"{wanted}": {scope.value(each).inner}' for wanted, each in fixed]
-    texts.append(_function(f"{name}_arguments", "state", [*parameter_lines(scope), f"return {{{', '.join(pairs)}}}"]))
+    texts.append(
+        _function(
+            f"{name}_arguments",
+            "state: Any",
+            "dict[str, object]",
+            [*parameter_lines(scope), f"return {{{', '.join(pairs)}}}"],
+        )
+    )
     if op.policy.when is not None:
         scope = scope_of(module)
         _bind_row(scope, op.policy.when, collection)
         test = scope.truth(op.policy.when.body)
         text = f"return bool({test.inner})" if is_nullable(op.policy.when.body.type) else f"return {test.inner}"
-        texts.append(_function(f"{name}_when", "row", [*parameter_lines(scope), text]))
+        texts.append(_function(f"{name}_when", "row: Row", "bool", [*parameter_lines(scope), text]))
     return texts
 
 
-def _function(name: str, arguments: str, lines: list[str]) -> str:
-    return "\n".join([f"def {name}({arguments}, parameters):", *(f"    {line}" for line in lines)])
+def _function(name: str, arguments: str, gives: str, lines: list[str]) -> str:
+    head = f"def {name}({arguments}, parameters: Parameters) -> {gives}:"
+    return "\n".join([head, *(f"    {line}" for line in lines)])

@@ -140,6 +140,7 @@ def _record(writer: _Writer, step: Step) -> str:
 
 def _filter(writer: _Writer, step: Step, predicate: Lambda) -> None:
     writer.scope.bind(predicate.parameters[0], bind_record(predicate.parameters[0], writer.columns))
+    writer.out.add(*writer.scope.share(predicate.body))
     test = writer.scope.truth(predicate.body)
     if can_fail(predicate.body):
         keep = writer.scope.names.new("keep")
@@ -153,7 +154,7 @@ def _assign(writer: _Writer, step: Step, wanted: list[tuple[str, Expr]], *, last
     fails = any(can_fail(expr) for _, expr in wanted)
     record = _record(writer, step)
     result: dict[str, Code] = {}
-    lines: list[str] = []
+    lines = writer.scope.share(*(expr for _, expr in wanted))
     for name, expr in wanted:
         code = writer.scope.value(expr)
         if not code.simple and (fails or not last):
@@ -186,6 +187,7 @@ def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
 
 def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
+    writer.out.add(*writer.scope.share(function.body))
     items = writer.scope.value(function.body)
     if can_fail(function.body):
         name = writer.scope.names.new("items")

@@ -6,6 +6,7 @@ so that a record fails here exactly when it fails in the reference.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -13,11 +14,13 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS, perhaps_null
 from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var, walk
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 
 __all__ = ["RowScope"]
+
+_CHEAP = {"is_null", "is_not_null", "known", "widen", "not", "and", "or", "coalesce", "to_micros", "from_micros"}
 
 
 @dataclass
@@ -28,10 +31,25 @@ class RowScope:
     names: Names
     bindings: dict[str, Binding] = field(default_factory=dict[str, Binding])
     parameters: dict[str, str] = field(default_factory=dict[str, str])
+    shared: dict[str, Code] = field(default_factory=dict[str, Code])
+
+    def share(self, *exprs: Expr) -> list[str]:
+        """Lines that compute what the expressions hold more than once and what cannot fail, so that it is done once."""
+        found = [part for expr in exprs for part in walk(expr) if isinstance(part, Call) and not can_fail(part)]
+        counted = Counter(map(repr, found))
+        lines: list[str] = []
+        for part in sorted(found, key=lambda part: len(repr(part))):
+            if counted[repr(part)] > 1 and repr(part) not in self.shared and not _is_cheap(part):
+                code = self.value(part)
+                name = self.names.new(part.function)
+                lines.append(f"{name} = {code.inner}")
+                self.shared[repr(part)] = Code(name, simple=True)
+        return lines
 
     def bind(self, variable: Var, binding: Binding) -> None:
         """Let a variable stand for something from here on."""
         self.bindings[variable.name] = binding
+        self.shared.clear()
 
     def value(self, expr: Expr) -> Code:
         """The code of an expression."""
@@ -102,6 +120,8 @@ class RowScope:
         return Code(f"None if {first} is None else {again}[{index}]", IF)
 
     def _call(self, expr: Call) -> Code:
+        if self.shared and (shared := self.shared.get(repr(expr))):
+            return shared
         if FUNCTIONS[expr.function].nulls is Nulls.HANDLED:
             return HANDLED[expr.function](self, expr)
         nullable = any(is_nullable(each.type) for each in expr.arguments)
@@ -145,3 +165,19 @@ class RowScope:
                 known.append(code)
         inner = ROW_FUNCTIONS[expr.function](self, expr, known)
         return Code(" and ".join([*tests, inner.at(AND)]), AND)
+
+
+def _is_cheap(call: Call) -> bool:
+    """Whether computing it again costs less than a variable."""
+    return call.function in (
+        "is_null",
+        "is_not_null",
+        "known",
+        "widen",
+        "not",
+        "and",
+        "or",
+        "coalesce",
+        "to_micros",
+        "from_micros",
+    )
