@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, suggest
 
 if TYPE_CHECKING:
     from ghcm.language import ast
@@ -172,7 +172,7 @@ def _readable(path: Path) -> None:
     if not path.is_file():
         near = sorted(other.name for other in path.parent.glob("*") if other.suffix in (".istream", ".py"))
         found = f"The folder has {', '.join(near)}." if near else "The folder has no program."
-        raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found)
+        raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found, hint=suggest(path.name, near))
 
 
 def _python_files(program: Program, folder: Path) -> Mapping[str, str]:

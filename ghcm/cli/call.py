@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 Unit = Annotated[str, typer.Argument(metavar="PROGRAM.UNIT", help="The unit to call.")]
 Arguments = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME=VALUE...", help="Its parameters, or one JSON object with them.")
+    list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Its parameters, or one JSON object with them.")
 ]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the answer and print it.")]
 Deadline = Annotated[float | None, typer.Option("--deadline", metavar="SECONDS", help="When the call expires.")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM...", help="Programs: .istream or .py files.")]
+Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM", help="Programs: .istream or .py files.")]
 
 
 def command(programs: Programs, json: Json = False) -> None:

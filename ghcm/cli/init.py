@@ -61,24 +61,18 @@ def _visits() -> str:
 _PROGRAM = """\
 program NAME
 
-record Visit {
-  at: timestamp
-  page: string
-}
+record Visit { at: timestamp, page: string }
 
 sink per_window = files("out/per_window", format = json, mode = append)
 
 # Runs for ever on what comes in, and ends by itself when its input is bounded, as here.
 stream watch {
-  visits = files("visits.jsonl", format = json)
-    .as(Visit)
-    .event_time(v => v.at, disorder = 5s)
+  visits = files("visits.jsonl", format = json).as(Visit).event_time(v => v.at, disorder = 5s)
 
-  visits
-    .map_to_pair(v => (v.page, 1))
-    .window(tumbling(10s))
-    .reduce_by_key((a, b) => a + b)
-    .to(per_window)
+  visits.map_to_pair(v => (v.page, 1))
+        .window(tumbling(10s))
+        .reduce_by_key((a, b) => a + b)
+        .to(per_window)
 
   totals = visits.map_to_pair(v => (v.page, 1)).reduce_by_key((a, b) => a + b)
 }

@@ -12,7 +12,7 @@ from ghcm.cli.options import Json, State
 
 __all__ = ["command"]
 
-Jobs = Annotated[list[str] | None, typer.Argument(metavar="JOB...", help="Jobs or programs.")]
+Jobs = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Jobs or programs.")]
 Daemon = Annotated[bool, typer.Option("--daemon", help="End the daemon; its next start goes on with its jobs.")]
 
 

@@ -1,4 +1,4 @@
-"""A daemon with all its processes for tests: started in a folder of its own, called over HTTP, ended without a trace."""
+"""A daemon with all its processes for tests: started in a folder, called over HTTP, ended without a trace."""
 
 import json
 import os

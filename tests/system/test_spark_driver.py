@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,7 +95,8 @@ class World:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
             )
         self.events.clear()
-        threading.Thread(target=self._listen, args=(self.process,), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
+        self.listener.start()
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -102,6 +104,11 @@ class World:
             with self.heard:
                 self.events.append(json.loads(line))
                 self.heard.notify_all()
+
+    def ask(self, op: str) -> None:
+        assert self.process is not None and self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"op": op}) + "\n")
+        self.process.stdin.flush()
 
     def await_event(self, event: str, **parts: object) -> dict[str, Any]:
         def found() -> dict[str, Any] | None:
@@ -155,12 +162,21 @@ class World:
     def stop(self) -> int:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.ended()
+
+    def ended(self, seconds: float = 30) -> int:
+        """Wait for the end of the process; its exit code."""
+        assert self.process is not None and self.process.stdin is not None and self.process.stdout is not None
+        code = self.process.wait(seconds)
+        self.listener.join(10)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return code
 
     def close(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.ended()
         self.connections.close()
         self.store.close()
 
@@ -250,8 +266,7 @@ def test_killed_at_work_it_leaves_nothing_and_its_successor_answers(world: World
     family = world.family()
     assert any("java" in process.name() for process in family)
     os.kill(family[0].pid, signal.SIGKILL)
-    assert world.process is not None
-    world.process.wait(10)
+    assert world.ended() == -signal.SIGKILL
     assert psutil.wait_procs(family[1:], timeout=20)[1] == []
     world.start()
     done = world.answer(call)
@@ -263,30 +278,28 @@ def test_when_java_is_killed_the_driver_ends_too(world: World) -> None:
     world.await_event("ready")
     java = next(process for process in world.family() if "java" in process.name())
     java.kill()
-    assert world.process is not None
-    assert world.process.wait(20) == 1
+    assert world.ended() == 1
     world.start()
     assert world.call("shops", name="b").state is State.DONE
 
 
 def test_edited_code_changes_results(world: World) -> None:
-    module = Bundle.open(world.state.bundle("sales-1")).folder / "spark" / "shops.py"
-    assert module.is_file()
+    assert world.call("shops", name="b").rows == 1
+    built = Bundle.open(world.state.bundle("sales-1")).folder
+    edited = world.folder / "edited.ghcm"
+    shutil.copytree(built, edited)
+    module = edited / "spark" / "shops.py"
     text = module.read_text()
-    folder = world.folder / "edited.ghcm"
-    import shutil
-
-    shutil.copytree(module.parent.parent, folder)
-    (folder / "spark" / "shops.py").write_text(text.replace("equal(", "unequal("))
+    assert 'equal(col("shop")' in text
+    module.write_text(text.replace('equal(col("shop")', 'greater(col("shop")').replace("def equal", "def greater"))
+    module.write_text(module.read_text().replace("a.value == b.value", "a.value > b.value"))
     world.store.jobs.move("sales-1", JobState.STOPPED)
-    world.store.jobs.submit("sales-2", "sales", str(folder))
     world.state.base("sales-2").write_text(str(world.folder))
-    assert world.process is not None and world.process.stdin is not None
-    world.process.stdin.write('{"op": "refresh"}\n')
-    world.process.stdin.flush()
+    world.store.jobs.submit("sales-2", "sales", str(edited))
+    world.ask("refresh")
+    world.ask("status")
+    world.await_event("status")
     assert world.call("shops", name="a").rows == 2
-    call = world.send("shops", name="b")
-    assert world.answer(call).rows == 3
 
 
 def test_asked_to_stop_it_ends_with_all_its_processes(world: World) -> None:

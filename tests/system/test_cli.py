@@ -1,0 +1,164 @@
+"""The command line as a user types it: what is printed, where, and the exit code; never a traceback."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import Golden
+from tests.system.running import clean_environment, ghcm
+
+pytestmark = pytest.mark.system
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "cli"
+WRONG = """\
+program wrong
+
+record Visit { at: timestamp, page: string }
+
+stream watch {
+  visits = files("visits.jsonl", format = json).as(Vist)
+  pages = files("visits.jsonl", format = json).as(Visit).map_to_pair(v => (v.pag, 1)).reduce_by_key((a, b) => a + b)
+}
+"""
+COMMANDS = {
+    "help": ["--help"],
+    "no command": [],
+    "unknown command": ["chekc"],
+    "unknown option": ["check", "visits.istream", "--jsno"],
+    "missing argument": ["check"],
+    "wrong value": ["supervise", "--port", "many"],
+    "check": ["check", "visits.istream"],
+    "check json": ["check", "visits.istream", "--json"],
+    "check wrong": ["check", "wrong.istream"],
+    "check wrong json": ["check", "wrong.istream", "--json"],
+    "check several": ["check", "visits.istream", "wrong.istream"],
+    "check nothing there": ["check", "vists.istream"],
+    "check no program": ["check", "visits.jsonl"],
+    "fmt check": ["fmt", "--check", "visits.istream", "untidy.istream"],
+    "fmt python": ["fmt", "program.py"],
+    "fmt wrong syntax": ["fmt", "broken.istream"],
+    "explain wrong": ["explain", "wrong.istream"],
+    "build wrong": ["build", "wrong.istream"],
+    "run nothing there": ["run", "none.istream"],
+    "run no bundle": ["run", "broken.ghcm"],
+    "run no directory": ["run", "visits.istream", "-C", "nowhere"],
+    "submit without daemon": ["submit", "visits.istream"],
+    "ps without daemon": ["ps"],
+    "logs without daemon": ["logs", "visits"],
+    "stop without daemon": ["stop", "visits"],
+    "stop nothing": ["stop"],
+    "call without daemon": ["call", "visits.most_visited"],
+    "call no unit": ["call", "visits"],
+    "init there already": ["init", "--name", "visits"],
+    "init bad name": ["init", "new", "--name", "9 lives"],
+    "wrong settings": ["ps", "--state", "other"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    assert ghcm("init", "--name", "visits", cwd=folder).returncode == 0
+    (folder / "wrong.istream").write_text(WRONG)
+    (folder / "broken.istream").write_text("program broken\n\nstream s {\n  a = files(\n}\n")
+    (folder / "untidy.istream").write_text("program untidy\nrecord A{a:int}\n")
+    (folder / "broken.ghcm").write_text("no zip file")
+    (folder / "program.py").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_said(folder: Path, name: str, golden: Golden) -> None:
+    environment = {"GHCM_HTTP_PORT": "many", "GHCM_REDSI": "x"} if name == "wrong settings" else {}
+    done = ghcm(*COMMANDS[name], cwd=folder, **environment)
+    assert "Traceback" not in done.stdout + done.stderr
+    asked = " ".join(("$ ghcm", *COMMANDS[name]))
+    said = f"{asked}\n{done.stdout}--- standard error\n{done.stderr}--- exit code {done.returncode}\n"
+    golden(GOLDEN / f"{name.replace(' ', '_')}.txt", said.replace(str(folder), "<folder>"))
+
+
+def test_init_writes_a_program_that_checks_and_is_canonical(folder: Path) -> None:
+    assert ghcm("check", "visits.istream", cwd=folder).returncode == 0
+    assert ghcm("fmt", "--check", "visits.istream", cwd=folder).returncode == 0
+
+
+def test_fmt_rewrites_files_and_reads_standard_input(tmp_path: Path) -> None:
+    untidy = "program untidy\nrecord A{a:int}\n"
+    (tmp_path / "untidy.istream").write_text(untidy)
+    assert ghcm("fmt", "untidy.istream", cwd=tmp_path).returncode == 0
+    tidy = (tmp_path / "untidy.istream").read_text()
+    assert tidy == "program untidy\n\nrecord A { a: int }\n"
+    assert os.listdir(tmp_path) == ["untidy.istream"]
+    piped = subprocess.run(
+        [sys.executable, "-m", "ghcm.cli", "fmt", "-"], input=untidy, capture_output=True, text=True, check=True
+    )
+    assert piped.stdout == tidy
+
+
+def test_explain_shows_both_graphs_and_draws_them(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "graph.svg"
+    done = ghcm("explain", "visits.istream", "--svg", picture, "--code", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for heading in ("as written", "as optimised", "what the optimiser did", "operator calls", "native/watch.py"):
+        assert f"--- {heading} ---" in done.stdout
+    root = ElementTree.parse(picture).getroot()
+    assert len([each for each in root if each.tag.endswith("}svg")]) == 2
+    document = json.loads(ghcm("explain", "visits.istream", "--json", cwd=folder).stdout)
+    assert {each["name"] for each in document["units"]} == {"watch", "most_visited"}
+    assert document["before"] != document["after"]
+
+
+def test_build_writes_a_bundle_and_says_where(folder: Path, tmp_path: Path) -> None:
+    done = ghcm("build", "visits.istream", "-o", tmp_path / "out.ghcm", "--json", cwd=folder)
+    assert json.loads(done.stdout)["bundle"] == str(tmp_path / "out.ghcm")
+    assert (tmp_path / "out.ghcm").stat().st_size == json.loads(done.stdout)["bytes"]
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    line = f"{sys.executable} -m ghcm.cli explain visits.istream | head -1"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_a_state_directory_that_cannot_be_made_is_told(folder: Path) -> None:
+    (folder / "file").write_text("")
+    done = ghcm("supervise", "--port", "0", "--state", "file/state", cwd=folder)
+    assert done.returncode == 1
+    assert "file/state" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bug_of_ours_becomes_a_message_and_a_log(folder: Path, tmp_path: Path) -> None:
+    """A standard library that fails stands for the bug."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import ghcm.driver\n\ndef check(path):\n    raise LookupError('the cat')\n\nghcm.driver.check = check\n"
+    )
+    done = ghcm("check", "visits.istream", cwd=folder, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "GHCM has a bug that stopped this command" in done.stderr
+    assert "Traceback" not in done.stderr
+    [place] = [word for word in done.stderr.split() if word.startswith("/") and "ghcm-error" in word]
+    log = Path(place.rstrip("."))
+    assert "LookupError: the cat" in log.read_text()
+    log.unlink()
+
+
+def test_a_terminal_gets_colours_and_a_pipe_does_not(folder: Path) -> None:
+    piped = ghcm("check", "wrong.istream", cwd=folder).stderr
+    main, other = pty.openpty()
+    line = [sys.executable, "-m", "ghcm.cli", "check", "wrong.istream"]
+    environment = clean_environment(TERM="xterm-256color")
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(line, cwd=folder, stderr=other, stdout=subprocess.DEVNULL, env=environment) as process:
+        assert process.wait(60) == 2
+    os.close(other)
+    shown = os.read(main, 65536).decode()
+    os.close(main)
+    assert "\x1b[" not in piped
+    assert "\x1b[1;31merror[" in shown
