@@ -104,6 +104,8 @@ def _filters(first: Lambda, second: Lambda) -> _Combined | _Declined:
     law = "filter(p).filter(q) = filter(p and q)"
     if not (is_total(first.body) and is_total(second.body)):
         return _Declined(law, "a record may fail in one of the predicates, and its dead letter names that filter")
+    if second.parameters[0].type != first.parameters[0].type:
+        return _Declined(law, "the second predicate relies on what the first has shown not to be null")
     right = substitute(second, first.parameters[0])
     nullable = is_nullable(first.body.type) or is_nullable(right.type)
     type_: Type = Nullable(Bool()) if nullable else Bool()
@@ -146,6 +148,8 @@ def _obstacle(argument: Expr, function: Lambda) -> str:
     if not is_total(function.body):
         return "a record may fail in the second function, and its dead letter holds what the first made"
     (parameter,) = function.parameters
+    if argument.type != parameter.type:
+        return "what is made is known more exactly than what is taken"
     parts = list(walk(function.body))
     if isinstance(argument, MakeStruct) and isinstance(argument.type, Struct):
         taken = [part.field for part in parts if isinstance(part, Get) and part.of == parameter]
