@@ -101,9 +101,13 @@ class Supervisor:
 
     async def _ready(self) -> bool:
         try:
-            return bool(await asyncio.to_thread(self._places(self.state.path).redis().ping))
+            await asyncio.to_thread(self._ping)
         except (redis.RedisError, GhcmError):
             return False
+        return True
+
+    def _ping(self) -> None:
+        self._places(self.state.path).redis().exists(FEEDBACK)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

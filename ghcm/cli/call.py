@@ -81,7 +81,7 @@ def _seconds(call: dict[str, Any]) -> float:
 
 
 def _print_rows(rows: list[Any], csv: bool) -> None:
-    shaped = [row if isinstance(row, dict) else {"value": row} for row in rows]
+    shaped = [cast("dict[str, Any]", row) if isinstance(row, dict) else {"value": row} for row in rows]
     columns = list(shaped[0]) if shaped else []
     cells = [[_cell(row.get(name)) for name in columns] for row in shaped]
     if csv:
@@ -142,4 +142,5 @@ def _types(url: str, program: str, unit: str) -> dict[str, dict[str, object]]:
     except GhcmError:
         return {}
     units = cast("list[dict[str, Any]]", document["units"])
-    return next((each["parameters"] for each in units if each["name"] == unit), {})
+    none: dict[str, dict[str, object]] = {}
+    return next((each["parameters"] for each in units if each["name"] == unit), none)

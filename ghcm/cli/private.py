@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ def free_state(folder: Path, name: str) -> StateDirectory:
 
 
 @contextmanager
-def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Iterator[PrivateDaemon]:
+def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Generator[PrivateDaemon]:
     """A daemon for the time of the block. Ends with this process even if that is killed."""
     state.logs.mkdir(parents=True, exist_ok=True)
     arguments = ["--state", str(state.path.absolute()), "--redis", redis, "--host", host, "--port", str(port)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -89,7 +89,7 @@ class Steps(Protocol):
 
 
 @contextmanager
-def steps(total: int) -> Iterator[Steps]:
+def steps(total: int) -> Generator[Steps]:
     """A progress bar over `total` steps on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield _unseen

@@ -15,7 +15,7 @@ from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 
 __all__ = ["SLOT", "engine", "http", "redis", "spark"]
 
-SLOT = dict.fromkeys(
+SLOT: dict[str, str] = dict.fromkeys(
     ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"
 )
 """Thread pools of libraries, capped to what one slot may use."""

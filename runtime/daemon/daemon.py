@@ -124,7 +124,7 @@ class Daemon:
         id = f"{program.name}-{secrets.token_hex(3)}"
         copy = self.state.bundle(id)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(shutil.copytree if path.is_dir() else shutil.copyfile, path, copy)
+        await asyncio.to_thread(_copy, path, copy)
         self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
         job = self.store.jobs.submit(id, program.name, str(copy))
         self._start(job, program, base)
@@ -305,6 +305,13 @@ class Daemon:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _copy(bundle: Path, copy: Path) -> None:
+    if bundle.is_dir():
+        shutil.copytree(bundle, copy)
+    else:
+        shutil.copyfile(bundle, copy)
 
 
 async def _answers_ping(path: Path) -> None:
