@@ -96,11 +96,8 @@ def _clauses(body: str) -> list[str]:
     places = list(_top_level(body, (" for ",)))
     if not places:
         return []
-    cuts = [
-        0,
-        *(place + 1 for place in sorted({*places, *(p for p in _top_level(body, (" if ",)) if p > places[0])})),
-        len(body),
-    ]
+    conditions = [place for place in _top_level(body, (" if ",)) if place > places[0]]
+    cuts = [0, *(place + 1 for place in sorted([*places, *conditions])), len(body)]
     return [body[start:end].strip() for start, end in pairwise(cuts)]
 
 

@@ -77,6 +77,7 @@ def chain_of(task: Task, unit: Unit) -> Chain | None:
 def operator_name(op: Op) -> str:
     """The operator's name in the language; a chain's are joined.
 
+    >>> from ghcm.spg.ops import GroupByKey
     >>> operator_name(GroupByKey())
     'group_by_key'
     """

@@ -106,8 +106,9 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
             if aggregate.argument is not None:
                 scope.bind(aggregate.argument.parameters[0], Binding(value=Code("value", simple=True)))
                 code = scope.value(aggregate.argument.body)
-                argument = code.text if code.simple else scope.names.new(f"{state}_of")
-                lines += [] if code.simple else [f"{argument} = {code.inner}"]
+                cheap = code.simple and not code.written
+                argument = code.text if cheap else scope.names.new(f"{state}_of")
+                lines += [] if cheap else [f"{argument} = {code.inner}"]
             values.append(add_text(writer.module, aggregate, state, argument))
         return [*lines, f"{_targets(states)} = state", f"return {_tuple(values)}"]
 

@@ -1,48 +1,71 @@
-"""Generated programs, and generated cases of each operator, in both forms of the native engine and in the reference."""
+"""Generated programs, optimised and not, in both native forms, against the reference."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ghcm.optimizer import optimise
+from ghcm.runtime.batch import Batch
 from ghcm.runtime.operator import Form
-from ghcm.spg.graph import Program
-from ghcm.spg.ops import Sort, Top
-from ghcm.spg.reference import run
-from tests.conformance.compare import compare_rows, differences
+from ghcm.spg.graph import Program, Unit
+from ghcm.spg.ops import ReadSink, Sort, Top
+from ghcm.spg.reference import Result, run
+from ghcm.types import Struct
+from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
+from tests.laws.spg_values import rows_of
 from tests.laws.spgs import CASES, operator_case, programs
-from tests.unit.runtime.operators.harness import run_unit
+from tests.unit.runtime.operators.harness import Given, run_unit
 
-ENGINES = sorted({*CASES} - {"read", "generate"})
-"""What runs without an engine around it: reading sinks and generating are sources of the engine."""
-
-
-def check(program: Program, form: Form, size: int) -> None:
-    """The unit leaves in its sinks, its reply, its dead letters and its instructions what the reference leaves."""
-    unit = program.unit("u")
-    expected = run(program, "u")
-    found = run_unit(program, unit, form, size=size)
-    letters = [(each.task, each.reason.value, each.input) for each in found.letters]
-    ordered = len(unit.tasks) > 1 and isinstance(unit.tasks[-2].op, Sort | Top)
-    assert differences(program, expected, sinks=found.sinks, dead=letters, ordered=ordered) == []
-    if expected.reply is not None:
-        element = unit.tasks[-1].collection.element
-        assert compare_rows(expected.reply, found.reply or [], element, expected.magnitude) == []
-    sent = [(task, each.unit, dict(each.arguments)) for task, each in found.publications]
-    assert sent == [(each.task, each.unit, dict(each.arguments)) for each in expected.instructions]
+FORMS: tuple[Form, ...] = ("rows", "columns")
+LOOSE = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
 
 
-@pytest.mark.parametrize("form", ["rows", "columns"])
-@pytest.mark.parametrize("name", ENGINES)
-@settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
+def check(program: Program, sinks: dict[str, Sequence[object]] | None = None) -> list[Given]:
+    """All ways leave what the reference leaves."""
+    expected = run(program, "u", sinks=sinks)
+    found: list[Given] = []
+    for each in (program, optimise(program).program):
+        unit = each.unit("u")
+        inputs = {
+            task.id: _batches(task.schema, (sinks or {}).get(task.op.sink, ()))
+            for task in unit.tasks
+            if isinstance(task.op, ReadSink)
+        }
+        for form in FORMS:
+            found.append(run_unit(each, unit, form, size=4, inputs=inputs))
+            compare(unit, found[-1], expected)
+    return found
+
+
+def _batches(schema: Struct, rows: Sequence[object]) -> list[Batch]:
+    return [Batch.from_rows(schema, [row if isinstance(row, tuple) else (row,)]) for row in rows]
+
+
+def compare(unit: Unit, found: Given, expected: Result) -> None:
+    last = [task.op for task in unit.tasks][-2:]
+    ordered = any(isinstance(op, Sort | Top) for op in last)
+    for name, rows in expected.sinks.items():
+        assert_same_rows(found.sinks.get(name, []), rows, ordered=ordered, magnitude=expected.magnitude)
+    assert_same_letters(found.letters, expected.dead)
+    assert_same_rows(found.reply or [], expected.reply or [])
+    sent = [plain(tuple(each.arguments.items())) for _, each in found.publications]
+    assert sent == [plain(tuple(each.arguments.items())) for each in expected.instructions]
+
+
+@pytest.mark.parametrize("name", CASES)
+@LOOSE
 @given(data=st.data())
-def test_each_operator(name: str, form: Form, data: st.DataObject) -> None:
-    check(data.draw(operator_case(name, kind="stream")), form, data.draw(st.integers(1, 6)))
+def test_operator(name: str, data: st.DataObject) -> None:
+    program = data.draw(operator_case(name, data.draw(st.sampled_from(["stream", "batch"]))))
+    reads = [task.op.sink for task in program.unit("u").tasks if isinstance(task.op, ReadSink)]
+    check(program, {name: data.draw(rows_of(program.sink(name).element)) for name in reads})
 
 
-@pytest.mark.parametrize("form", ["rows", "columns"])
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
-@given(program=programs(kind="stream"), size=st.integers(1, 6))
-def test_whole_programs(form: Form, program: Program, size: int) -> None:
-    check(program, form, size)
+@LOOSE
+@given(program=programs())
+def test_program(program: Program) -> None:
+    check(program)

@@ -19,7 +19,7 @@ from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Operator, Publication, Table
 from ghcm.runtime.operators import build
-from ghcm.spg.connectors import Memory
+from ghcm.spg.connectors import Generate, Memory
 from ghcm.spg.graph import Mode, Program, Task, Unit
 from ghcm.spg.ops import Reply, Source, To
 from ghcm.types import Shape, Struct
@@ -194,8 +194,14 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
 
 
 def _memory(task: Task, size: int) -> list[Item]:
-    assert isinstance(task.op, Source) and isinstance(task.op.connector, Memory)
-    rows = task.op.connector.rows
+    assert isinstance(task.op, Source)
+    match task.op.connector:
+        case Memory(rows=rows):
+            pass
+        case Generate(rows=int() as count, start_us=start, step_us=step):
+            rows = tuple((number, start + number * step) for number in range(count))
+        case other:
+            raise AssertionError(f"the harness cannot read {other}")
     return [Batch.from_rows(task.schema, rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
