@@ -12,7 +12,6 @@ from itertools import chain
 from typing import TypeAlias, assert_never, cast
 
 import polars as pl
-import pyarrow as pa
 
 from ghcm.types import (
     Bool,
@@ -163,6 +162,8 @@ def _structs(name: str, values: Sequence[object], type_: Struct) -> pl.Series:
 def _lists(name: str, values: Sequence[object], item: Type) -> pl.Series:
     if not isinstance(strip(item), Struct | List | Map | Timestamp | Duration | Date):
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
+    import pyarrow as pa  # a tenth of a second that most programs never need
+
     lists: Sequence[list[object] | None] = values  # type: ignore[assignment]
     flat = series("", list(chain.from_iterable(each for each in lists if each is not None)), item)
     offsets, end = [], 0

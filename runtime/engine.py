@@ -19,7 +19,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.operator import Form
+from ghcm.runtime.operator import INFINITY, NEVER, Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.responder import Calls, Responder
 from ghcm.runtime.scheduler import Scheduler
@@ -300,7 +300,9 @@ class Engine:
         return table.copy(key)
 
     def _watermark(self, unit: str, task: str) -> int:
-        return self._run(unit).table(task)[1]
+        """The time that a table is as of: where event time says nothing, now."""
+        watermark = self._run(unit).table(task)[1]
+        return watermark if NEVER < watermark < INFINITY else self._services.now()
 
     def _run(self, unit: str) -> UnitRun:
         run = self._runs.get(unit)

@@ -19,7 +19,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Edge, Inlet
 from ghcm.runtime.letters import Letters
-from ghcm.runtime.operator import Publication, Table
+from ghcm.runtime.operator import INFINITY, NEVER, Publication, Table
 from ghcm.runtime.operator import Timer as Timed
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.reply_tasklet import ReplyTasklet
@@ -163,6 +163,8 @@ class UnitRun:
             except Exception as error:  # a place that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
+        if self._timer_due() != float("inf"):
+            self._plan()
 
     def _saved_state(self, task: str) -> TaskState:
         return TaskState() if self._restored is None else self._restored.tasks.get(task, TaskState())
@@ -451,7 +453,7 @@ class UnitRun:
                     "out": tasklet.counters.given,
                     "dead": tasklet.counters.dead,
                     "backlog": tasklet.backlog(),
-                    "watermark": tasklet.watermark if isinstance(tasklet, OperatorTasklet) else None,
+                    "watermark": _moment(tasklet) if isinstance(tasklet, OperatorTasklet) else None,
                 }
                 for tasklet in self.graph.all
             },
@@ -461,3 +463,8 @@ class UnitRun:
         return [self._saver, self._letters.worker, self.publisher.worker] + [
             sink.worker for sink in self.graph.sinks.values()
         ]
+
+
+def _moment(tasklet: OperatorTasklet) -> int | None:
+    """The watermark where it is a time."""
+    return tasklet.watermark if NEVER < tasklet.watermark < INFINITY else None

@@ -34,6 +34,14 @@ def may_pass(error: BaseException) -> bool:
     return isinstance(error, _PASSING)
 
 
+def _told(result: T, done: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
+    """What follows from a result may fail too; that ends what waits for it, not the loop."""
+    try:
+        done(result)
+    except Exception as error:
+        failed(error)
+
+
 class Worker:
     """One thread that runs jobs in the order of `submit`. `post` tells the loop.
 
@@ -68,7 +76,7 @@ class Worker:
                 reason = error
                 self._post(lambda: failed(reason))
             else:
-                self._post(lambda: done(result))
+                self._post(lambda: _told(result, done, failed))
 
         self._jobs.put(run)
 

@@ -92,14 +92,14 @@ def test_a_server_that_is_not_there_fails_the_unit(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     program = copying(Socket("127.0.0.1", port, Format("text")), LINE, sink("out", "out", LINE))
-    with pytest.raises(GhcmError, match=f'cannot read from "127.0.0.1:{port}"'):
+    with pytest.raises(GhcmError, match="cannot read from"):
         engine(program, tmp_path).run()
 
 
 def test_a_damaged_gz_file_fails_the_unit(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n" * 10_000)[:-20])
     program = copying(Files("a.gz", Format("text")), LINE, sink("out", "out", LINE))
-    with pytest.raises(GhcmError, match='cannot read "a.gz"'):
+    with pytest.raises(GhcmError, match=r'cannot read "a\.gz"'):
         engine(program, tmp_path).run()
 
 

@@ -1,0 +1,92 @@
+"""Bundles as the runtime opens them: zip or directory, edited, damaged, with Python modules."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ghcm.codegen.bundle import write
+from ghcm.errors import GhcmError
+from ghcm.runtime.bundle import Bundle
+from tests.unit.runtime.small_operators import word_count
+
+CODE = "ANSWER = 1\nTASKS: dict[str, object] = {}\n"
+
+
+def make(path: Path, *, answer: int = 1, python: dict[str, str] | None = None) -> Path:
+    program = word_count("*.txt")
+    write(
+        program,
+        program,
+        {"native/main.py": CODE.replace("1", str(answer), 1)},
+        {"a.istream": "text"},
+        python or {},
+        path,
+    )
+    return path
+
+
+def test_a_bundle_is_opened_from_zip_and_from_a_directory(tmp_path: Path) -> None:
+    zipped = make(tmp_path / "small.ghcm")
+    with zipfile.ZipFile(zipped) as archive:
+        archive.extractall(tmp_path / "folder")
+    for bundle in (Bundle.open(zipped, cache=tmp_path / "cache"), Bundle.open(tmp_path / "folder")):
+        assert bundle.program == bundle.plan == word_count("*.txt")
+        assert bundle.edited == ()
+        assert bundle.unit_module("main").ANSWER == 1
+
+
+def test_edited_code_is_used_and_named(tmp_path: Path) -> None:
+    zipped = make(tmp_path / "small.ghcm")
+    folder = tmp_path / "folder"
+    with zipfile.ZipFile(zipped) as archive:
+        archive.extractall(folder)
+    assert Bundle.open(folder).unit_module("main").ANSWER == 1
+    (folder / "native" / "main.py").write_text(CODE.replace("1", "2", 1))
+    assert Bundle.open(folder).unit_module("main").ANSWER == 2
+    assert Bundle.open(folder).edited == ("native/main.py",)
+
+
+def test_two_bundles_with_modules_of_the_same_name_live_side_by_side(tmp_path: Path) -> None:
+    bundles = [
+        Bundle.open(make(tmp_path / f"{n}.ghcm", answer=n, python={"mine.py": f"WHO = {n}"}), cache=tmp_path / "cache")
+        for n in (1, 2)
+    ]
+    assert [bundle.unit_module("main").ANSWER for bundle in bundles] == [1, 2]
+    assert [bundle.load("mine").WHO for bundle in (*bundles, bundles[0])] == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"nothing of the kind", "no zip file"), (b"PK\x05\x06" + b"\0" * 18, "no manifest")]
+)
+def test_what_is_no_bundle_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "wrong.ghcm"
+    path.write_bytes(content)
+    with pytest.raises(GhcmError, match=said):
+        Bundle.open(path, cache=tmp_path / "cache")
+    with pytest.raises(GhcmError, match="no such file"):
+        Bundle.open(tmp_path / "missing.ghcm")
+
+
+def test_a_bundle_that_would_write_outside_its_folder_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "evil.ghcm"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../evil.txt", "")
+    with pytest.raises(GhcmError, match=r"evil\.txt"):
+        Bundle.open(path, cache=tmp_path / "cache")
+
+
+def test_broken_code_and_missing_modules_are_said(tmp_path: Path) -> None:
+    zipped = make(tmp_path / "small.ghcm")
+    folder = tmp_path / "folder"
+    with zipfile.ZipFile(zipped) as archive:
+        archive.extractall(folder)
+    (folder / "native" / "main.py").write_text("def (")
+    with pytest.raises(GhcmError, match="cannot be loaded"):
+        Bundle.open(folder).unit_module("main")
+    with pytest.raises(GhcmError, match="cannot import"):
+        Bundle.open(folder).load("no_such_module_anywhere")
+    with pytest.raises(GhcmError, match='no unit "man"'):
+        Bundle.open(folder).unit_module("man")
