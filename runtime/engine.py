@@ -217,7 +217,7 @@ class Engine:
     @property
     def commits(self) -> int:
         """Snapshots taken by all units since the start."""
-        return sum(run.snapshots for run in self._runs.values())
+        return sum(run.rounds.count for run in self._runs.values())
 
     @property
     def ended(self) -> bool:

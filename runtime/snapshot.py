@@ -40,7 +40,7 @@ class TaskState:
 class Snapshot:
     """A consistent cut through a unit. `versions`: by task the sink version that is committed with it; `latest`: by
     sink the version that readers saw or will see then; `publications`: instructions (JSON) to be sent after the
-    commit. `complete`: the unit had ended.
+    commit.
     """
 
     number: int
@@ -49,7 +49,6 @@ class Snapshot:
     latest: Mapping[str, str] = field(default_factory=dict)
     publications: tuple[Mapping[str, object], ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    complete: bool = False
 
 
 class SnapshotStore:
@@ -84,7 +83,6 @@ class SnapshotStore:
             "latest": dict(snapshot.latest),
             "publications": [dict(each) for each in snapshot.publications],
             "counts": dict(snapshot.counts),
-            "complete": snapshot.complete,
         }
         with (place / "manifest.new").open("w", encoding="utf-8") as text:
             json.dump(manifest, text)
@@ -156,7 +154,6 @@ def _read(place: Path) -> Snapshot:
         latest=manifest["latest"],
         publications=tuple(manifest["publications"]),
         counts=manifest["counts"],
-        complete=bool(manifest["complete"]),
     )
 
 

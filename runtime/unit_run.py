@@ -1,17 +1,12 @@
-"""A stream unit that runs: its tasklets, its snapshots and its end.
+"""A stream unit that runs: how it starts from its last snapshot, what it is made of, how it ends.
 
-A snapshot goes: barriers from all sources; every tasklet gives its state and every sink prepares a version; the
-manifest is written; the sinks commit; instructions leave. A crash before the manifest forgets the snapshot, one
-behind it repeats the commits.
+How snapshots are taken stands in `rounds`.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 
@@ -19,14 +14,14 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Edge, Inlet
 from ghcm.runtime.letters import Letters
-from ghcm.runtime.operator import INFINITY, NEVER, Publication, Table
-from ghcm.runtime.operator import Timer as Timed
+from ghcm.runtime.operator import INFINITY, NEVER, Table
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.reply_tasklet import ReplyTasklet
-from ghcm.runtime.scheduler import Scheduler, Timer
-from ghcm.runtime.services import Services, plain
+from ghcm.runtime.rounds import DEAD, Rounds
+from ghcm.runtime.scheduler import Scheduler
+from ghcm.runtime.services import Services
 from ghcm.runtime.sink_tasklet import SinkTasklet
-from ghcm.runtime.snapshot import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.snapshot import Snapshot, TaskState
 from ghcm.runtime.source_tasklet import SourceTasklet
 from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.runtime.unit_failure import unit_failure
@@ -38,10 +33,6 @@ from ghcm.spg.ops import To
 __all__ = ["State", "UnitRun"]
 
 _log = logging.getLogger(__name__)
-
-_SHARE_OF_SAVING = 0.1
-_LONGEST_INTERVAL_S = 60.0
-_DEAD = "@dead"
 
 
 class State(Enum):
@@ -55,19 +46,6 @@ class State(Enum):
     STOPPED = "stopped"
 
 
-@dataclass(slots=True)
-class _Round:
-    """A snapshot that is being taken."""
-
-    number: int
-    waiting: set[str]
-    started: float
-    saved: dict[str, Saved] = field(default_factory=dict[str, Saved])
-    letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
-    publications: list[tuple[str, Publication]] = field(default_factory=list[tuple[str, Publication]])
-    commits: int = 0
-
-
 class UnitRun:
     """One running stream unit. All methods belong to the loop's thread. `changed` is called after each change of state
     and each commit.
@@ -79,16 +57,12 @@ class UnitRun:
         self.error: GhcmError | None = None
         self.graph = Graph()
         self.scheduler: Scheduler = services.scheduler
-        self.last_commit: float | None = None
-        self.snapshots = 0
         self._services = services
         self._changed = changed
-        self._store = SnapshotStore(services.state / "snapshots" / services.job / unit.name)
-        self._saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
         self._letters = Letters(
             services.open_dead_writer(unit, "dead"),
             Worker(f"{unit.name}-dead", services.scheduler.post),
-            lambda error: self.failed(_DEAD, error),
+            lambda error: self.failed(DEAD, error),
         )
         self.publisher = Publisher(
             services.program,
@@ -99,35 +73,21 @@ class UnitRun:
             lambda error: self.failed("publish", error),
             services.accept,
         )
-        self.publisher.on_sent = self._perhaps_end
+        self.publisher.on_sent = self._sent
+        self.rounds = Rounds(unit, services, self._letters, self.publisher, self.failed, self._committed)
         self._restored: Snapshot | None = None
-        self._run_id = uuid.uuid4().hex[:8]
-        self._number = 0
-        self._latest: dict[str, str] = {}
-        self._round: _Round | None = None
-        self._final: dict[str, Saved] = {}
-        self._loose = _Round(0, set(), 0.0)
-        self._dirty = False
-        self._timer: Timer | None = None
-        self._not_before = 0.0
-        self._after_round: list[Callable[[], None]] = []
         self._opening: set[str] = set()
 
     # --- starting ----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Load the last snapshot beside the loop, then build and open everything."""
+        self.rounds.load(self._loaded)
 
-        def load() -> tuple[Snapshot | None, int]:
-            return self._store.latest(), self._store.newest_number()
-
-        self._saver.submit(load, self._loaded, lambda error: self.failed("@snapshots", error))
-
-    def _loaded(self, found: tuple[Snapshot | None, int]) -> None:
-        self._restored, self._number = found
-        snapshot = self._restored
+    def _loaded(self, snapshot: Snapshot | None) -> None:
+        self._restored = snapshot
         try:
-            self.graph = wire(self.unit, self)
+            self.graph = self.rounds.graph = wire(self.unit, self)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
             return
@@ -135,14 +95,13 @@ class UnitRun:
             tasklet.outbox.on_letter = self._letter
         if snapshot is not None:
             _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
-            self._latest = dict(snapshot.latest)
         versions = snapshot.versions if snapshot is not None else {}
-        self._opening = {*self.graph.sinks, *([_DEAD] if snapshot is not None else [])}
+        self._opening = {*self.graph.sinks, *([DEAD] if snapshot is not None else [])}
         for name, sink in self.graph.sinks.items():
             sink.open(versions.get(name), partial(self._opened, name))
         if snapshot is not None:
             count = snapshot.counts.get("dead", 0)
-            self._letters.recover(versions.get(_DEAD), count, lambda: self._opened(_DEAD))
+            self._letters.recover(versions.get(DEAD), count, lambda: self._opened(DEAD))
         if not self._opening:
             self._open_sources()
 
@@ -153,6 +112,7 @@ class UnitRun:
 
     def _open_sources(self) -> None:
         self.state = State.RUNNING
+        self.rounds.active = True
         self._changed(self)
         if self._restored is not None:
             self.publisher.send(self._restored.publications)
@@ -163,8 +123,7 @@ class UnitRun:
             except Exception as error:  # a place that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
-        if self._timer_due() != float("inf"):
-            self._plan()
+        self.rounds.plan()
 
     def _saved_state(self, task: str) -> TaskState:
         return TaskState() if self._restored is None else self._restored.tasks.get(task, TaskState())
@@ -200,7 +159,7 @@ class UnitRun:
             Worker(f"{self.unit.name}-{task.id}", self.scheduler.post),
             edge,
             self,
-            lambda snapshot: self._version(snapshot, task.id),
+            lambda snapshot: self.rounds.version(snapshot, task.id),
             whole=self._services.program.sink(task.op.sink).mode is Mode.REPLACE and task.collection.bounded,
         )
         tasklet.restore(self._saved_state(task.id))
@@ -210,183 +169,47 @@ class UnitRun:
         """Only calls have replies."""
         raise AssertionError("a unit that nobody calls cannot reply")
 
-    def _version(self, snapshot: int, name: str) -> str:
-        """Unique for ever: a run that ended before its commit shares no version with the next."""
-        return plain(f"{self._services.job}-{self.unit.name}-{name}-{snapshot:010d}-{self._run_id}")
-
-    # --- snapshots (see tasklet.Host) --------------------------------------------------------------------------------
+    # --- host (see tasklet.Host) -------------------------------------------------------------------------------------
 
     def touched(self) -> None:
-        """Something has happened that a snapshot has to hold: one is taken when the interval is over."""
-        self._dirty = True
-        self._plan()
-
-    def _plan(self) -> None:
-        if self._timer is None and self._round is None and self.state is State.RUNNING:
-            due = max(self._not_before, time.monotonic() + self._services.commit_s)
-            due = min(due, max(self._timer_due(), self._not_before))
-            self._timer = self.scheduler.at(due, self.begin)
-
-    def _timer_due(self) -> float:
-        """When an operator wants to be flushed (monotonic clock)."""
-        dues = [
-            due
-            for tasklet in self.graph.operators.values()
-            if isinstance(tasklet.operator, Timed) and (due := tasklet.operator.due()) is not None
-        ]
-        if not dues:
-            return float("inf")
-        return time.monotonic() + max(0.0, (min(dues) - self._services.now()) / 1e6)
-
-    def begin(self) -> None:
-        """Take a snapshot now, unless one is being taken."""
-        if self._timer is not None:
-            self._timer.cancelled = True
-            self._timer = None
-        if self._round is not None or self.state is not State.RUNNING:
-            return
-        self._number += 1
-        self._dirty = False
-        names = self.graph.names
-        unfinished = {name for name in names if name not in self._final} | set(self.graph.sinks)
-        nobody = not unfinished
-        loose, self._loose = self._loose, _Round(0, set(), 0.0)
-        self._round = _Round(self._number, unfinished, time.monotonic())
-        self._round.letters += loose.letters
-        self._round.publications += loose.publications
-        self._round.saved |= {name: saved for name, saved in self._final.items() if name not in unfinished}
-        for name, source in self.graph.sources.items():
-            if name in unfinished:
-                source.inject(self._number)
-        for sink in self.graph.sinks.values():
-            if sink.ended:
-                sink.prepare(self._number)
-        if nobody:
-            self._saved()
+        """Something has happened that the next snapshot has to hold."""
+        self.rounds.touched()
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """A tasklet has passed the barrier."""
-        round_ = self._round
-        if round_ is None or round_.number != snapshot or name not in round_.waiting:
-            return
-        round_.waiting.discard(name)
-        round_.saved[name] = saved
-        round_.letters += saved.letters
-        round_.publications += saved.publications
-        if not round_.waiting:
-            self._saved()
+        self.rounds.acknowledge(name, snapshot, saved)
 
     def finished(self, name: str, saved: Saved) -> None:
-        """A tasklet has ended; it belongs to the present snapshot if the barrier will not come any more."""
-        self._final[name] = Saved(saved.state, position=saved.position, finished=True)
-        round_ = self._round
-        if round_ is not None and name in round_.waiting:
-            if name in self.graph.sinks:
-                self.graph.sinks[name].prepare(round_.number)
-            else:
-                self.acknowledge(name, round_.number, saved)
-        else:
-            self._loose.letters += saved.letters
-            self._loose.publications += saved.publications
-            self._dirty |= bool(saved.letters or saved.publications)
-        self._perhaps_end()
-
-    def _saved(self) -> None:
-        """Everything is saved and prepared: dead letters, then the manifest."""
-        round_ = self._round
-        assert round_ is not None
-
-        def with_letters(dead: str | None) -> None:
-            versions = {name: saved.version for name, saved in round_.saved.items() if saved.version is not None}
-            for name, version in versions.items():
-                self._latest[self.graph.sinks[name].sink] = version
-            documents = tuple(
-                self.publisher.document(task, publication, self._latest) for task, publication in round_.publications
-            )
-            tasks = {
-                name: TaskState(saved.state, saved.position, saved.finished)
-                for name, saved in round_.saved.items()
-                if name not in self.graph.sinks or saved.state or saved.finished
-            }
-            if dead is not None:
-                versions[_DEAD] = dead
-            snapshot = Snapshot(
-                round_.number,
-                tasks,
-                versions,
-                dict(self._latest),
-                (*self.publisher.unsent, *documents),
-                {"dead": self._letters.count},
-                complete=self._all_finished and not self._dirty,
-            )
-            self._saver.submit(
-                lambda: self._store.write(snapshot),
-                lambda _: self._commit(round_, versions, documents),
-                lambda error: self.failed("@snapshots", error),
-            )
-
-        self._letters.prepare(round_.letters, self._version(round_.number, _DEAD), with_letters)
-
-    def _commit(self, round_: _Round, versions: Mapping[str, str], documents: tuple[Mapping[str, object], ...]) -> None:
-        """The manifest is written: the sinks commit, then instructions leave."""
-        round_.commits = len(self.graph.sinks) + 1
-
-        def committed() -> None:
-            round_.commits -= 1
-            if not round_.commits:
-                self.publisher.send(documents)
-                self._end_round(round_)
-
-        for name, sink in self.graph.sinks.items():
-            sink.commit(versions.get(name), committed)
-        self._letters.commit(versions.get(_DEAD), committed)
-
-    def _end_round(self, round_: _Round) -> None:
-        now = time.monotonic()
-        cost = now - round_.started
-        pause = max(self._services.commit_s, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
-        self._not_before = round_.started + pause
-        self._round = None
-        self.last_commit = time.time()
-        self.snapshots += 1
-        self._changed(self)
-        for sink in self.graph.sinks.values():
-            sink.release()
-        for source in self.graph.sources.values():
-            self.scheduler.wake(source)
-        waiting, self._after_round = self._after_round, []
-        for call in waiting:
-            call()
-        if self._dirty or self._timer_due() != float("inf"):
-            self._plan()
+        """A tasklet has ended."""
+        self.rounds.finished(name, saved)
         self._perhaps_end()
 
     def savepoint(self, done: Callable[[], None]) -> None:
         """Take a snapshot that holds everything up to now, then call `done`."""
-        if self.state is not State.RUNNING:
-            done()
-        elif self._round is not None:
-            self._after_round.append(lambda: self.savepoint(done))
-        else:
-            self._after_round.append(done)
-            self.begin()
+        self.rounds.savepoint(done)
+
+    def _committed(self) -> None:
+        self._changed(self)
+        self._perhaps_end()
 
     def _letter(self, letter: DeadLetter) -> None:
         self._letters.note(letter)
         if self._letters.congested:
-            self.begin()
+            self.rounds.begin()
+
+    def _sent(self) -> None:
+        """An instruction has left; the next snapshot forgets those that have, lest a restart sends them again."""
+        if not self.publisher.unsent:
+            self.rounds.touched()
+        self._perhaps_end()
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _all_finished(self) -> bool:
-        return len(self._final) == len(self.graph.names)
-
     def _perhaps_end(self) -> None:
-        if not self._all_finished or self._round is not None or self.state is not State.RUNNING:
+        if not self.rounds.all_finished or self.rounds.taking or self.state is not State.RUNNING:
             return
-        if self._dirty or self._loose.letters or self._loose.publications:
-            self.begin()
+        if not self.rounds.settled:
+            self.rounds.begin()
         elif not self.publisher.unsent:
             self._close(State.FINISHED)
 
@@ -406,8 +229,7 @@ class UnitRun:
 
     def _close(self, state: State) -> None:
         self.state = state
-        if self._timer is not None:
-            self._timer.cancelled = True
+        self.rounds.active = False
         for source in self.graph.sources.values():
             source.close()
         for operator in self.graph.operators.values():
@@ -416,10 +238,7 @@ class UnitRun:
             sink.close()
         self._letters.close()
         self.publisher.close()
-        self._saver.close()
-        waiting, self._after_round = self._after_round, []
-        for call in waiting:
-            call()
+        self.rounds.close()
         self._changed(self)
 
     def join(self) -> None:
@@ -444,8 +263,8 @@ class UnitRun:
             "reason": None if self.error is None else self.error.message,
             "trouble": troubles[0] if troubles else None,
             "dead": self._letters.count,
-            "snapshots": self.snapshots,
-            "last_commit": self.last_commit,
+            "snapshots": self.rounds.count,
+            "last_commit": self.rounds.last_commit,
             "published": self.publisher.sent,
             "tasks": {
                 tasklet.name: {
@@ -460,7 +279,7 @@ class UnitRun:
         }
 
     def _workers(self) -> list[Worker]:
-        return [self._saver, self._letters.worker, self.publisher.worker] + [
+        return [self.rounds.saver, self._letters.worker, self.publisher.worker] + [
             sink.worker for sink in self.graph.sinks.values()
         ]
 

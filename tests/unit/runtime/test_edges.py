@@ -91,9 +91,9 @@ def test_open_partitions_are_known_when_every_input_has_said_them() -> None:
     before = inputs.partitions
     assert before is None
     inputs.announce(1, frozenset({"b", "c"}))
-    assert inputs.partitions == {"a", "b", "c"}
+    assert inputs.partitions == frozenset({"a", "b", "c"})
     inputs.end(1)
-    assert inputs.partitions == {"a"}
+    assert inputs.partitions == frozenset({"a"})
 
 
 class Turns:
