@@ -73,7 +73,17 @@ def free_state(folder: Path, name: str) -> StateDirectory:
 def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Generator[PrivateDaemon]:
     """A daemon for the time of the block. Ends with this process even if that is killed."""
     state.logs.mkdir(parents=True, exist_ok=True)
-    arguments = ["--state", str(state.path.absolute()), "--redis", redis, "--host", host, "--port", str(port)]
+    arguments = [
+        "--state",
+        str(state.path.absolute()),
+        "--redis",
+        redis,
+        "--host",
+        host,
+        "--port",
+        str(port),
+        "--spare",
+    ]
     line = tethered([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
     with (state.logs / "daemon.log").open("ab") as log:
         # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.

@@ -28,11 +28,13 @@ def main() -> None:
     parser.add_argument("--redis", help='a URL, or "embedded" for a private server')
     parser.add_argument("--host", help="where HTTP listens")
     parser.add_argument("--port", type=int, help="0 takes any free one")
+    parser.add_argument("--spare", action="store_true", help="start an engine before there is a job for it")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         http = {"host": arguments.host, "port": arguments.port}
-        run(options(load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})), ready=_announce)
+        settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
+        run(options(settings, spare=arguments.spare), ready=_announce)
     except GhcmError as error:
         sys.exit(str(error))
 

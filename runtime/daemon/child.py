@@ -22,7 +22,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 
-__all__ = ["Child", "Command", "Phase", "ending", "tethered"]
+__all__ = ["Child", "Command", "Phase", "ending", "spawn", "tethered"]
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -77,6 +77,7 @@ class Child:
         started: Callable[[], Awaitable[None]] | None = None,
         reported: Callable[[Document], None] | None = None,
         died: Callable[[int], bool] | None = None,
+        spare: Callable[[Command], asyncio.subprocess.Process | None] | None = None,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.command = command
@@ -88,6 +89,7 @@ class Child:
         self._started = started
         self._reported = reported
         self._died = died
+        self._spare = spare
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
         self._last_pid = 0
@@ -192,26 +194,31 @@ class Child:
                 log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        command = self.command
-        command.log.parent.mkdir(parents=True, exist_ok=True)
-        if command.log.exists() and command.log.stat().st_size > _LOG_BYTES:
-            command.log.replace(command.log.with_suffix(".log.1"))
-        with command.log.open("ab") as output:
-            return await asyncio.create_subprocess_exec(
-                *tethered(command.arguments),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=output if self._reported is None else asyncio.subprocess.PIPE,
-                stderr=output,
-                limit=LONGEST_LINE,
-                env={**os.environ, **command.environment},
-                pass_fds=tuple(command.inherits),
-                start_new_session=True,  # Ctrl-C reaches the daemon alone, which stops its children in order
-            )
+        spare = None if self._spare is None else self._spare(self.command)
+        return spare or await spawn(self.command, reports=self._reported is not None)
 
     def _move(self, phase: Phase) -> None:
         if self.phase is not phase:
             self.phase = phase
             self._changed()
+
+
+async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Process:
+    """Start a tethered process. `reports`: its standard output is for us, not for the log."""
+    command.log.parent.mkdir(parents=True, exist_ok=True)
+    if command.log.exists() and command.log.stat().st_size > _LOG_BYTES:
+        command.log.replace(command.log.with_suffix(".log.1"))
+    with command.log.open("ab") as output:
+        return await asyncio.create_subprocess_exec(
+            *tethered(command.arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE if reports else output,
+            stderr=output,
+            limit=LONGEST_LINE,
+            env={**os.environ, **command.environment},
+            pass_fds=tuple(command.inherits),
+            start_new_session=True,  # Ctrl-C reaches the daemon alone, which stops its children in order
+        )
 
 
 def ending(code: int) -> str:

@@ -13,7 +13,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.job_list import Job
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 
-__all__ = ["SLOT", "engine", "http", "redis", "spark"]
+__all__ = ["SLOT", "engine", "http", "redis", "spare", "spark"]
 
 SLOT: dict[str, str] = dict.fromkeys(
     ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"
@@ -37,6 +37,11 @@ def engine(state: StateDirectory, url: str, job: Job, base: Path) -> Command:
     arguments = ["--bundle", job.bundle, "--job", job.id, "--state", str(state.path)]
     arguments += ["--base", str(base), "--redis", url]
     return _python(job.id, "ghcm.runtime.process", arguments, state, patience=30.0)
+
+
+def spare(state: StateDirectory) -> Command:
+    """A process that becomes an engine."""
+    return _python("spare", "ghcm.runtime.daemon.spare", [], state)
 
 
 def spark(state: StateDirectory, url: str) -> Command:

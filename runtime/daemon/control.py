@@ -89,4 +89,8 @@ class ControlServer:
             writer.write(encode({"end": True}))
         except GhcmError as error:
             writer.write(encode(error_document(error)))
+        except Exception:  # a mistake of ours ends this conversation, not the daemon
+            log.exception("a request failed: %r", line[:200])
+            hint = "report it with the daemon's log."
+            writer.write(encode(error_document(GhcmError("the daemon has a bug", code="GHCM-799", hint=hint))))
         await writer.drain()

@@ -23,11 +23,12 @@ from ghcm.runtime.daemon import commands
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Child, Phase, ending
 from ghcm.runtime.daemon.control import ControlServer
-from ghcm.runtime.daemon.job_keeper import JobKeeper
+from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.log_files import last_words
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.requests import answers, status
+from ghcm.runtime.daemon.spare import Spare
 from ghcm.runtime.daemon.state import Lock, StateDirectory
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store, open_store
@@ -43,12 +44,14 @@ log = logging.getLogger("ghcm.daemon")
 
 _BATCH_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.1
+_HEAD_START_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a daemon is told: its state directory, its Redis ("embedded" or a URL), where HTTP listens (port 0: any free
     one), the seconds that a call without a deadline has, and the deaths within a minute that are too many.
+    `spare`: start an engine before there is a job for it.
     """
 
     state: StateDirectory
@@ -57,13 +60,14 @@ class Options:
     port: int = 8000
     call_timeout: float = 3600.0
     restarts: int = 5
+    spare: bool = False
 
 
-def options(settings: Settings) -> Options:
+def options(settings: Settings, *, spare: bool = False) -> Options:
     """What the settings say to the daemon."""
     http, limits = settings.http, settings.limits
     state = StateDirectory(settings.state)
-    return Options(state, settings.redis, http.host, http.port, settings.call_timeout, limits.restarts)
+    return Options(state, settings.redis, http.host, http.port, settings.call_timeout, limits.restarts, spare)
 
 
 class Daemon:
@@ -82,7 +86,9 @@ class Daemon:
         self.url = f"http://{host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
         self._http_ready = asyncio.Event()
+        self._first_runs = asyncio.Event()
         self._spark_deaths = 0
+        self._spare = Spare(commands.spare(self.state))
         self._background: set[asyncio.Task[None]] = set()
         self.children: dict[str, Child] = {}
         connections = Connections(Path.cwd(), self.redis_url)
@@ -94,7 +100,11 @@ class Daemon:
         await self._control.open()
         ready(status(self))
         self._start_redis()
-        self._start_http()
+        if self.options.spare:
+            await self._spare.start()
+            self._spawn(self._start_http_second())
+        else:
+            self._start_http()
         keeping = asyncio.create_task(self.calls.run(), name="calls")
         try:
             for job in reversed(self.store.jobs.find(over=False)):
@@ -104,6 +114,7 @@ class Daemon:
             log.info("stopping")
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
+            await self._spare.stop()
             await self._stop_all()
             await self._control.close()
             await asyncio.to_thread(self.calls.close)
@@ -127,6 +138,7 @@ class Daemon:
         await asyncio.to_thread(_copy, path, copy)
         self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
         job = self.store.jobs.submit(id, program.name, str(copy))
+        log.info('job "%s" is submitted', id)
         self._start(job, program, base)
         return self.store.jobs.known(id)
 
@@ -161,15 +173,16 @@ class Daemon:
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
         command = commands.engine(self.state, self.redis_url, job, base)
-        keeper = JobKeeper(
-            job, program, base, self.store, command, self._job_changed, self._job_heard, self.options.restarts
-        )
-        self.jobs[job.id] = keeper
+        around = Around(self.store, self._job_changed, self._job_heard, self.options.restarts, self._spare.take)
+        keeper = self.jobs[job.id] = JobKeeper(job, program, command, around)
         keeper.start()
 
     def _job_changed(self, keeper: JobKeeper) -> None:
         job = keeper.job
+        log.info('job "%s": %s', job.id, job.state.value)
         self.tell({"event": "job", "job": self.document(job)})
+        if job.state is JobState.RUNNING:
+            self._first_runs.set()
         if job.state is JobState.RUNNING and keeper.begin_batches():
             self._spawn(self._start_batches(keeper))
         if keeper.inputs_done and keeper.begin_completion():
@@ -221,6 +234,12 @@ class Daemon:
 
         command = commands.redis(self._server, self.state)
         self._keep("redis", Child(command, Lives(limit=None), started=answering, changed=self._processes_changed))
+
+    async def _start_http_second(self) -> None:
+        """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._first_runs.wait(), _HEAD_START_SECONDS)
+        self._start_http()
 
     def _start_http(self) -> None:
         async def watching() -> None:

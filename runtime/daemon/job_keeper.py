@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 
 from ghcm.runtime.daemon.child import Child, Command, Phase
 from ghcm.runtime.daemon.lives import Lives
@@ -18,41 +18,50 @@ from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.spg.graph import Program, Unit
 
-__all__ = ["JobKeeper"]
+__all__ = ["Around", "JobKeeper"]
 
 log = logging.getLogger("ghcm.daemon")
 
 
-class JobKeeper:
-    """`changed` is called with the keeper after each change of the job's state, `heard` with each report."""
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a job has to do with: the store, who is told of each change of its state and of each report, the deaths
+    within a minute that are too many, and who may have a spare process.
+    """
 
-    def __init__(
-        self,
-        job: Job,
-        program: Program,
-        base: Path,
-        store: Store,
-        command: Command,
-        changed: Callable[[JobKeeper], None],
-        heard: Callable[[JobKeeper, Document], None],
-        deaths: int,
-    ) -> None:
+    store: Store
+    changed: Callable[[JobKeeper], None]
+    heard: Callable[[JobKeeper, Document], None]
+    deaths: int
+    spare: Callable[[Command], asyncio.subprocess.Process | None]
+
+
+class JobKeeper:
+    """Keeps one job. `command` starts its engine process."""
+
+    def __init__(self, job: Job, program: Program, command: Command, around: Around) -> None:
         self.id = job.id
         self.program = program
-        self.base = base
         self.inputs_done = False
         self.batches_called = asyncio.Event()
         self._batches_begun = False
         self._completion_begun = False
-        self._store = store
-        self._changed = changed
-        self._heard = heard
+        self._store = around.store
+        self._changed = around.changed
+        self._heard = around.heard
         self._stopped = False
         self._log = command.log
         self.child: Child | None = None
         if self._streams:
-            lives = Lives(limit=deaths)
-            self.child = Child(command, lives, reported=self._reported, died=self._died, changed=self._child_changed)
+            lives = Lives(limit=around.deaths)
+            self.child = Child(
+                command,
+                lives,
+                reported=self._reported,
+                died=self._died,
+                changed=self._child_changed,
+                spare=around.spare,
+            )
 
     @property
     def job(self) -> Job:

@@ -1,0 +1,67 @@
+"""A spare engine: a process that has loaded everything an engine needs and waits for its arguments.
+
+Started beside the compiler, it takes half a second off the first result. As a module, `python -m
+ghcm.runtime.daemon.spare` is that process: one JSON line on standard input, then it is `ghcm.runtime.process`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+
+from ghcm.runtime.daemon.child import Command, spawn
+from ghcm.runtime.daemon.protocol import encode
+
+__all__ = ["Spare", "main"]
+
+
+class Spare:
+    """At most one process that waits. Taken by the first engine that starts; never replaced."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it."""
+        self._process = await spawn(self._command, reports=True)
+
+    def take(self, command: Command) -> asyncio.subprocess.Process | None:
+        """The process, made to run this command of an engine; None if there is none that lives."""
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None or process.stdin is None:
+            return None
+        words = list(command.arguments)
+        arguments = words[words.index("-m") + 2 :]
+        process.stdin.write(encode({"arguments": arguments, "log": str(command.log.absolute())}))
+        return process
+
+    async def stop(self) -> None:
+        """End it if nobody has taken it."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def main() -> int:
+    """Wait for arguments, then be an engine; the exit code."""
+    from ghcm.runtime import operators, process
+
+    line = sys.stdin.readline()
+    if not line:
+        return 0
+    order = json.loads(line)
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log, 2)
+    os.close(log)
+    assert operators.build is not None  # loaded while we waited
+    return process.main(order["arguments"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
