@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.column_expressions import ColumnScope
-from ghcm.codegen.native.column_text import Column, Unsupported
+from ghcm.codegen.native.column_text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeStruct, Var
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
 from ghcm.types import Struct
@@ -99,7 +98,7 @@ def _select(writer: _Writer, step: Step, made: dict[str, tuple[Column, Expr]], k
     for column, _ in made.values():
         writer.lines += guard(column.fails)
     listed = selection(pairs)
-    if kept or any(mentions_record(expr) for _, expr in made.values()):
+    if kept or any(varies(expr, column) for column, expr in made.values()):
         writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
     else:
         writer.lines.append(f"frame = columns.fill(frame, {', '.join(listed)})")
@@ -123,7 +122,7 @@ def _map(writer: _Writer, step: Step, function: Lambda) -> None:
             for name, part in zip(given.names, _fields(body), strict=False)
         ]
         writer.lines += guard(whole.fails)
-        if mentions_record(body):
+        if varies(body, whole):
             writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")
         else:
             writer.lines.append(f"frame = columns.fill(frame, {', '.join(selection(parts))})")
@@ -139,7 +138,7 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     items = _scope(function).value(body)
     writer.lines += guard(items.fails)
     listed = selection([("value", items)])
-    if mentions_record(body):
+    if varies(body, items):
         writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
     else:
         writer.lines.append(f"frame = columns.fill(frame, {listed[0]})")

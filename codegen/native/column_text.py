@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal as Number
 from typing import cast
 
+from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.column_types import dtype_text
+from ghcm.expr import Expr
 from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "either",
     "literal",
     "typed",
+    "varies",
     "where",
 ]
 
@@ -51,6 +54,11 @@ class Column:
     def at(self, level: int) -> str:
         """The text, in parentheses where a place of this precedence needs them."""
         return self.text if self.level >= level else f"({self.text})"
+
+
+def varies(expr: Expr, column: Column) -> bool:
+    """Whether a column differs from record to record; where it does not, Polars makes one row of it."""
+    return mentions_record(expr) and "pl.col(" in column.text
 
 
 def either(*masks: Column | None) -> Column | None:

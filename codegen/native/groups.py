@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.aggregates import add_text, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
-from ghcm.codegen.native.column_text import ATOM, Unsupported
+from ghcm.codegen.native.column_text import ATOM, Unsupported, varies
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction
 from ghcm.codegen.native.row_chains import parameter_lines
@@ -153,7 +152,7 @@ def _arguments(aggregates: tuple[Aggregate, ...]) -> tuple[list[str], list[str]]
         column = scope.value(aggregate.argument.body)
         lines += guard(column.fails)
         texts.append(column.at(ATOM))
-        if not mentions_record(aggregate.argument.body):
+        if not varies(aggregate.argument.body, column):
             constants.append(f'{column.at(ATOM)}.alias("a{index}")')
             texts[-1] = f'pl.col("a{index}")'
     return [*lines, *([f"frame = frame.with_columns({', '.join(constants)})"] if constants else [])], texts

@@ -122,7 +122,7 @@ def _keys(task: Task, collection: Collection, module: Module, name: str, keys: t
         for each in keys:
             scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
             code = scope.value(each.body)
-            if not code.simple:
+            if not code.simple or code.written:
                 local = scope.names.new("key")
                 lines.append(f"{local} = {code.inner}")
                 code = Code(local, simple=True)
