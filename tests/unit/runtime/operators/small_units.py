@@ -368,7 +368,11 @@ def rows(draw: st.DrawFn) -> Program:
 def union(draw: st.DrawFn) -> Program:
     builder = Builder()
     element = draw(types())
-    ids = [builder.memory(element, draw(rows_of(element))) for _ in range(draw(st.integers(1, 3)))]
+    ids: list[str] = []
+    for _ in range(draw(st.integers(1, 3))):
+        source = builder.memory(element, draw(rows_of(element)))
+        keep = Filter(draw(functions(Nullable(B), element)))
+        ids.append(builder.add(keep, builder.of(source), source) if draw(st.booleans()) else source)
     builder.to(builder.add(Union(), Collection(Shape.STREAM, element, True), *ids))
     return builder.program()
 

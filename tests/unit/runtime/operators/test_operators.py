@@ -4,6 +4,7 @@ restored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import get_args
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ghcm.operators import OPERATORS, Yes
 from ghcm.runtime.operator import Form
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Sort, Source, To, Top
+from ghcm.spg.ops import Fused, Op, PythonCall, ReadSink, ReadTable, Reply, Sort, Source, To, Top
 from ghcm.spg.reference import Result, run
 from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
@@ -51,15 +53,22 @@ def test_operator(name: str, form: Form, data: st.DataObject) -> None:
         assert all(counts["columns"] == 0 for task, counts in found.counts.items() if not task.startswith("union"))
 
 
-def ops_of(program: Program) -> Iterator[type[object]]:
+def ops_of(program: Program) -> Iterator[tuple[str, type[object]]]:
+    """The ops of a program and of its chains, with the ids of their tasks."""
     for task in program.unit("u").tasks:
-        yield type(task.op)
+        yield task.id, type(task.op)
         if isinstance(task.op, Fused):
-            yield from (type(stage.op) for stage in task.op.stages)
+            yield from ((task.id, type(stage.op)) for stage in task.op.stages)
 
 
-def test_every_op_goes_through_the_harness() -> None:
+def word(kind: type[object]) -> str:
+    """The operator's name in the language."""
+    return "python" if kind is PythonCall else re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_says() -> None:
     seen: set[type[object]] = set()
+    columns: set[type[object]] = set()
     for make in UNITS.values():
 
         @settings(
@@ -67,9 +76,13 @@ def test_every_op_goes_through_the_harness() -> None:
         )
         @given(make())
         def gather(program: Program) -> None:
-            seen.update(ops_of(program))
+            seen.update(kind for _, kind in ops_of(program))
+            counts = run_unit(program, program.unit("u"), "columns", size=8).counts
+            done = {task.id for task in program.unit("u").tasks if counts.get(task.id, {}).get("columns")}
+            columns.update(kind for id, kind in ops_of(program) if id in done)
 
         gather()
     missing = set(get_args(Op)) - seen
     assert missing <= {ReadSink, ReadTable, Reply}, "these are the engine's, like sources and sinks"
-    assert {Source, To, Publish} <= seen
+    for kind in seen - {Source, To, Fused}:
+        assert (kind in columns) == isinstance(OPERATORS[word(kind)].columnar, Yes), kind

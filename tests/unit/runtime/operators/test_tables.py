@@ -1,0 +1,107 @@
+"""Aggregations of input without end are tables: they can be read at any time and give the latest value per key at
+each commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+from ghcm.functions import Failure
+from ghcm.reducers import Builtin, Kind
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.native.code import TaskCode
+from ghcm.runtime.operator import Context, Operator, Table
+from ghcm.runtime.operators import build
+from ghcm.source import Origin
+from ghcm.spg.connectors import Format, Socket
+from ghcm.spg.graph import Hash, Input, Program, Task, Unit
+from ghcm.spg.ops import ReduceByKey, Source
+from ghcm.types import INT_MAX, Collection, Int, Nullable, Shape, String, pair_of
+from tests.unit.runtime.operators.harness import Box, Refusal, module_of
+
+HERE = Origin("test.istream", 1, 1)
+PAIR = pair_of(Nullable(String()), Int())
+UNIT = Unit(
+    "u",
+    "stream",
+    False,
+    (),
+    None,
+    (
+        Task("pairs", Source(Socket("localhost", 1, Format("json"))), (), Collection(Shape.PAIRS, PAIR, False), HERE),
+        Task(
+            "sums",
+            ReduceByKey(Builtin(Kind.SUM, Int())),
+            (Input("pairs", Hash(("key",))),),
+            Collection(Shape.TABLE, PAIR, False),
+            HERE,
+            named=True,
+        ),
+    ),
+    HERE,
+)
+MODULE: ModuleType = module_of(Program("p", (), (), (UNIT,)), UNIT)
+
+
+def operator() -> Operator:
+    tasks: dict[str, TaskCode] = MODULE.TASKS
+    return build(UNIT.task("sums"), UNIT, tasks["sums"], Context(rows=2))
+
+
+def take(sums: Operator, box: Box, *rows: tuple[str | None, int]) -> None:
+    assert sums.process(0, Batch.from_rows(PAIR, rows), box)
+
+
+def rows_of(box: Box) -> list[Sequence[object]]:
+    rows: list[Sequence[object]] = [row for item in box.items if isinstance(item, Batch) for row in item.rows()]
+    box.items.clear()
+    return rows
+
+
+def test_a_commit_gives_the_keys_that_changed() -> None:
+    sums, box = operator(), Box(Refusal.NEVER)
+    take(sums, box, ("a", 1), ("b", 2), (None, 3), ("a", 4))
+    assert rows_of(box) == []
+    assert sums.flush(box)
+    assert sorted(rows_of(box), key=str) == [("a", 5), ("b", 2), (None, 3)]
+    assert sums.flush(box)
+    assert rows_of(box) == []
+    take(sums, box, ("b", 5))
+    assert sums.flush(box)
+    assert rows_of(box) == [("b", 7)]
+
+
+def test_a_table_can_be_read_between_commits_and_after_a_restore() -> None:
+    sums, box = operator(), Box(Refusal.NEVER)
+    take(sums, box, ("a", 1), ("b", 2), ("a", 4), (None, 1))
+    again = operator()
+    for group, data in sums.save().items():
+        again.restore({group: data})
+    for table in (sums, again):
+        assert isinstance(table, Table)
+        assert sorted(table.copy(), key=str) == [("a", 5), ("b", 2), (None, 1)]
+        assert table.copy("b") == [("b", 2)]
+        assert table.copy("c") == []
+
+
+def test_a_refused_commit_goes_on_where_it_was() -> None:
+    sums, box = operator(), Box(Refusal.ONE_SLOT)
+    take(sums, box, ("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5))
+    while not sums.flush(box):
+        box.empty()
+    assert sorted(rows_of(box), key=str) == [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]
+    assert box.refused == 2
+
+
+def test_a_sum_that_does_not_fit_is_a_dead_letter_and_not_in_the_copy() -> None:
+    sums, box = operator(), Box(Refusal.NEVER)
+    take(sums, box, ("over", INT_MAX), ("over", 1), ("fine", 1))
+    assert sums.flush(box)
+    assert rows_of(box) == [("fine", 1)]
+    assert [(each.reason, each.input) for each in box.letters] == [(Failure.OVERFLOW, '{"key":"over"}')]
+    assert isinstance(sums, Table)
+    assert sums.copy() == [("fine", 1)]
+    take(sums, box, ("over", -1))
+    assert sums.flush(box)
+    assert rows_of(box) == [("over", INT_MAX)]
