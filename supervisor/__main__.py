@@ -41,8 +41,8 @@ def main() -> None:
         lifespan="on",
         timeout_graceful_shutdown=5,
     )
-    # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each answer
-    # waits 40 ms for an acknowledgement.
+    # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
+    # answer waits 40 ms for an acknowledgement.
     sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
     uvicorn.Server(config).run(sockets)
 

@@ -41,9 +41,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parameters_model(unit: Unit) -> type[BaseModel]:
-    """The model of the body of a call: a property for each parameter, none else."""
+    """The model of the body of a call: a property for each parameter, none else. To be dumped by alias."""
     name = "".join(part.capitalize() for part in unit.name.split("_")) + "Parameters"
-    fields: dict[str, Any] = {parameter.name: _field(parameter) for parameter in unit.parameters}
+    # Under names of their own, so that a parameter may be called `schema` or `copy`, as attributes of models are.
+    fields: dict[str, Any] = {f"parameter_{index}": _field(each) for index, each in enumerate(unit.parameters)}
     return create_model(
         name,
         __config__=ConfigDict(extra="forbid", protected_namespaces=()),
@@ -60,8 +61,9 @@ def _field(parameter: Parameter) -> tuple[Any, Any]:
         WithJsonSchema(json_schema(type_), mode="validation"),
     ]
     if parameter.required:
-        return annotation, Field(description=str(type_))
-    return annotation, Field(default=to_json(parameter.default, type_), description=str(type_))
+        return annotation, Field(alias=parameter.name, title=parameter.name, description=str(type_))
+    default = to_json(parameter.default, type_)
+    return annotation, Field(default=default, alias=parameter.name, title=parameter.name, description=str(type_))
 
 
 def canonical(data: object, type_: Type) -> object:

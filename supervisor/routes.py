@@ -103,7 +103,7 @@ def _add_unit(app: FastAPI, catalogue: Catalogue, unit: KnownUnit, desk: Desk, c
         ] = None,
         idempotency_key: Key = None,
     ) -> Response:
-        values: dict[str, object] = parameters.model_dump()
+        values: dict[str, object] = parameters.model_dump(by_alias=True)
         call, _ = await desk.take(unit, values, id=idempotency_key, seconds=deadline)
         return await _answer(call, wait, desk, catalogue, connections)
 

@@ -1,0 +1,56 @@
+"""Errors become messages and exit codes."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+import typer
+
+from ghcm.cli.failure import exit_code, guarded
+from ghcm.errors import Diagnostic, GhcmError, ProgramError
+from ghcm.source import Source, Span
+
+
+def code_of(command: Callable[[], None]) -> int:
+    with pytest.raises(typer.Exit) as ended:
+        guarded(command)()
+    return ended.value.exit_code
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(("code", "expected"), [("GHCM-101", 2), ("GHCM-602", 2), ("GHCM-700", 1), ("GHCM-799", 1)])
+def test_what_is_wrong_ends_with_2_and_what_failed_with_1(code: str, expected: int) -> None:
+    assert exit_code(GhcmError("x", code=code)) == expected
+
+
+def test_a_wrong_program_shows_every_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    source = Source("p.istream", "one\ntwo\n")
+    error = ProgramError([Diagnostic(f"GHCM-20{n}", f"mistake {n}", Span(source, 4 * n, 4 * n + 3)) for n in (0, 1)])
+    assert code_of(raising(error)) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "mistake 0" in said.err and "p.istream:2:1" in said.err
+
+
+def test_json_says_where(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["ghcm", "check", "--json"])
+    source = Source("p.istream", "one\ntwo\n")
+    assert code_of(raising(ProgramError([Diagnostic("GHCM-200", "m", Span(source, 4, 7), hint="h")]))) == 2
+    [error] = json.loads(capsys.readouterr().out)["errors"]
+    assert (error["line"], error["column"], error["end_column"], error["hint"]) == (2, 1, 4, "h")
+
+
+def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(raising(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_what_the_system_refuses_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(raising(PermissionError(13, "Permission denied", "/root/x"))) == 1
+    assert 'error[GHCM-790]: "/root/x" refused: Permission denied' in capsys.readouterr().err

@@ -1,0 +1,66 @@
+"""What a run shows of sinks: each version once, dead letters counted."""
+
+from pathlib import Path
+
+from ghcm.cli.results import Sinks, dead_letters, place
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.sink import open_writer
+from ghcm.source import Origin
+from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
+from ghcm.spg.ops import Files, Format, Memory, Redis, Source, To
+from ghcm.types import Collection, Field, Int, Shape, Struct
+
+HERE = Origin("p", 1, 1)
+ROW = Struct((Field("n", Int()),))
+
+
+def program(mode: Mode = Mode.APPEND) -> Program:
+    rows = Collection(Shape.STREAM, ROW, bounded=True)
+    tasks = (
+        Task("rows", Source(Memory(((1,),))), (), rows, HERE),
+        Task("out.to", To("out"), (Input("rows", Forward()),), rows, HERE),
+    )
+    sinks = (
+        Sink("out", Files("out", Format("json")), mode, None, ROW, HERE),
+        Sink("unwritten", Files("other", Format("json")), mode, None, ROW, HERE),
+    )
+    return Program("p", (), sinks, (Unit("u", "stream", False, (), None, tasks, HERE),))
+
+
+def write(found: Program, connections: Connections, version: str, *numbers: int) -> None:
+    writer = open_writer(found.sink("out"), connections, writer="w")
+    writer.write([(number,) for number in numbers])
+    writer.prepare(version)
+    writer.commit(version)
+    writer.close()
+
+
+def test_every_version_is_news_once(tmp_path: Path) -> None:
+    connections, found = Connections(tmp_path), program()
+    write(found, connections, "before", 0)
+    sinks = Sinks(found, connections)
+    sinks.skip_tables()
+    assert list(sinks.look()) == []
+    write(found, connections, "a", 1, 2)
+    write(found, connections, "b", *range(10))
+    first, second = sinks.look()
+    assert (first.sink, first.version, first.rows, first.sample) == ("out", "a", 2, [{"n": 1}, {"n": 2}])
+    assert (second.rows, len(second.sample)) == (10, 5)
+    assert list(sinks.look()) == []
+
+
+def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
+    assert dead_letters(tmp_path) == {}
+    letters = Sink("out", Files("p/u", Format("json")), Mode.APPEND, None, ROW, HERE)
+    for version in ("a", "b"):
+        writer = open_writer(letters, Connections(tmp_path), writer="w")
+        writer.write([(1,), (2,)])
+        writer.prepare(version)
+        writer.commit(version)
+        writer.close()
+    assert dead_letters(tmp_path) == {"u": 4}
+
+
+def test_places_in_words() -> None:
+    files, hash_ = program().sinks[0], Sink("r", Redis("a:b"), Mode.REPLACE, None, ROW, HERE)
+    assert [place(files), place(hash_)] == ["out", "redis a:b:<version>"]

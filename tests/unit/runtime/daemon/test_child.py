@@ -1,0 +1,147 @@
+"""Children that the daemon keeps: real processes that report, die, are started again and end with their parent."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from ghcm.runtime.daemon.child import Child, Command, Phase, ending, tethered
+from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.protocol import Document
+from tests.system.running import gone
+
+REPORTING = """\
+import sys
+print('{"event": "running"}', flush=True)
+print("a word", file=sys.stderr)
+sys.stdin.read()
+"""
+PARENT = """\
+import subprocess, sys, time
+from ghcm.runtime.daemon.child import tethered
+print(subprocess.Popen(tethered([sys.executable, "-c", "import time; time.sleep(60)"])).pid, flush=True)
+time.sleep(60)
+"""
+
+
+def command(tmp_path: Path, code: str, patience: float = 5) -> Command:
+    line = [sys.executable, "-u", "-c", code]
+    return Command("child", line, tmp_path / "logs" / "child.log", {"WORD": "x"}, (), patience)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+def test_a_child_reports_and_its_words_go_to_the_log(tmp_path: Path) -> None:
+    heard: list[Document] = []
+
+    async def live() -> None:
+        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.append)
+        child.start()
+        await until(lambda: heard)
+        await child.stop()
+        assert child.phase is Phase.STOPPED
+
+    asyncio.run(live())
+    assert heard == [{"event": "running"}]
+    assert (tmp_path / "logs/child.log").read_text() == "a word\n"
+
+
+def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    died: list[int] = []
+
+    def note(code: int) -> bool:
+        died.append(code)
+        return True
+
+    async def live() -> None:
+        child = Child(command(tmp_path, "import time; time.sleep(60)"), Lives(limit=3), died=note)
+        child.start()
+        await until(lambda: child.pid)
+        first = child.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: child.pid not in (None, first))
+        assert child.restarts == 1
+        await child.stop()
+
+    asyncio.run(live())
+    assert died == [-signal.SIGKILL]
+
+
+def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> None:
+    async def live() -> Child:
+        child = Child(command(tmp_path, "raise SystemExit(7)"), Lives(limit=3))
+        child.start()
+        async with asyncio.timeout(20):
+            await child.wait()
+        return child
+
+    child = asyncio.run(live())
+    assert child.phase is Phase.FAILED
+    assert child.reason == "it died 3 times within a minute, the last time exit code 7"
+
+
+def test_a_child_that_does_not_stop_is_killed(tmp_path: Path) -> None:
+    code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('{}', flush=True)\ntime.sleep(60)"
+    heard: list[Document] = []
+
+    async def live() -> None:
+        child = Child(command(tmp_path, code, patience=0.2), Lives(limit=None), reported=heard.append)
+        child.start()
+        await until(lambda: heard)
+        pid = child.pid
+        assert pid is not None
+        process = psutil.Process(pid)
+        await child.stop()
+        assert gone([process])
+
+    asyncio.run(live())
+
+
+def test_a_child_is_told_things(tmp_path: Path) -> None:
+    heard: list[Document] = []
+
+    async def live() -> None:
+        child = Child(
+            command(tmp_path, "while True: print(input(), flush=True)"), Lives(limit=2), reported=heard.append
+        )
+        child.start()
+        await until(lambda: child.pid)
+        child.tell({"op": "refresh"})
+        await until(lambda: heard)
+        await child.stop()
+
+    asyncio.run(live())
+    assert heard == [{"op": "refresh"}]
+
+
+def test_a_tethered_process_ends_with_its_parent() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        parent.kill()
+    assert gone([child])
+
+
+def test_the_tether_says_what_cannot_be_started() -> None:
+    done = subprocess.run(tethered(["/no/such/program"]), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'cannot start "/no/such/program"' in done.stderr
+
+
+def test_endings_in_words() -> None:
+    assert [ending(0), ending(3), ending(-9), ending(-11)] == [
+        "exit code 0",
+        "exit code 3",
+        "killed by SIGKILL",
+        "killed by SIGSEGV",
+    ]
