@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ghcm.runtime.columns import Row, columns_of, rows_of
 from ghcm.types import Int, Struct, Type
@@ -131,8 +131,10 @@ def _weight(value: object) -> int:
         case str() | bytes():
             return 56 + len(value)
         case tuple() | list():
-            return 56 + 8 * len(value) + sum(map(_weight, value))
+            parts = cast("Sequence[object]", value)
+            return 56 + 8 * len(parts) + sum(map(_weight, parts))
         case dict():
-            return 64 + sum(_weight(key) + _weight(item) + 100 for key, item in value.items())
+            pairs = cast("dict[object, object]", value)
+            return 64 + sum(_weight(key) + _weight(item) + 100 for key, item in pairs.items())
         case _:
             return 32

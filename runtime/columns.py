@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Sequence
 from itertools import chain
-from typing import TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never, cast
 
 import polars as pl
 
@@ -85,8 +85,8 @@ def series(name: str, values: Sequence[object], type_: Type) -> pl.Series:
         case List(item=item):
             return _lists(name, values, item)
         case Map(key=key, value=value):
-            pairs = [None if each is None else list(each.items()) for each in values]  # type: ignore[attr-defined]
-            return _lists(name, pairs, _entry(key, value))
+            maps = cast("Sequence[dict[object, object] | None]", values)
+            return _lists(name, [None if each is None else list(each.items()) for each in maps], _entry(key, value))
         case Timestamp() | Duration():
             return pl.Series(name, values, dtype=pl.Int64).cast(dtype(plain))
         case Date():
@@ -164,15 +164,16 @@ def _lists(name: str, values: Sequence[object], item: Type) -> pl.Series:
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
     import pyarrow as pa  # a tenth of a second that most programs never need
 
-    lists: Sequence[list[object] | None] = values  # type: ignore[assignment]
+    lists = cast("Sequence[list[object] | None]", values)
     flat = series("", list(chain.from_iterable(each for each in lists if each is not None)), item)
-    offsets, end = [], 0
+    offsets: list[int | None] = []
+    end = 0
     for each in lists:
         offsets.append(None if each is None else end)
         end += 0 if each is None else len(each)
-    inner = flat.to_arrow()
-    array = pa.LargeListArray.from_arrays(pa.array([*offsets, end], pa.int64()), inner)
-    return pl.Series(name, pl.from_arrow(array)).cast(pl.List(dtype(item)))
+    arrow: Any = pa
+    array = arrow.LargeListArray.from_arrays(arrow.array([*offsets, end], arrow.int64()), flat.to_arrow())
+    return pl.Series(name, array, dtype=pl.List(flat.dtype)).cast(pl.List(dtype(item)))
 
 
 def _items(column: pl.Series, item: Type) -> list[object]:
@@ -180,8 +181,9 @@ def _items(column: pl.Series, item: Type) -> list[object]:
         return column.to_list()
     lengths = column.list.len().to_list()
     inner = column.filter(column.list.len().fill_null(0) > 0).explode()
-    flat, result, start = values(inner, item), [], 0
+    flat, start = values(inner, item), 0
+    result: list[object] = []
     for length in lengths:
         result.append(None if length is None else flat[start : start + length])
         start += length or 0
-    return list(result)
+    return result

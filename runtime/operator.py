@@ -156,7 +156,7 @@ class Context:
     """
 
     program: str = ""
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     form: Form = "auto"
     now: Callable[[], int] = _now
     load: Callable[[str], ModuleType] = importlib.import_module

@@ -148,6 +148,10 @@ class _Process:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
+    def asked_to_stop(self, _number: int, _frame: object) -> None:
+        """The handler of SIGTERM and SIGINT."""
+        self.events.put("stop")
+
     def listen(self) -> None:
         """Take requests from standard input, where it is a pipe or socket; its end means that the parent has ended."""
         mode = os.fstat(0).st_mode
@@ -206,7 +210,7 @@ def main(words: list[str]) -> int:
     _end_with_parent()
     sys.setswitchinterval(_SWITCH_S)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: process.events.put("stop"))
+        signal.signal(number, process.asked_to_stop)
     process.listen()
     try:
         return process.run()

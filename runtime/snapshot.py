@@ -31,7 +31,7 @@ _KEPT = 2
 class TaskState:
     """A task in a snapshot: its key groups, its position if it is a source, whether it had finished."""
 
-    groups: Mapping[int, bytes] = field(default_factory=dict)
+    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     position: object = None
     finished: bool = False
 
@@ -45,10 +45,10 @@ class Snapshot:
 
     number: int
     tasks: Mapping[str, TaskState]
-    versions: Mapping[str, str] = field(default_factory=dict)
-    latest: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    latest: Mapping[str, str] = field(default_factory=dict[str, str])
     publications: tuple[Mapping[str, object], ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class SnapshotStore:

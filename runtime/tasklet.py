@@ -31,7 +31,7 @@ class Saved:
     and gives nothing any more.
     """
 
-    state: Mapping[int, bytes] = field(default_factory=dict)
+    state: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     position: object = None
     version: str | None = None
     rows: int = 0

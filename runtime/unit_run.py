@@ -6,7 +6,7 @@ How snapshots are taken stands in `rounds`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 
@@ -95,7 +95,7 @@ class UnitRun:
             tasklet.outbox.on_letter = self._letter
         if snapshot is not None:
             _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
-        versions = snapshot.versions if snapshot is not None else {}
+        versions: Mapping[str, str] = snapshot.versions if snapshot is not None else {}
         self._opening = {*self.graph.sinks, *([DEAD] if snapshot is not None else [])}
         for name, sink in self.graph.sinks.items():
             sink.open(versions.get(name), partial(self._opened, name))

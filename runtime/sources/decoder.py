@@ -204,15 +204,16 @@ class _Csv:
         if fields == []:
             return None
         try:
-            text = raw.decode()
+            raw.decode()
             if self._header is None and not isinstance(fields, csv.Error):
                 self._use(fields)
                 return None
             return self._record(fields)
         except UnicodeDecodeError:
-            letters(BadRecord, f"{file}:{number}: the text is not UTF-8", _bare(raw.decode("utf-8", "replace")))
+            detail = "the text is not UTF-8"
         except ValueError as error:
-            letters(BadRecord, f"{file}:{number}: {error}", _bare(text))
+            detail = str(error)
+        letters(BadRecord, f"{file}:{number}: {detail}", _bare(raw.decode("utf-8", "replace")))
         return None
 
     def _use(self, header: list[str]) -> None:

@@ -64,10 +64,12 @@ def look_up(record: dict[str, Json], path: str) -> Json:
         return found
     here: Json = record
     for name in path.split("."):
-        if not isinstance(here, dict):
-            return MISSING
-        here = cast("dict[str, Json]", here).get(name, MISSING)
+        here = _child(here, name)
     return here
+
+
+def _child(place: Json, name: str) -> Json:
+    return cast("dict[str, Json]", place).get(name, MISSING) if isinstance(place, dict) else MISSING
 
 
 def from_json_field(type_: Type) -> Reader:
@@ -236,20 +238,27 @@ def _list(item: Reader) -> Reader:
 
 
 def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
-    def read(data: Json) -> object:
-        if isinstance(data, dict) and isinstance(key, String):
-            return {of_key(name): of_value(value) for name, value in cast("dict[str, Json]", data).items()}
+    def read_object(data: Json) -> object:
+        if not isinstance(data, dict):
+            return read_pairs(data)
+        return {of_key(name): of_value(value) for name, value in cast("dict[str, Json]", data).items()}
+
+    def read_pairs(data: Json) -> object:
         if not isinstance(data, list):
             _refuse("map", data)
-        pairs: dict[object, object] = {}
-        for pair in cast("list[Json]", data):
-            if not isinstance(pair, list) or len(cast("list[Json]", pair)) != 2:
-                _refuse("[key, value]", pair)
-            name, value = cast("list[Json]", pair)
-            pairs[of_key(name)] = of_value(value)
-        return pairs
+        pairs = map(_pair, cast("list[Json]", data))
+        return {of_key(name): of_value(value) for name, value in pairs}
 
-    return read
+    return read_object if isinstance(key, String) else read_pairs
+
+
+def _pair(data: Json) -> tuple[Json, Json]:
+    if not isinstance(data, list):
+        _refuse("[key, value]", data)
+    parts = cast("list[Json]", data)
+    if len(parts) != 2:
+        _refuse("[key, value]", parts)
+    return parts[0], parts[1]
 
 
 def _struct(fields: tuple[Field, ...]) -> Reader:
