@@ -1,0 +1,76 @@
+"""The example: both front ends, the demo from first line to exit code 0, and what it leaves against a plain count."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ghcm import driver
+from tests.system.running import clean_environment, ghcm
+
+EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "wordcount"
+
+
+def words() -> list[tuple[str, str, int]]:
+    """Every word of the books with its book and line, found without us."""
+    return [
+        (f"books/{book.name}", word, number)
+        for book in sorted((EXAMPLE / "books").glob("*.txt"))
+        for number, line in enumerate(book.read_text().splitlines(), 1)
+        for word in re.findall("[a-z]+", line.lower())
+    ]
+
+
+def test_both_front_ends_give_the_same_graph() -> None:
+    assert driver.check(EXAMPLE / "wordcount.istream") == driver.check(EXAMPLE / "wordcount.py")
+
+
+def test_the_program_is_canonical() -> None:
+    assert ghcm("fmt", "--check", EXAMPLE / "wordcount.istream", cwd=EXAMPLE).returncode == 0
+
+
+def test_the_books_are_what_their_generator_writes(tmp_path: Path) -> None:
+    (tmp_path / "make_books.py").write_text((EXAMPLE / "make_books.py").read_text())
+    subprocess.run([sys.executable, "make_books.py"], cwd=tmp_path, check=True)
+    for book in (EXAMPLE / "books").iterdir():
+        assert (tmp_path / "books" / book.name).read_text() == book.read_text()
+
+
+def test_the_client_is_twenty_lines() -> None:
+    assert len((EXAMPLE / "client.py").read_text().splitlines()) <= 20
+
+
+@pytest.mark.system
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_demo_shows_everything_and_ends_with_0(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE / "demo.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean_environment(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for step in ("1  one program", "2  the stream", "3  calls by policy", "4  two calls", "5  where to look"):
+        assert step in done.stdout
+    found, folder = words(), tmp_path / ".ghcm" / "demo"
+    counted = Counter(word for _, word, _ in found)
+    lantern = counted["lantern"]
+    assert f"[{{'key': 'lantern', 'value': {lantern}}}]" in done.stdout
+
+    lake = pl.read_parquet(folder / "out/words/part-*.parquet")
+    assert sorted(lake.rows()) == sorted(found)
+    windows = pl.concat([pl.read_ndjson(path) for path in (folder / "out/per_window").glob("part-*.json")])
+    assert dict(windows.group_by("key").agg(pl.col("value").sum()).rows()) == counted
+
+    stop_words = {line.split(",")[0] for line in (EXAMPLE / "stop_words.csv").read_text().splitlines()[1:]}
+    early = Counter((book, word) for book, word, line in found if line <= 300 and word in stop_words)
+    for book in {book for book, _, _ in found}:
+        word, count = max(((w, n) for (b, w), n in early.items() if b == book), key=lambda pair: (pair[1], pair[0]))
+        assert re.search(rf"{book} +{word} +\w+ +{count} times", done.stdout), done.stdout
