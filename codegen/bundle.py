@@ -1,4 +1,5 @@
-"""Bundles: what a compiled program is shipped as, a zip file of code, SPG and manifest; the same input gives the same bytes.
+"""Bundles: what a compiled program is shipped as, a zip file of code, SPG and manifest. The same input gives the same
+bytes.
 
 Reading one is the business of `ghcm.runtime.bundle`, which needs none of the compiler.
 """
@@ -13,7 +14,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 from ghcm.codegen.backend import engine_of, module_path
@@ -21,6 +21,7 @@ from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
 from ghcm.spg.ops import Kafka, Redis
 from ghcm.values import to_json
+from ghcm.version import __version__
 
 __all__ = ["build", "write"]
 
@@ -72,7 +73,7 @@ def _manifest(program: Program, files: Mapping[str, bytes]) -> dict[str, object]
     return {
         "format": FORMAT,
         "program": program.name,
-        "ghcm": version("ghcm"),
+        "ghcm": __version__,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "requirements": ["pyspark[sql]>=4.3,<5"] if spark else [],
         "units": [_unit(program, unit) for unit in program.units],

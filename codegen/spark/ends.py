@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from ghcm.codegen.spark.expressions import can_fail, quote
-from ghcm.codegen.spark.groups import argument_columns
+from ghcm.codegen.spark.groups import argument_columns, final_value
 from ghcm.codegen.spark.scope import Scope
 from ghcm.errors import GhcmError
-from ghcm.expr import Expr, Lambda, Literal
+from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
@@ -70,11 +70,12 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
                 named = Aggregate(name, what.function, what.argument, what.type)
                 if what.argument is not None:
                     values[f"@{name}"] = scope.on_record(what.argument)
-                (_, total), *more = argument_columns(named)
-                assert not more, "a mean of whole numbers is no parameter"
-                arguments[name] = f"(Checked({total}), {scope.type(what.type)})"
+                totals = ", ".join(f"{quote(column)}: {total}" for column, total in argument_columns(named))
+                value = final_value(named)
             case _:
-                arguments[name] = f"({_constant(scope, what)}, {scope.type(what.type)})"
+                totals = f"{quote(f'@{name}')}: once({scope.emitter.emit(what)})"
+                value = f"col({quote(f'@{name}')})"
+        arguments[name] = f"Argument({{{totals}}}, {value}, {scope.type(what.type)})"
     policy = op.policy
     options = f", every={policy.every_records}" if policy.every_records is not None else ""
     options += f", when={scope.on_record(policy.when)}" if policy.when is not None else ""
@@ -88,8 +89,3 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
         f"call_with(job, rows, step={scope.step()}, unit={quote(op.call.unit)}, after={after}, values=values, "
         f"arguments=arguments{options})",
     ]
-
-
-def _constant(scope: Scope, expr: Expr) -> str:
-    text = scope.emitter.emit(expr)
-    return f"Checked(F.first({text}.value))" if not isinstance(expr, Literal) else f"Checked(F.max({text}.value))"

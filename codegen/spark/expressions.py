@@ -168,7 +168,7 @@ class Emitter:
             case String():
                 return f"lit({quote(cast('str', value))})"
             case Bytes():
-                return f"lit(bytearray({value!r}))"
+                return f"lit({value!r})"
             case Timestamp():
                 return f"lit_timestamp({value!r})"
             case Date():

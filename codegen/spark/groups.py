@@ -58,8 +58,12 @@ def _group(by: list[str], columns: dict[str, str]) -> str:
     return f"rows = grouped(rows, [{', '.join(map(quote, by))}], {{{parts}}})"
 
 
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _column(name: str) -> str:
-    return f"F.col({quote(f'`{name}`')})"
+    return quote(_quoted(name))
 
 
 # --- reduce ----------------------------------------------------------------------------------------------------------
@@ -68,7 +72,7 @@ def _column(name: str) -> str:
 def reduce_body(scope: Scope, op: ReduceByKey) -> list[str]:
     """One value per key."""
     columns: dict[str, str] = {}
-    value = _reduced(scope, op.reducer, 'F.col("value")', "@value", columns)
+    value = _reduced(scope, op.reducer, "`value`", "@value", columns)
     return [_group(_by(scope), columns), *_finish(scope, value, fails=_may_fail(op.reducer))]
 
 
@@ -92,7 +96,7 @@ def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dic
             return f"narrow({_column(name)})" if _may_fail(reducer) else f"col({quote(name)})"
         case Fields(parts=parts, type=type_):
             fields = [
-                _reduced(scope, each, f"{value}.getField({quote(part.name)})", f"{name}.{part.name}", columns)
+                _reduced(scope, each, f"{value}.{_quoted(part.name)}", f"{name}.{part.name}", columns)
                 for each, part in zip(parts, type_.fields, strict=True)
             ]
             pairs = ", ".join(f"{quote(n)}: {text}" for n, text in zip(type_.names, fields, strict=True))
@@ -106,15 +110,15 @@ def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dic
 def _builtin(kind: Kind, type_: Type, value: str) -> str:
     match kind:
         case Kind.SUM:
-            return f"F.sum({value})" if isinstance(strip(type_), Float) else f"wide_sum({value})"
+            return quote(f"sum({value})") if isinstance(strip(type_), Float) else f"wide_sum({quote(value)})"
         case Kind.MIN:
-            return f"F.min({value})"
+            return quote(f"min({value})")
         case Kind.MAX:
-            return f"F.max({value})"
+            return quote(f"max({value})")
         case Kind.ALL:
-            return f"F.bool_and({value})"
+            return quote(f"bool_and({value})")
         case Kind.ANY:
-            return f"F.bool_or({value})"
+            return quote(f"bool_or({value})")
         case never:
             assert_never(never)
 
@@ -125,10 +129,10 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
     merge = scope.emitter.body(function, value_binding("a"), value_binding("b"))
     type_ = scope.type(function.parameters[0].type)
     if order is None:
-        columns[name] = f"all_values({value})"
+        columns[name] = f"all_values({quote(value)})"
         return f"folded({_column(name)}, {type_}, lambda a, b: {merge})"
-    by = scope.emitter.body(order, value_binding(f"Checked({value})"))
-    columns[name] = f"all_values({value}, by={by})"
+    by = scope.emitter.body(order, value_binding(f"Checked({quote(value)})"))
+    columns[name] = f"all_values({quote(value)}, by={by})"
     columns[f"{name}.error"] = f"first_failure({by})"
     return f"folded({_column(name)}, {type_}, lambda a, b: {merge}, failed={_column(f'{name}.error')})"
 
@@ -173,20 +177,21 @@ def _is_mean(aggregate: Aggregate) -> bool:
 
 def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
     """The grouped columns behind an aggregate of the column `@<name>`."""
-    name, value = f"@{aggregate.name}", _column(f"@{aggregate.name}")
+    name = f"@{aggregate.name}"
+    value = f"`{name}`"
     match aggregate.function:
         case AggregateFunction.COUNT:
-            yield name, "F.count(F.lit(1))" if aggregate.argument is None else f"F.count({value})"
+            yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
         case AggregateFunction.SUM:
-            yield name, f"wide_sum({value})" if _sums(aggregate) else f"F.sum({value})"
+            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
         case AggregateFunction.MIN:
-            yield name, f"F.min({value})"
+            yield name, quote(f"min({value})")
         case AggregateFunction.MAX:
-            yield name, f"F.max({value})"
+            yield name, quote(f"max({value})")
         case AggregateFunction.MEAN:
-            yield name, f"wide_sum({value})" if _sums(aggregate) else f"F.avg({value})"
+            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"avg({value})")
             if _sums(aggregate):
-                yield f"{name}.count", f"F.count({value})"
+                yield f"{name}.count", quote(f"count({value})")
         case never:
             assert_never(never)
 
@@ -207,15 +212,15 @@ def final_value(aggregate: Aggregate) -> str:
 
 def group_body(scope: Scope) -> list[str]:
     """The values of each key in ascending order."""
-    return [_group(_by(scope), {"@value": 'all_values(F.col("value"))'}), *_finish(scope, 'col("@value")', fails=False)]
+    return [_group(_by(scope), {"@value": 'all_values("`value`")'}), *_finish(scope, 'col("@value")', fails=False)]
 
 
 def count_body(scope: Scope) -> list[str]:
     """How many values per key, or records per window or in all."""
-    return [_group(_by(scope), {"@value": "F.count(F.lit(1))"}), *_finish(scope, 'col("@value")', fails=False)]
+    return [_group(_by(scope), {"@value": '"count(1)"'}), *_finish(scope, 'col("@value")', fails=False)]
 
 
 def distinct_body(scope: Scope) -> list[str]:
     """Each different record once."""
-    names = ", ".join(quote(f"`{name}`") for name in scope.names)
-    return [f"rows = rows.select({names}).distinct()", *_times(scope), "return rows"]
+    names = ", ".join(map(_column, scope.names))
+    return [f"rows = rows.selectExpr({names}).distinct()", *_times(scope), "return rows"]

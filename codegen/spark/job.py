@@ -53,6 +53,7 @@ def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
     schemas = Schemas()
     functions = _functions(program, unit, schemas)
+    floats = any("float_text(" in line for each in functions for line in each.body)
     replies = any(isinstance(task.op, Reply) for task in unit.tasks)
     parts = [_parameter(schemas, each) for each in unit.parameters]
     constants = schemas.definitions()
@@ -66,7 +67,11 @@ def generate(program: Program, unit: Unit) -> str:
         "constants": constants,
         "parameters": f"StructType([{', '.join(parts)}])",
         "tasks": functions,
-        "steps": [*(each.step for each in functions), *(["keep_reply(job)"] if replies else [])],
+        "steps": [
+            *(["know_float_repr(job)"] if floats else []),
+            *(each.step for each in functions),
+            *(["keep_reply(job)"] if replies else []),
+        ],
     }
     draft = render("spark/job_module.py.j2", **values, imports="", helpers="")
     helpers = helpers_for(draft)

@@ -179,7 +179,7 @@ def _name(stage: Stage) -> str:
 def _union(scope: Scope, task: Task) -> list[str]:
     names = [*sorted(scope.keep), *_names(task.collection.element)]
     columns = ", ".join(quote(f"`{name}`") for name in names)
-    inputs = [f"{name}.select({columns})" for name in scope.inputs]
+    inputs = [f"{name}.selectExpr({columns})" for name in scope.inputs]
     first, *others = inputs
     return ["return " + first + "".join(f".unionByName({each})" for each in others)]
 

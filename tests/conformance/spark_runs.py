@@ -126,7 +126,9 @@ def agree(
     element = reply_element(program, unit)
     there = run_on_spark(spark, program, unit, folder, parameters, **context)
     here = run_in_reference(program, unit, folder, parameters, sinks=sinks)
-    assert there.dead == here.dead
+    surplus = [each for each in there.dead if each not in here.dead][:20]
+    missing = [each for each in here.dead if each not in there.dead][:20]
+    assert there.dead == here.dead, f"dead letters: surplus {surplus}, missing {missing}"
     assert there.calls == here.calls
     if element is not None:
         mine = [from_json(each, element) for each in there.reply]
