@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_LAST_WORDS_S = 8.0
+
 
 @dataclass(frozen=True, slots=True)
 class Copy:
@@ -94,6 +96,7 @@ class Engine:
             if unit.responsive and serve
         }
         self._changed = changed
+        self._serving = False
         self._started = time.time()
         self._ended = Event()
         self._closed = False
@@ -120,8 +123,7 @@ class Engine:
         def begin() -> None:
             for run in self._runs.values():
                 run.start()
-            for responder in self._responders.values():
-                responder.start()
+            self._perhaps_serve()
             self._perhaps_ended()
 
         self._scheduler.post(begin)
@@ -151,16 +153,17 @@ class Engine:
         self._scheduler.post(begin)
         return done.wait(timeout)
 
-    def stop(self, timeout: float | None = 30.0) -> bool:
-        """Take no more calls, answer those at hand, take a savepoint and end; whether all that was done in time.
+    def stop(self, timeout: float = 30.0) -> bool:
+        """Take no more calls, answer those at hand, take a savepoint and end; whether all that was done in time
+        (seconds, for all of it).
 
         If not, a restart repeats what was not saved.
         """
-        done = True
+        done, end = True, time.monotonic() + timeout
         if self._thread.is_alive():
             for responder in self._responders.values():
-                done &= responder.drain(timeout)
-            done &= self.savepoint(timeout)
+                done &= responder.drain(max(0.0, end - time.monotonic()))
+            done &= self.savepoint(max(0.0, end - time.monotonic()))
         self.close()
         return done
 
@@ -180,10 +183,10 @@ class Engine:
         if self._thread.is_alive():
             self._scheduler.post(end)
             self._thread.join()
-            for run in self._runs.values():
-                run.join()
-            for responder in self._responders.values():
-                responder.join()
+            deadline = time.monotonic() + _LAST_WORDS_S
+            parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.values()]
+            for part in parts:
+                part.join(deadline)
 
     def check(self) -> None:
         """GhcmError if a unit has failed."""
@@ -283,9 +286,17 @@ class Engine:
     def _unit_changed(self, run: UnitRun) -> None:
         if run.state is not State.RUNNING:
             _log.info('unit "%s": %s', run.unit.name, run.state.value)
+        self._perhaps_serve()
         self._perhaps_ended()
         if self._changed is not None:
             self._changed()
+
+    def _perhaps_serve(self) -> None:
+        """Take calls once every unit has its state back, so that none is answered from an empty table."""
+        if not self._serving and not self.starting:
+            self._serving = True
+            for responder in self._responders.values():
+                responder.start()
 
     def _perhaps_ended(self) -> None:
         if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):

@@ -40,7 +40,13 @@ class Letters:
         self.count += 1
         self._held += _weight(letter)
 
-    def prepare(self, letters: Sequence[DeadLetter], version: str, done: Callable[[str | None], None]) -> None:
+    def prepare(
+        self,
+        letters: Sequence[DeadLetter],
+        version: str,
+        done: Callable[[str | None], None],
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Write and prepare these letters as a version, then call `done` with it, or with None if there are none."""
         if not letters:
             done(None)
@@ -57,14 +63,16 @@ class Letters:
             self._held -= sum(map(_weight, letters))
             done(version)
 
-        self.worker.submit(prepare, prepared, self._failed)
+        self.worker.submit(prepare, prepared, failed or self._failed)
 
-    def commit(self, version: str | None, done: Callable[[], None]) -> None:
+    def commit(
+        self, version: str | None, done: Callable[[], None], failed: Callable[[Exception], None] | None = None
+    ) -> None:
         """Make a version visible, then call `done`."""
         if version is None:
             done()
             return
-        self.worker.submit(lambda: self._opened().commit(version), lambda _: done(), self._failed)
+        self.worker.submit(lambda: self._opened().commit(version), lambda _: done(), failed or self._failed)
 
     def recover(self, committed: str | None, count: int, done: Callable[[], None]) -> None:
         """After a restart: drop what was left, commit again what is committed."""

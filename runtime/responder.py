@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from typing import Protocol
 
 from ghcm.errors import GhcmError
@@ -24,7 +24,7 @@ from ghcm.runtime.pubsub.connections import place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us
 from ghcm.runtime.pubsub.reply import store_reply
 from ghcm.runtime.scheduler import Timer
-from ghcm.runtime.services import Services
+from ghcm.runtime.services import Services, plain
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker, may_pass
 from ghcm.spg.graph import Parameter, Unit
@@ -36,6 +36,7 @@ _log = logging.getLogger(__name__)
 
 _RETRY_S = 0.5
 _LOOK_S = 5.0
+_MOST_AT_ONCE = 64
 
 
 class Calls(Protocol):
@@ -75,6 +76,7 @@ class Responder:
         self._running: dict[str, tuple[CallRun, Timer | None]] = {}
         self._closing = False
         self._open = 0
+        self._room = Semaphore(_MOST_AT_ONCE)
         self._stopping = Event()
         self._idle = Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
@@ -98,11 +100,13 @@ class Responder:
         self._services.code(self.unit)
         self._thread.start()
 
-    def drain(self, timeout: float | None) -> bool:
+    def drain(self, timeout: float) -> bool:
         """Take no more instructions and wait until those at hand are answered; whether they are. Not in the loop."""
         self._stopping.set()
         self._cache.wake()
-        self._thread.join(timeout)
+        self._room.release()  # one more than there are: the thread looks and leaves
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
         self._services.scheduler.post(self._look)
         return self._idle.wait(timeout)
 
@@ -118,10 +122,12 @@ class Responder:
         self._letters.close()
         self._publisher.close()
 
-    def join(self) -> None:
-        """Wait for the threads; not in the loop."""
-        for wait in (self._thread.join, self._answers.join, self._publisher.worker.join):
-            wait(15.0)
+    def join(self, deadline: float) -> None:
+        """Wait for the threads, or for the deadline (monotonic clock); not in the loop."""
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._answers.join(deadline)
+        self._publisher.worker.join(deadline)
 
     def status(self) -> dict[str, object]:
         """How many calls were answered, as JSON."""
@@ -138,10 +144,12 @@ class Responder:
 
     def _receive(self) -> None:
         while not self._stopping.is_set():
+            if not self._room.acquire(timeout=_LOOK_S):
+                continue
+            taken = False
             try:
                 delivery = self._cache.receive(self.unit.name, _LOOK_S)
-                if delivery is not None:
-                    self._take(delivery)
+                taken = delivery is not None and self._take(delivery)
             except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
                 if self._stopping.is_set():
                     return
@@ -152,27 +160,33 @@ class Responder:
                     error,
                 )
                 self._stopping.wait(_RETRY_S)
+            finally:
+                if not taken:
+                    self._room.release()
 
-    def _take(self, delivery: Delivery) -> None:
+    def _take(self, delivery: Delivery) -> bool:
+        """Whether the call goes to the loop."""
         instruction = delivery.instruction
         if self._calls is not None:
             start, call = self._calls.started(instruction, self._executor)
             match start:
                 case Start.BUSY:
-                    return
+                    return False
                 case Start.ANSWERED:
                     self._tell(instruction, call.feedback)
                     delivery.acknowledge()
-                    return
+                    return False
                 case Start.RUN:
                     pass
         self._services.scheduler.post(lambda: self._run(delivery))
+        return True
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def _run(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
         if self._closing or instruction.id in self._running:
+            self._room.release()
             return
         self._open += 1
         try:
@@ -220,13 +234,15 @@ class Responder:
         def committed() -> None:
             self._answers.submit(partial(self._store, delivery, outcome), stored, not_stored)
 
-        self._letters.prepare(outcome.letters, f"{id_}-dead", lambda version: self._letters.commit(version, committed))
+        def prepared(version: str | None) -> None:
+            self._letters.commit(version, committed, not_stored)
+
+        self._letters.prepare(outcome.letters, plain(f"{id_}-dead"), prepared, not_stored)
 
     def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
         self.answered += 1
         self.failed += feedback.state is not State.DONE
-        self._open -= 1
-        self._look()
+        self._close_call()
         versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
         self._publisher.send(
             tuple(self._publisher.document(task, each, versions, call) for task, each in outcome.publications)
@@ -234,7 +250,11 @@ class Responder:
 
     def _gone(self, error: Exception) -> None:
         self._lost(error)
+        self._close_call()
+
+    def _close_call(self) -> None:
         self._open -= 1
+        self._room.release()
         self._look()
 
     def _lost(self, error: Exception) -> None:

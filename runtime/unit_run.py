@@ -241,15 +241,17 @@ class UnitRun:
         self.rounds.close()
         self._changed(self)
 
-    def join(self) -> None:
-        """Wait until threads and files are given back; not in the loop."""
+    def join(self, deadline: float) -> None:
+        """Wait until threads and files are given back, or for the deadline (monotonic clock); not in the loop."""
         for worker in self._workers():
-            worker.join()
+            worker.join(deadline)
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
     def table(self, task: str) -> tuple[Table, int]:
         """A named table and its watermark. GhcmError if the unit has none of that name."""
+        if self.error is not None:
+            raise self.error
         tasklet = self.graph.operators.get(task)
         if tasklet is None or not isinstance(tasklet.operator, Table):
             raise GhcmError(f'unit "{self.unit.name}" has no table "{task}"', code="GHCM-747")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -87,9 +88,9 @@ class Worker:
             self._jobs.put(last)
         self._jobs.put(None)
 
-    def join(self, timeout: float = 15.0) -> None:
-        """Wait until the thread has ended; not in the loop."""
-        self._thread.join(timeout)
+    def join(self, deadline: float) -> None:
+        """Wait until the thread has ended, or for the deadline (monotonic clock); not in the loop."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
 
     def _retried(self, job: Callable[[], T]) -> T:
         pause = _FIRST_PAUSE_S

@@ -226,3 +226,24 @@ def test_a_policy_calls_once_for_each_publication_whatever_happens(
 def test_an_engine_without_calls_leaves_responsive_units_out(tmp_path: Path) -> None:
     engine(serving(), tmp_path).run()
     assert rows_of(serving(), "copies", tmp_path) == []
+
+
+def test_a_flood_of_calls_is_answered(tmp_path: Path) -> None:
+    with started(serving(), tmp_path) as (_, connections):
+        cache = connections.cache(cache_place("small", "ask"), "small", "test")
+        ids = [new_id() for _ in range(300)]
+        for id in ids:
+            cache.send(Instruction(id, "small", "ask", reply="flood"))
+        answers: list[Feedback] = []
+        while len(answers) < len(ids):
+            found = cache.feedback("flood", after=str(len(answers)), timeout=30)
+            assert found
+            answers += [placed.feedback for placed in found]
+        assert {(answer.state, answer.rows) for answer in answers} == {(State.DONE, 5)}
+        assert {answer.id for answer in answers} == set(ids)
+
+
+def test_calls_are_not_answered_from_tables_that_are_still_being_restored(tmp_path: Path) -> None:
+    for _ in range(3):
+        with started(serving(), tmp_path) as (_, connections):
+            assert ask(connections, "ask").rows == 5
