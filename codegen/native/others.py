@@ -45,7 +45,8 @@ def per_row(task_id: str, collection: Collection, module: Module, name: str, giv
     fails, lines, value = make(scope, columns, record)
     if fails:
         catch(out, task_id, record, *lines)
-        out.lines.insert(-1, "            emit(None)")
+        if lines:
+            out.lines.insert(-1, "            emit(None)")
     else:
         out.add(*lines)
     out.add(*value)

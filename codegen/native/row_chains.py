@@ -95,7 +95,9 @@ def bind_record(variable: Var, columns: dict[str, Code]) -> Binding:
 
 
 def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
-    """Lines that can fail; a failing record is given to `dead` and left."""
+    """Lines that can fail; a failing record is given to `dead` and left. Nothing where what could fail was left out."""
+    if not lines:
+        return
     out.block("try:", *lines)
     out.block(
         "except RecordFailure as failure:",

@@ -66,6 +66,7 @@ CASE_DIFFERS = (
 
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 _DAY = 86_400_000_000
+_LONGEST_LIST = 2**31 - 2
 
 
 def any_fails(frame: pl.DataFrame, mask: pl.Expr) -> bool:
@@ -233,7 +234,7 @@ def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
 
 def item(items: pl.Expr, index: pl.Expr) -> pl.Expr:
     """The item at `index`, null outside."""
-    return items.list.get(index, null_on_oob=True)
+    return items.list.get(index.clip(0, _LONGEST_LIST), null_on_oob=True)
 
 
 def item_fails(items: pl.Expr, index: pl.Expr) -> pl.Expr:

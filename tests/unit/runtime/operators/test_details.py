@@ -21,8 +21,8 @@ from ghcm.runtime.operators import build
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.ops import CallTemplate, Policy, Publish
 from ghcm.types import Collection, Field, Int, Shape, Struct
+from tests.unit.runtime.operators.building import Builder
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
-from tests.unit.runtime.operators.small_units import Builder
 
 EVENT = Struct((Field("n", Int()),))
 

@@ -1,0 +1,260 @@
+"""Small units around an operator that keeps state."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import (
+    AggregateByKey,
+    CallTemplate,
+    Count,
+    Distinct,
+    GroupByKey,
+    Join,
+    MapToPair,
+    Op,
+    Policy,
+    Publish,
+    ReduceByKey,
+    Sort,
+    Top,
+    Tumbling,
+    Window,
+)
+from ghcm.types import (
+    Bool,
+    Collection,
+    Duration,
+    Field,
+    Float,
+    Int,
+    List,
+    Nullable,
+    Shape,
+    String,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    pair_of,
+    strip,
+    tuple_of,
+)
+from tests.laws.spg_expressions import functions
+from tests.laws.spg_values import records, rows_of, types, values_of
+from tests.unit.runtime.operators.building import Builder, pairs, timed_stream, windowed
+
+__all__ = [
+    "aggregate_by_key",
+    "count",
+    "distinct",
+    "group_by_key",
+    "join",
+    "order",
+    "publish",
+    "reduce_by_key",
+    "windows_of_windows",
+]
+    "aggregate_by_key",
+    "count",
+    "distinct",
+    "group_by_key",
+    "join",
+    "order",
+    "publish",
+    "reduce_by_key",
+    "windows_of_windows",
+]
+
+WHOLE, F, S, B = Int(), Float(), String(), Bool()
+
+
+def grouped(builder: Builder, input_: str, op: Op, key: Type, value: Type) -> str:
+    takes = builder.of(input_)
+    element = pair_of(key, value)
+    collection = Collection(
+        Shape.PAIRS, windowed(element) if takes.windowed else element, True, takes.windowed, takes.windowed
+    )
+    return builder.add(op, collection, input_)
+
+
+@st.composite
+def reducers(draw: st.DrawFn, depth: int = 1) -> Reducer:
+    kinds = ["builtin"] * 4 + (["fields", "claimed", "ordered"] if depth else [])
+    match draw(st.sampled_from(kinds)):
+        case "builtin":
+            kind = draw(st.sampled_from(list(Kind)))
+            choices: dict[Kind, list[Type]] = {Kind.SUM: [WHOLE, F, Duration()], Kind.ALL: [B], Kind.ANY: [B]}
+            return Builtin(
+                kind,
+                draw(st.sampled_from(choices[kind])) if kind in choices else draw(types(keys=True, nullable=False)),
+            )
+        case "fields":
+            parts = tuple(draw(st.lists(reducers(depth=0), min_size=1, max_size=2)))
+            return Fields(
+                parts, Struct(tuple(Field(name, reduced(part)) for name, part in zip("ab", parts, strict=False)))
+            )
+        case way:
+            several: list[Type] = [WHOLE, S, tuple_of(WHOLE, S)]
+            type_ = draw(st.sampled_from(several))
+            order = draw(functions(draw(types(keys=True)), type_)) if way == "ordered" else None
+            function = draw(functions(type_, type_, type_))
+            return Custom(Lambda(function.parameters, function.body), way == "claimed", order)
+
+
+def reduced(reducer: Reducer) -> Type:
+    match reducer:
+        case Builtin(type=type_) | Fields(type=type_):
+            return type_
+        case Custom(function=function):
+            return function.parameters[0].type
+
+
+@st.composite
+def reduce_by_key(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    reducer = draw(reducers())
+    key, value = draw(types(keys=True)), reduced(reducer)
+    builder.to(grouped(builder, draw(pairs(builder, key, value)), ReduceByKey(reducer), key, value))
+    return builder.program()
+
+
+@st.composite
+def aggregates(draw: st.DrawFn, value: Type, name: str) -> Aggregate:
+    function = draw(st.sampled_from(list(AggregateFunction)))
+    match function:
+        case AggregateFunction.COUNT:
+            argument = draw(st.one_of(st.none(), functions(draw(types()), value)))
+            return Aggregate(name, function, argument, WHOLE)
+        case AggregateFunction.SUM | AggregateFunction.MEAN:
+            numbers: list[Type] = [WHOLE, F, Duration(), Nullable(WHOLE), Nullable(F)]
+            wanted = draw(st.sampled_from(numbers))
+            argument = draw(functions(wanted, value))
+            kind = F if function is AggregateFunction.MEAN and strip(wanted) == WHOLE else strip(wanted)
+            return Aggregate(name, function, argument, as_nullable(kind) if is_nullable(argument.body.type) else kind)
+        case AggregateFunction.MIN | AggregateFunction.MAX:
+            argument = draw(functions(draw(types(keys=True)), value))
+            return Aggregate(name, function, argument, argument.body.type)
+
+
+@st.composite
+def aggregate_by_key(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    key, value = draw(types(keys=True)), draw(types())
+    made = tuple(draw(aggregates(value, name)) for name in draw(st.sampled_from(["a", "ab", "abc"])))
+    scalar = len(made) == 1 and draw(st.booleans())
+    result = made[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in made))
+    builder.to(grouped(builder, draw(pairs(builder, key, value)), AggregateByKey(made, scalar), key, result))
+    return builder.program()
+
+
+@st.composite
+def group_by_key(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    key, value = draw(types(keys=True)), draw(types())
+    builder.to(grouped(builder, draw(pairs(builder, key, value)), GroupByKey(), key, List(value)))
+    return builder.program()
+
+
+@st.composite
+def count(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    if draw(st.booleans()):
+        key = draw(types(keys=True))
+        builder.to(grouped(builder, draw(pairs(builder, key, draw(types()))), Count(), key, WHOLE))
+    elif draw(st.booleans()):
+        element = draw(types())
+        source = builder.memory(element, draw(rows_of(element)))
+        builder.to(builder.add(Count(), Collection(Shape.STREAM, WHOLE, True), source))
+    else:
+        stream = draw(timed_stream(builder, draw(records())))
+        gives = windowed(builder.of(stream).element)
+        window = Window(Tumbling(1_000_000), draw(st.sampled_from([0, 3_000_000])))
+        window_ = builder.add(window, Collection(Shape.STREAM, gives, True, True, True), stream)
+        builder.to(builder.add(Count(), Collection(Shape.STREAM, windowed(WHOLE), True, True, True), window_))
+    return builder.program()
+
+
+@st.composite
+def distinct(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    if draw(st.booleans()):
+        element = draw(types())
+        source = builder.memory(element, draw(rows_of(element)))
+        builder.to(builder.add(Distinct(), builder.of(source), source))
+    else:
+        source = draw(pairs(builder, draw(types(keys=True)), draw(types()), in_windows=True))
+        builder.to(builder.add(Distinct(), builder.of(source), source))
+    return builder.program()
+
+
+@st.composite
+def order(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    element = draw(types(keys=True)) if draw(st.booleans()) else draw(records(keys=True))
+    source = builder.memory(element, draw(rows_of(element)))
+    by = draw(functions(draw(types(keys=True)), element))
+    op: Op = Sort(by, draw(st.booleans()))
+    if draw(st.booleans()):
+        op = Top(Literal(draw(st.integers(0, 4)), WHOLE), by, draw(st.booleans()))
+    builder.to(builder.add(op, builder.of(source), source))
+    return builder.program()
+
+
+@st.composite
+def join(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    key = draw(types(keys=True))
+    if draw(st.booleans()):
+        sides = [pair_of(key, draw(types())) for _ in range(2)]
+        ids = [draw(pairs(builder, key, side.fields[1].type, in_windows=False)) for side in sides]
+        by_key, keys = True, [Lambda((v := Var("r", side),), Get(v, "key", key)) for side in sides]
+        element: Type = pair_of(
+            key, Struct((Field("left", sides[0].fields[1].type), Field("right", sides[1].fields[1].type)))
+        )
+    else:
+        sides = [Struct((Field("k", key), Field("x", draw(types())))) for _ in range(2)]
+        ids = [builder.memory(side, draw(rows_of(side))) for side in sides]
+        by_key, keys = False, [Lambda((v := Var("r", side),), Get(v, "k", key)) for side in sides]
+        element = Struct((Field("left", sides[0]), Field("right", sides[1])))
+    residual = draw(st.one_of(st.none(), functions(Nullable(B), *sides)))
+    op = Join("inner", (keys[0],), (keys[1],), residual, by_key)
+    shape = Shape.PAIRS if by_key else Shape.STREAM
+    builder.to(builder.add(op, Collection(shape, element, True), *ids))
+    return builder.program()
+
+
+@st.composite
+def publish(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    element = draw(records())
+    source = builder.memory(element, draw(rows_of(element)))
+    arguments = tuple((name, draw(aggregates(element, name))) for name in draw(st.sampled_from(["", "a", "ab"])))
+    constant = draw(values_of(WHOLE))
+    every = draw(st.one_of(st.none(), st.integers(1, 3)))
+    when = None if every else draw(st.one_of(st.none(), functions(Nullable(B), element)))
+    on = None if every or when else "completion"
+    policy = Policy(every_records=every, on=on, when=when, at_end=draw(st.booleans()))
+    call = CallTemplate("called", (*arguments, ("limit", Literal(constant, WHOLE))))
+    builder.add(Publish(call, policy, None), builder.of(source), source, id="publish")
+    return builder.program()
+
+
+@st.composite
+def windows_of_windows(draw: st.DrawFn) -> Program:
+    """Sums per second, then the greatest of them per five seconds: results must reach the later windows."""
+    builder = Builder()
+    first = draw(pairs(builder, S, WHOLE, in_windows=True))
+    sums = grouped(builder, first, ReduceByKey(Builtin(Kind.MAX, WHOLE)), S, WHOLE)
+    record = Var("r", builder.of(sums).columns)
+    body: Expr = MakeStruct((Get(record, "key", S), Get(record, "value", WHOLE)), tuple_of(S, WHOLE))
+    plain = builder.add(
+        MapToPair(Lambda((record,), body)), Collection(Shape.PAIRS, pair_of(S, WHOLE), True, True), sums
+    )
+    window = Window(Tumbling(5_000_000), draw(st.sampled_from([0, 1_000_000])))
+    second = builder.add(window, Collection(Shape.PAIRS, windowed(pair_of(S, WHOLE)), True, True, True), plain)
+    builder.to(grouped(builder, second, ReduceByKey(Builtin(Kind.MAX, WHOLE)), S, WHOLE))
+    return builder.program()
