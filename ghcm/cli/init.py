@@ -52,7 +52,7 @@ def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> N
 def _visits() -> str:
     pages = ("/", "/docs", "/", "/prices", "/docs", "/", "/docs/install")
     lines = (
-        f'{{"at": "2026-01-05T09:00:{second:02d}Z", "page": "{pages[second * second % len(pages)]}"}}'
+        f'{{"at": "2026-01-05T09:00:{second:02d}Z", "page": "{pages[second * 3 // 2 % len(pages)]}"}}'
         for second in range(0, 60, 2)
     )
     return "\n".join(lines) + "\n"
