@@ -36,7 +36,7 @@ def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
     """The frame, or None where a record failed or Polars gave up: then the batch is done by rows."""
     try:
         return make()
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
 

@@ -58,16 +58,6 @@ __all__ = [
     "reduce_by_key",
     "windows_of_windows",
 ]
-    "aggregate_by_key",
-    "count",
-    "distinct",
-    "group_by_key",
-    "join",
-    "order",
-    "publish",
-    "reduce_by_key",
-    "windows_of_windows",
-]
 
 WHOLE, F, S, B = Int(), Float(), String(), Bool()
 
