@@ -42,6 +42,18 @@ _HABITS = {
 }
 
 
+_OPERATORS = {
+    "?": "write if ... then ... else ...",
+    "if": "write if ... then ... else ...",
+    "in": "write contains(list, x)",
+    "[": "write get(list, 0) for an item, x.name for a field",
+    "like": "write contains(x, part), starts_with(x, part) or matches(x, pattern)",
+    "between": "write a <= x and x <= b",
+    "mod": "write %",
+}
+"""Operators of other languages, and what to write instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scene:
     """A wrong token (None: the piece ended too early), its neighbours, and the kinds that could have stood there."""
@@ -156,7 +168,10 @@ def _habit(scene: _Scene) -> str | None:
 
 
 def _general(scene: _Scene) -> _Words:
-    return "GHCM-100", f"expected {_expected(scene)}, found {_found(scene)}", "", ""
+    hint = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
+    if scene.kind == "STRING" and scene.before == "f":
+        hint = 'write "..." + to_string(x) + "..."'
+    return "GHCM-100", f"expected {_expected(scene)}, found {_found(scene)}", "", hint
 
 
 # --- in words --------------------------------------------------------------------------------------------------------

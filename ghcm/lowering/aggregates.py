@@ -6,6 +6,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, Lambda, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
+from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
@@ -47,7 +48,7 @@ def aggregate_of(name: str, written: ast.Expr, element: Type, scope: Scope, cont
                 "this is not an aggregate",
                 other.span,
                 detail=f"Aggregates are {', '.join(_FUNCTIONS)}, of one argument.",
-                hint=suggest(said, _FUNCTIONS),
+                hint=habits.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS),
             )
             return None
     function = _FUNCTIONS[said]

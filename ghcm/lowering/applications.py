@@ -14,6 +14,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast
+from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
@@ -22,7 +23,7 @@ from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Float, Int, Int32, Map, Null, String, is_nullable, strip
+from ghcm.types import Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
 
 __all__ = ["CALLABLE", "Value", "apply", "operation"]
 
@@ -111,7 +112,7 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
     if function is not None:
         context.report(Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".')
         return None
-    hint = suggest(name, CALLABLE)
+    hint = habits.FUNCTIONS.get(name, "") or suggest(name, CALLABLE)
     if name in OPERATORS:
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:
@@ -169,6 +170,8 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
     if any(isinstance(each, String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
+    if any(isinstance(each, Timestamp) for each in stripped) and len(arguments) == 2:
+        return "from_micros(n) makes a timestamp of microseconds since 1970; a duration such as 10s moves one."
     if function in ("and", "or", "not") and any(is_nullable(each) for each in stripped):
         return 'A test for null is written "x is null".'
     return ""

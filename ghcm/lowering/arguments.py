@@ -117,21 +117,22 @@ class Given:
             case ast.Ref(name=value) if value in choices:
                 return value
             case found:
-                said = found.name if isinstance(found, ast.Ref) else ""
+                quoted = found.value if isinstance(found, ast.Literal) and isinstance(found.value, str) else ""
+                said = found.name if isinstance(found, ast.Ref) else quoted
                 self.context.report(
                     Code.ARGUMENT_KIND,
                     f'"{name}" of "{self.owner}" is one of {", ".join(choices)}',
                     found.span,
-                    hint=suggest(said, choices),
+                    hint=f"Write {name} = {quoted}, without quotes." if quoted in choices else suggest(said, choices),
                 )
-        return default
+                return quoted if quoted in choices else default
 
-    def wrong(self, name: str, wanted: str, span: Span | None) -> None:
+    def wrong(self, name: str, wanted: str, span: Span | None, *, hint: str = "") -> None:
         """Report that an argument is of another kind."""
-        self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", span)
+        self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", span, hint)
 
-    def _report(self, code: Code, name: str, problem: str, span: Span | None) -> None:
-        self.context.report(code, f'"{name}" of "{self.owner}" {problem}', span)
+    def _report(self, code: Code, name: str, problem: str, span: Span | None, hint: str = "") -> None:
+        self.context.report(code, f'"{name}" of "{self.owner}" {problem}', span, hint=hint)
 
 
 def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.Apply, context: Context) -> Given | None:

@@ -131,13 +131,13 @@ def _argument(
             hint="filter(...) or ?? takes the nulls out." if accepts(wanted, strip(aggregate.type)) else "",
         )
         return None
-    names = element.names if isinstance(element, Struct) else ()
-    if isinstance(written, ast.Ref) and written.name in names and written.name not in step.unit.scope.parameters:
+    column = _column(written, step, element)
+    if column:
         step.report(
             Code.BAD_AGGREGATE,
-            f'"{written.name}" has a value in each record, and the call carries one',
+            f'"{column}" has a value in each record, and the call carries one',
             written.span,
-            hint=f"An aggregate makes one of them, for example max({written.name}).",
+            hint=f"An aggregate makes one of them, for example max({column}).",
         )
         return None
     scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
@@ -145,3 +145,18 @@ def _argument(
     if made is None or wanted is None:
         return None
     return fits(made, wanted, what, written.span, step.context, Code.CALL_ARGUMENT_TYPE)
+
+
+def _column(written: ast.Expr, step: Step, element: Type) -> str:
+    """The column that an argument means, written `bytes`, or `f.bytes` as in a lambda; "" if it means none."""
+    names = element.names if isinstance(element, Struct) else ()
+    match written:
+        case ast.Ref(name=name) if name not in step.unit.scope.parameters:
+            column = name
+        case ast.Attribute(of=ast.Ref(name=of), name=name) if of not in step.unit.scope.parameters:
+            column = name
+        case ast.Lambda(body=ast.Attribute(of=ast.Ref(), name=name)):
+            column = name
+        case _:
+            column = ""
+    return column if column in names else ""

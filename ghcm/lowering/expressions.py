@@ -13,6 +13,7 @@ from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Var
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
+from ghcm.lowering import habits
 from ghcm.lowering.applications import CALLABLE, apply, operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
@@ -101,7 +102,10 @@ def lambda_of(
     if len(names) != len(types):
         takes = f"{len(types)} parameter{'s' if len(types) != 1 else ''}"
         message = f"{what} is a function of {takes}, and this one has {len(names)}"
-        context.report(Code.BAD_LAMBDA, message, written.span)
+        first = strip(types[0])
+        pair = isinstance(first, Struct) and first.names[:2] == ("key", "value") and len(types) == 1
+        hint = "A pair is one record: p => ... of p.key and p.value." if pair and len(names) == 2 else ""
+        context.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
         return None
     for index, parameter in enumerate(written.parameters):
         if parameter.text in names[:index]:
@@ -163,7 +167,7 @@ def _report_no_value(name: str, span: Span | None, scope: Scope, context: Contex
     names = scope.names
     detail = f"Known here: {', '.join(names)}." if 0 < len(names) <= _REASONABLE else ""
     columns = _column_owner(name, scope)
-    hint = f'did you mean "{columns}.{name}"?' if columns else suggest(name, names)
+    hint = f'did you mean "{columns}.{name}"?' if columns else habits.VALUES.get(name, "") or suggest(name, names)
     context.report(Code.UNKNOWN_NAME, f'nothing is called "{name}" here', span, detail=detail, hint=hint)
 
 

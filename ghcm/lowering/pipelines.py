@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from ghcm.errors import suggest
 from ghcm.language import ast
+from ghcm.lowering import habits
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step, UnitDraft
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
+from ghcm.lowering.sinks import CONNECTORS
 from ghcm.operators import OPERATORS, Engine, Never, NotYet, Operator, Role
 from ghcm.source import Span
 from ghcm.types import Shape
@@ -24,7 +26,6 @@ from ghcm.types import Shape
 __all__ = ["evaluate", "named_nodes"]
 
 _AFTER_TO = ("to", "publish", "named")
-_WINDOWS = ("tumbling", "sliding", "session")
 
 
 def evaluate(written: ast.Expr, unit: UnitDraft) -> Bound:
@@ -98,6 +99,8 @@ def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -
         hint = f"publish({name}(...)) calls a unit."
     elif name in CALLABLE:
         hint = f'"{name}" is a function of values.'
+    elif name in CONNECTORS:
+        hint = f"sink x = {name}(..., record = Record) declares it, and x.read() gives its records."
     unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
     return None
 
@@ -111,7 +114,7 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
     operator = OPERATORS.get(name)
     if operator is None or name in SOURCES:
         names = [each for each in OPERATORS if each not in SOURCES]
-        hint = f"{name}(...) begins a pipeline." if operator else _no_operator(name, names)
+        hint = f"{name}(...) begins a pipeline." if operator else habits.OPERATORS.get(name, "") or suggest(name, names)
         unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
         return None
     step = _step(operator, span, written, unit)
@@ -195,24 +198,6 @@ def _advice(operator: Operator, shape: Shape) -> str:
             return "A table is written to a sink or read by a responsive unit; window(...) gives records that flow on."
         case Shape.TABLE:
             return "A table is written to a sink of mode upsert."
-
-
-def _no_operator(name: str, names: list[str]) -> str:
-    return _ELSEWHERE.get(name, "") or suggest(name, names)
-
-
-_ELSEWHERE = {
-    "select": "map(x => { ... }) makes records of some columns.",
-    "where": 'did you mean "filter"?',
-    "group_by": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
-    "flatmap": 'did you mean "flat_map"?',
-    "foreach": "to(sink) writes records.",
-    "write": 'did you mean "to"?',
-    "limit": "top(n, by = ...) takes the first records of an order.",
-    "order_by": 'did you mean "sort"?',
-    "reduce": 'did you mean "reduce_by_key"?',
-    "aggregate": 'did you mean "aggregate_by_key"?',
-} | {name: f"Windows are assigned by window({name}(...))." for name in _WINDOWS}
 
 
 def _report_not_called(of: ast.Expr, name: str, span: Span | None, unit: UnitDraft) -> None:

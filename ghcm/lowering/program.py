@@ -13,7 +13,7 @@ from ghcm.lowering.context import Context, origin_of
 from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
 from ghcm.lowering.flows import Draft, Flow
 from ghcm.lowering.names import declare, written_sinks
-from ghcm.lowering.sinks import Write, agreed, cache_of, key_of, sink_of
+from ghcm.lowering.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
 from ghcm.spg.graph import Input, Program, Sink, Task, Unit
@@ -45,6 +45,7 @@ def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
         {name: sink_of(each, context) for name, each in declared.sinks.items()},
         {name: signature_of(each, context) for name, each in declared.units.items()},
     )
+    check_places((sink for sink in assembly.sinks.values() if sink is not None), context)
     units = [_unit(assembly.unit(name), context) for name in declared.units]
     check_cycles(assembly.published, context)
     sinks = assembly.finished_sinks()

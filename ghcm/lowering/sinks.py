@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from posixpath import normpath
+from typing import assert_never
 
 from ghcm.errors import suggest
 from ghcm.expr import Lambda
@@ -17,10 +19,10 @@ from ghcm.lowering.expressions import lambda_of
 from ghcm.operators import OPERATORS, Argument, NotYet
 from ghcm.source import Span
 from ghcm.spg.graph import Cache, Mode
-from ghcm.spg.ops import Connector, Files, Format, Kafka, Parquet, Redis
+from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.types import Struct, Type, accepts, unify
 
-__all__ = ["Write", "agreed", "cache_of", "key_of", "sink_of"]
+__all__ = ["CONNECTORS", "Write", "agreed", "cache_of", "check_places", "key_of", "sink_of"]
 
 _MODES = tuple(mode.value for mode in Mode)
 _SINK = (
@@ -42,6 +44,9 @@ _ALLOWED = {
     "redis": (Mode.UPSERT, Mode.REPLACE),
 }
 """The modes of each connector; the first is meant where none is said."""
+
+CONNECTORS = tuple(_SINKS)
+"""What a sink can be."""
 
 _CACHES = {"kafka": (Argument("topic", "string"),), "redis": (Argument("place", "string"),)}
 
@@ -92,6 +97,36 @@ def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
     if where is None:
         return None
     return Cache(declaration.name.text, _made(connector, where, "json"), origin_of(declaration.name.span))
+
+
+def check_places(sinks: Iterable[SinkPlace], context: Context) -> None:
+    """Report sinks that share a place: each would replace, or read as its own, what the other has written."""
+    first: dict[tuple[str, str], str] = {}
+    for sink in sinks:
+        place = _place(sink.connector)
+        if place in first:
+            context.report(
+                Code.SAME_PLACE,
+                f'sink "{sink.name}" has the place of sink "{first[place]}"',
+                sink.span,
+                detail="Each would take for its own what the other has written.",
+                hint="Several pipelines may write to one sink.",
+            )
+        first.setdefault(place, sink.name)
+
+
+def _place(connector: Connector) -> tuple[str, str]:
+    match connector:
+        case Files(path=path) | Parquet(path=path):
+            return "files", normpath(path)
+        case Redis(place=place):
+            return "redis", place
+        case Kafka(topic=topic):
+            return "kafka", topic
+        case Socket() | Memory() | Generate():
+            raise AssertionError("these are sources only")
+        case _:
+            assert_never(connector)
 
 
 def agreed(place: SinkPlace, writes: list[Write], context: Context) -> Type | None:

@@ -20,15 +20,16 @@ _RESPELT = tuple(
         (r"\.as\(", ".as_("),
         (r"(\w+) \{ \.\.\. \}", r"\1(...)"),
         (r"\{ \.\.\. \}", "Record(...)"),
-        (r"\b(mode|on) = (append|upsert|replace|window_close|completion)", r'\1="\2"'),
+        (r"\b(format|mode|on) = (json|csv|append|upsert|replace|window_close|completion)", r'\1="\2"'),
         (r"\b(at_end|disorder|every|key|n|on|order|record|rows|when) = ", r"\1="),
         (r"([=(])(\d+(?:us|ms|s|m|h|d))\b", r'\1"\2"'),
         (r"@associative @commutative", "associative(commutative(lambda a, b: ...))"),
         (r'"responsive (stream|batch) \w+"', r'"@program.\1(responsive=True)"'),
         (r'declared "responsive"', 'declared "responsive=True"'),
-        (r"sink (\w+) = \.\.\.\((.*)\)", r"\1 = program.sink(...(\2))"),
+        (r"sink (\w+) = (\w*|\.\.\.)\((.*?)\)", r"\1 = program.sink(\2(\3))"),
         (r'behind a colon: python\("module:function"\) : Type', 'as its result: python("module:function", Type)'),
-        (r"\b(count|sum|mean|min|max)\(", r"agg.\1("),
+        (r"\b(count|sum|mean|min|max)\((\w+)\)", r'agg.\1("\2")'),
+        (r"\b(?<!agg\.)(count|sum|mean|min|max)\(", r"agg.\1("),
     )
 )
 

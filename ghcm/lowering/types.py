@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ghcm.errors import Diagnostics, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
+from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
 from ghcm.source import Span
 from ghcm.types import (
@@ -111,7 +112,7 @@ class Records:
             f'there is no type "{name}"',
             written.span,
             detail=f"Types are {', '.join((*_PLAIN, 'list<T>', 'map<K, V>', 'decimal(p, s)'))} and records.",
-            hint=_SYNONYMS.get(name.lower(), "") or suggest(name, known),
+            hint=habits.TYPES.get(name.lower(), "") or suggest(name, known),
         )
         return None
 
@@ -122,7 +123,8 @@ class Records:
                 case (int(precision), int(scale)) if 1 <= precision <= _MOST_DIGITS and 0 <= scale <= precision:
                     return Decimal(precision, scale)
                 case _:
-                    self._error("a decimal is written decimal(digits, digits behind the point)", written.span)
+                    message = "a decimal is written decimal(digits, digits behind the point)"
+                    self._error(message, written.span, hint=f"decimal(10, 2); there are {_MOST_DIGITS} digits at most.")
                     return None
         wanted = 1 if name == "list" else 2
         given = [argument for argument in arguments if not isinstance(argument, int)]
@@ -173,14 +175,6 @@ class Records:
 
     def _error(self, message: str, span: Span | None, hint: str = "") -> None:
         self.diagnostics.error(Code.BAD_TYPE.value, message, span, hint=hint)
-
-
-_SYNONYMS = {
-    "str": 'did you mean "string"?', "text": 'did you mean "string"?', "varchar": 'did you mean "string"?',
-    "integer": 'did you mean "int"?', "long": 'did you mean "int"?', "int64": 'did you mean "int"?',
-    "double": 'did you mean "float"?', "real": 'did you mean "float"?', "boolean": 'did you mean "bool"?',
-    "datetime": 'did you mean "timestamp"?', "time": 'did you mean "timestamp" or "duration"?',
-}  # fmt: skip
 
 
 def has_null(type_: Type) -> bool:

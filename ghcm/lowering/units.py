@@ -94,7 +94,7 @@ def _statement(statement: ast.Statement, unit: UnitDraft, taken: set[str]) -> No
         sound = _check_name(statement.name, unit)
         unit.assigned[statement.name.text] = _kept(bound)
     else:
-        sound = True
+        sound = bound is not None
         _check_end(statement, bound, unit, ends)
     if sound:
         _check_ids(drafts, unit, taken)

@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from inspect import Signature, signature
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.annotations import type_of
 from ghcm.language.fluent.arguments import arguments_of
+from ghcm.language.fluent.columns import Unknown, no_column
 from ghcm.language.fluent.operands import call_operands
 from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import keep, mistake
@@ -142,6 +143,13 @@ class Pipeline:
         hint = "write .map(...) or .flat_map(...)"
         raise mistake("GHCM-130", "a collection cannot be looped over while it is described", here(), hint=hint)
 
+    def __len__(self) -> int:
+        hint = "write .count()"
+        raise mistake("GHCM-130", "a collection has no length while it is described", here(), hint=hint)
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise no_column(name)
+
     def then(self, name: str, /, *values: object, **options: object) -> Pipeline:
         """Any operator by its name; the methods below are the ones that exist."""
         span = here()
@@ -155,7 +163,7 @@ class Pipeline:
             """An operator that does not exist goes into the tree, to be refused with a place and a hint."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            return partial(self.then, plain(name))
+            return Unknown(plain(name), self.then)
 
     # --- rows
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Literal
@@ -246,13 +247,24 @@ def trace(function: Callable[..., object], place: Span) -> ast.Lambda:
 _PYTHON = 'what only Python can compute is a Python function: .python("module:function")'
 
 
+_BUILT_IN = {
+    "sum": "lambda a, b: a + b",
+    "min": "lambda a, b: fn.min(a, b)",
+    "max": "lambda a, b: fn.max(a, b)",
+    "len": "lambda x: x.length()",
+}
+
+
 def _said(error: Exception) -> str:
-    text = str(error).replace("a 'Traced' object", "a value").replace("'Traced'", "a value")
+    text = re.sub("a 'Traced' object|'Traced' object|'Traced'|type Traced", "a value", str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _parameters(function: Callable[..., object], span: Span) -> list[str]:
     """The names of the parameters without a default; one with a default is Python's way to keep a constant."""
+    if inspect.isbuiltin(function) and function.__name__ in _BUILT_IN:
+        hint = f"write {_BUILT_IN[function.__name__]}"
+        raise mistake("GHCM-131", f'"{function.__name__}" of Python cannot be traced', span, hint=hint)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -85,7 +85,8 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             return trace(value, span)
         case _:
             kind = value.__name__ if isinstance(value, type) else type(value).__name__
-            raise mistake("GHCM-132", f'a "{kind}" is no value of the language', span)
+            hint = f"a record is written class {kind}(Record): ..." if isinstance(value, type) else ""
+            raise mistake("GHCM-132", f'"{kind}" is no value of the language', span, hint=hint)
 
 
 def duration_of(micros: int, span: Span) -> ast.Expr:

@@ -72,7 +72,8 @@ def sink_of(step: Step) -> str | None:
             hint = f'"{name}" is a {kind}.' if kind else suggest(name, sinks)
             step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=hint)
         case other:
-            step.given.wrong("sink", "the name of a sink", None if other is None else other.span)
+            hint = "sink x = ...(...) declares one, and to(x) writes to it."
+            step.given.wrong("sink", "the name of a sink", None if other is None else other.span, hint=hint)
     return None
 
 
@@ -147,7 +148,7 @@ def _every(step: Step, at_end: bool) -> Policy | None:
                 hint="every = 1000 counts records, on = completion waits for the end.",
             )
         case _:
-            step.given.wrong("every", "a number of records or a duration", step.given.span("every"))
+            step.given.wrong("every", "a number of records or a duration such as 10s", step.given.span("every"))
     return None
 
 

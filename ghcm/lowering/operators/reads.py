@@ -39,7 +39,8 @@ def read(step: Step, receiver: ast.Expr) -> Bound:
             step.report(Code.UNKNOWN_NAME, f'there is no unit "{unit}"', span, hint=suggest(unit, names))
         case other:
             message = '"read" is of a sink or of a table of a unit'
-            step.report(Code.BAD_READ, message, other.span, hint="sink.read() or unit.table.read().")
+            hint = "sink x = ...(..., record = Record) declares a sink; x.read() and unit.table.read() read."
+            step.report(Code.BAD_READ, message, other.span, hint=hint)
     return None
 
 

@@ -66,7 +66,9 @@ def window(step: Step, flow: Flow) -> Bound:
         step.report(
             Code.NEEDS_TIME,
             '"window" needs event time, and these records have none',
-            hint="event_time(x => x.ts) near the source declares it.",
+            hint="event_time(x => x.ts) near the source declares it."
+            if not flow.regrouped
+            else "window(...) stands before what regroups, event_time(x => x.ts) near the source.",
         )
         return None
     if collection.windowed or (isinstance(element, Struct) and element.get("window")):

@@ -10,6 +10,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators.sources import decode, settle
+from ghcm.lowering.types import LINE
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Union
 from ghcm.types import Shape, Struct, accepts, unify
@@ -21,11 +22,10 @@ def as_record(step: Step, of: Flow | Raw) -> Bound:
     """Raw records become records; the sources decode them themselves."""
     element = _record(step)
     if isinstance(of, Flow):
-        step.report(
-            Code.NOT_RAW,
-            f'these are records of "{of.collection.element}" already',
-            hint="map(x => Record { ... }) makes others of them; lines of text are records, too, where format is text.",
-        )
+        hint = "map(x => Record { ... }) makes others of them."
+        if of.collection.element == LINE:
+            hint = "These are lines of text; format = json or format = csv of the source makes them raw records."
+        step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
         return None
     return None if element is None else decode(step, of, element)
 

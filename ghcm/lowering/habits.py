@@ -1,0 +1,72 @@
+"""Words of Spark, Flink, SQL and Python that are no words here, and what to write instead: hints, nothing else."""
+
+from __future__ import annotations
+
+__all__ = ["FUNCTIONS", "OPERATORS", "TYPES", "VALUES"]
+
+
+def _meant(name: str) -> str:
+    return f'did you mean "{name}"?'
+
+
+_AGGREGATED = "aggregate_by_key(sum(value), mean(value)) aggregates the values of each key."
+_ENDS = "to(sink) writes the records, reply() answers a call with them."
+
+OPERATORS = {
+    "select": "map(x => { ... }) makes records of some columns.",
+    "with_column": "map(x => { ... }) makes records with other columns.",
+    "withColumn": "map(x => { ... }) makes records with other columns.",
+    "where": _meant("filter"),
+    "group_by": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
+    "groupBy": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
+    "flatmap": _meant("flat_map"),
+    "foreach": "to(sink) writes records.",
+    "write": _meant("to"),
+    "decode": _meant("as"),
+    "limit": "top(n, by = ...) takes the first records of an order.",
+    "take": "top(n, by = ...) takes the first records of an order.",
+    "order_by": _meant("sort"),
+    "orderBy": _meant("sort"),
+    "reduce": _meant("reduce_by_key"),
+    "aggregate": _meant("aggregate_by_key"),
+    "withWatermark": _meant("event_time"),
+    "with_watermark": _meant("event_time"),
+    **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),
+    **dict.fromkeys(("collect", "show", "print", "execute"), _ENDS),
+    **{name: f"Windows are assigned by window({name}(...))." for name in ("tumbling", "sliding", "session")},
+}
+"""For names that stand where an operator is asked for."""
+
+_NULL_TEST = 'A test for null is written "x is null".'
+
+FUNCTIONS = {
+    **dict.fromkeys(("is_null", "isnull", "isNull", "is_none"), _NULL_TEST),
+    **dict.fromkeys(("is_not_null", "isNotNull", "notnull"), 'A test for null is written "x is not null".'),
+    **dict.fromkeys(("avg", "average"), _meant("mean")),
+    "str": _meant("to_string"),
+    "cast": "to_int(x), to_float(x) and to_string(x) make one type of another.",
+    "concat": '"a + b" joins strings.',
+    "len": _meant("length"),
+    "size": _meant("length"),
+    "strip": _meant("trim"),
+    "round": "to_int(x + 0.5) rounds a number that is not negative.",
+    "pow": "Multiply, or use a Python function.",
+}
+"""For names that are called inside an expression."""
+
+VALUES = {
+    "True": _meant("true"),
+    "False": _meant("false"),
+    **dict.fromkeys(("None", "NULL", "nil", "undefined"), _meant("null")),
+}
+"""For names that stand where a value is asked for."""
+
+TYPES = {
+    **dict.fromkeys(("str", "text", "varchar"), _meant("string")),
+    **dict.fromkeys(("integer", "long", "int64", "bigint"), _meant("int")),
+    **dict.fromkeys(("double", "real"), _meant("float")),
+    "boolean": _meant("bool"),
+    "datetime": _meant("timestamp"),
+    "time": 'did you mean "timestamp" or "duration"?',
+}
+"""For types, in lower case."""
