@@ -23,7 +23,7 @@ from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Mode, Task, Unit
+from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import ReadTable, To
 
 __all__ = ["CallRun", "Outcome"]
@@ -118,7 +118,6 @@ class CallRun:
             edge,
             self,
             lambda _: self.id,
-            whole=self._services.program.sink(task.op.sink).mode is Mode.REPLACE,
             always=True,
             urgent=True,
         )

@@ -229,7 +229,7 @@ class Rounds:
         tasks = {
             name: TaskState(saved.state, saved.position, saved.finished)
             for name, saved in round_.saved.items()
-            if name not in self.graph.sinks or saved.state or saved.finished
+            if name not in self.graph.sinks
         }
         publications = (*self._publisher.unsent, *documents)
         counts = {"dead": self._letters.count}

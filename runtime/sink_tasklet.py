@@ -6,7 +6,6 @@ waits on the edges.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.pubsub.sink import SinkWriter
 from ghcm.runtime.scheduler import Progress
-from ghcm.runtime.snapshot import TaskState
 from ghcm.runtime.tasklet import Counters, Host, Saved
 from ghcm.runtime.worker import Worker
 
@@ -30,8 +28,7 @@ _ROWS_AT_ONCE = 16_384
 class SinkTasklet:
     """Writes one input to one sink. `version` gives the name of the version that a snapshot commits.
 
-    `whole`: what is written replaces what was there, so nothing is committed before the input has ended; until then the
-    rows are part of the snapshots. `always`: there is a version at the end even if it has no rows.
+    `always`: there is a version at the end even if it has no rows.
     """
 
     def __init__(  # noqa: PLR0913 - its place and its options, by name
@@ -44,14 +41,12 @@ class SinkTasklet:
         host: Host,
         version: Callable[[int], str],
         *,
-        whole: bool = False,
         always: bool = False,
         urgent: bool = False,
     ) -> None:
         self.name = name
         self.sink = sink
-        self._whole: list[Row] | None = [] if whole else None
-        self._due = whole or always
+        self._due = always
         self.urgent = urgent
         self.worker = worker
         self._open_writer = open_writer
@@ -108,15 +103,13 @@ class SinkTasklet:
             case None:
                 return Progress.WAITING
             case Batch() as batch:
-                self._take(batch)
+                self.counters.taken += len(batch)
+                self._write(batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch))
             case Barrier(snapshot=snapshot):
                 self._held = True
                 self.prepare(snapshot)
             case End():
                 self._ended = True
-                if self._whole:
-                    self._write(self._whole)
-                    self._whole = []
                 self._host.finished(self.name, Saved(finished=True))
             case Watermark() | Partitions():
                 pass
@@ -131,8 +124,7 @@ class SinkTasklet:
         """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
         due = self._due and self._ended
         if not self._uncommitted and not due:
-            state = {0: pickle.dumps(self._whole)} if self._whole else {}
-            self._host.acknowledge(self.name, snapshot, Saved(state, finished=self._ended))
+            self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
             return
         version, ended = self._version(snapshot), self._ended
 
@@ -164,19 +156,6 @@ class SinkTasklet:
                 self._writer.close()
 
         self.worker.close(close)
-
-    def restore(self, saved: TaskState) -> None:
-        """Take what a snapshot holds: the rows so far, and whether everything is committed."""
-        if self._whole is not None and 0 in saved.groups:
-            self._whole = pickle.loads(saved.groups[0])
-        self._due &= not saved.finished
-
-    def _take(self, batch: Batch) -> None:
-        self.counters.taken += len(batch)
-        if self._whole is not None:
-            self._whole += _bare(batch)
-        else:
-            self._write(batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch))
 
     def _write(self, content: pl.DataFrame | list[Row]) -> None:
         rows = len(content)

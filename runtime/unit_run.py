@@ -27,7 +27,7 @@ from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Mode, Task, Unit
+from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import To
 
 __all__ = ["State", "UnitRun"]
@@ -152,7 +152,7 @@ class UnitRun:
     def sink(self, task: Task, edge: Edge) -> SinkTasklet:
         """The tasklet of a sink."""
         assert isinstance(task.op, To)
-        tasklet = SinkTasklet(
+        return SinkTasklet(
             task.id,
             task.op.sink,
             self._services.open_writer(task, self.unit),
@@ -160,10 +160,7 @@ class UnitRun:
             edge,
             self,
             lambda snapshot: self.rounds.version(snapshot, task.id),
-            whole=self._services.program.sink(task.op.sink).mode is Mode.REPLACE and task.collection.bounded,
         )
-        tasklet.restore(self._saved_state(task.id))
-        return tasklet
 
     def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
         """Only calls have replies."""

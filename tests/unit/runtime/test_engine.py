@@ -6,7 +6,6 @@ import gzip
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,10 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime import source_tasklet, tasklet
 from ghcm.runtime.engine import Engine
-from ghcm.spg.graph import Mode
 from tests.unit.runtime.small_operators import (
-    WORD,
     dead_letters,
     engine,
     rows_of,
-    sink,
     windows,
     word_count,
 )
@@ -176,34 +172,3 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str, caplog: 
     engine(word_count("*.txt*"), tmp_path).run()
     assert "is damaged" in caplog.text
     assert "going on from snapshot" in caplog.text
-
-
-def test_a_replace_sink_holds_all_rows_and_is_swapped_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = word_count("*.txt*")
-    lines = sink("lines", "words", WORD, Mode.REPLACE)
-    program = replace(program, sinks=(program.sinks[0], lines))
-    expected = text_files(tmp_path)
-    del expected["bad"]
-    monkeypatch.setattr("ghcm.runtime.sources.files._PIECE", {"text": 3000})
-    for _ in range(4):
-        running = engine(program, tmp_path, commit_s=0.001)
-        cut_after(running, 15)
-        running.savepoint(timeout=60)
-        running.close()
-        assert Counter(word for (word,) in rows_of(program, "lines", tmp_path)) in (expected, Counter())
-    engine(program, tmp_path).run()
-    assert Counter(word for (word,) in rows_of(program, "lines", tmp_path)) == expected
-
-
-def test_a_replace_sink_that_gets_nothing_ends_empty(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("cat")
-    program = replace(
-        word_count("*.txt"), sinks=tuple(replace(each, mode=Mode.REPLACE) for each in word_count("").sinks)
-    )
-    engine(program, tmp_path, job="first").run()
-    assert rows_of(program, "lines", tmp_path) == [("cat",)]
-    (tmp_path / "a.txt").write_text("")
-    engine(program, tmp_path, job="second").run()
-    assert rows_of(program, "lines", tmp_path) == []
