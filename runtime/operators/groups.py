@@ -7,9 +7,9 @@ cannot be given is a dead letter with the key and window as input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
@@ -103,16 +103,20 @@ class GroupOperator:
         return True
 
     def _merge(self, keys: Iterable[object], windows: Iterable[_Window] | None, states: list[object]) -> None:
-        identity, merge, parameters = self._identity, self._code.merge, self._context.parameters
-        if identity is not None:
-            keys = map(identity, keys)
-        groups = self._groups(_UNWINDOWED) if windows is None else {}
-        for window, key, state in zip(repeat(_UNWINDOWED) if windows is None else windows, keys, states, strict=False):
-            if windows is not None:
-                groups = self._groups(window)
+        identity = self._identity
+        identities = list(islice(keys, len(states)) if identity is None else map(identity, islice(keys, len(states))))
+        if windows is None:
+            self._add_states(self._groups(_UNWINDOWED), identities, states)
+        else:
+            for window, key, state in zip(windows, identities, states, strict=True):
+                self._add_states(self._groups(window), (key,), (state,))
+        if self._table:
+            self._changed.update(identities)
+
+    def _add_states(self, groups: dict[object, object], keys: Sequence[object], states: Sequence[object]) -> None:
+        merge, parameters = self._code.merge, self._context.parameters
+        for key, state in zip(keys, states, strict=True):
             groups[key] = merge(groups[key], state, parameters) if key in groups else state
-            if self._table:
-                self._changed.add(key)
 
     def _groups(self, window: _Window) -> dict[object, object]:
         groups = self._windows.get(window)
