@@ -56,7 +56,7 @@ class Supervisor:
     _app: Application | None = None
     _reader: Reader = field(default_factory=read_catalogue)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
-    _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}))
+    _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,7 +133,7 @@ class Supervisor:
             writer.close()
 
     def _connections(self, program: str) -> Connections:
-        return self._places(self._catalogue.program(program).base)
+        return self._places(self._catalogue.any_program(program).base)
 
     def _places(self, base: Path) -> Connections:
         found = self._bases.get(base)

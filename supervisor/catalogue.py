@@ -50,9 +50,10 @@ class KnownProgram:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All programs by name."""
+    """The programs that can be called, and those that were submitted ever, as their latest job has them, by name."""
 
     programs: Mapping[str, KnownProgram]
+    past: Mapping[str, KnownProgram]
 
     def program(self, name: str) -> KnownProgram:
         """The program of that name; Problem 404 if none was submitted."""
@@ -62,6 +63,10 @@ class Catalogue:
             known = ", ".join(f'"{each}"' for each in self.programs) or "none"
             raise Problem(404, "GHCM-321", f'there is no program "{name}"', detail=f"Running: {known}.", hint=hint)
         return found
+
+    def any_program(self, name: str) -> KnownProgram:
+        """The program of that name even if it runs no more; Problem 404 if it was never submitted."""
+        return self.past.get(name) or self.program(name)
 
     def unit(self, program: str, name: str) -> KnownUnit:
         """The responsive unit of that name; Problem 404 if there is none."""
@@ -87,10 +92,10 @@ class Reader:
 
     def catalogue(self, jobs: list[tuple[Job, Path]]) -> tuple[Catalogue, list[GhcmError]]:
         """The catalogue of these jobs (newest first, each with its base), and what could not be read."""
-        programs: dict[str, KnownProgram] = {}
+        past: dict[str, KnownProgram] = {}
         errors: list[GhcmError] = []
         for job, base in jobs:
-            if job.program in programs or job.state in (JobState.FAILED, JobState.STOPPED):
+            if job.program in past:
                 continue
             try:
                 known = self._read.get(job.id) or _known(job, base)
@@ -98,8 +103,9 @@ class Reader:
                 errors.append(error)
                 continue
             self._read[job.id] = known
-            programs[job.program] = KnownProgram(job, known.base, known.program, known.units)
-        return Catalogue(programs), errors
+            past[job.program] = KnownProgram(job, known.base, known.program, known.units)
+        gone = (JobState.FAILED, JobState.STOPPED)
+        return Catalogue({name: known for name, known in past.items() if known.job.state not in gone}, past), errors
 
 
 def read_catalogue() -> Reader:

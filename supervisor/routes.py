@@ -179,7 +179,7 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
         call = await found(program, unit, id)
-        known, places = catalogue.program(program), connections(program)
+        known, places = catalogue.any_program(program), connections(program)
         rows = await asyncio.to_thread(data.rows_of, known, call, places, sink=sink, limit=limit, offset=offset)
         headers = {"X-Total-Count": str(rows.total)}
         if format == "csv" or (format is None and "text/csv" in request.headers.get("accept", "")):

@@ -53,7 +53,7 @@ def command(
         events = _events(daemon.control)
         answer = daemon.control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
         job = str(cast("dict[str, Any]", answer["job"])["id"])
-        serves = keep or report.only_serves
+        serves = keep or report.endless
         try:
             _follow(job, events, report, serves)
         except KeyboardInterrupt:

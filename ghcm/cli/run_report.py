@@ -35,9 +35,11 @@ class Report:
         self._url = ""
 
     @property
-    def only_serves(self) -> bool:
-        """Whether the program does nothing unless it is called."""
-        return all(unit.responsive for unit in self.program.units)
+    def endless(self) -> bool:
+        """Whether the program never ends by itself: some input has no end, or it does nothing unless it is called."""
+        active = [unit for unit in self.program.units if not unit.responsive]
+        inputs = [task for unit in active for task in unit.tasks if not task.inputs]
+        return not active or not all(task.collection.bounded for task in inputs)
 
     def begin(self, status: dict[str, Any], *, embedded: bool) -> None:
         """Say what runs where."""

@@ -26,6 +26,7 @@ __all__ = ["CallKeeper"]
 log = logging.getLogger("ghcm.daemon")
 
 _SWEEP_SECONDS = 0.5
+_SWEEPS_FOR_OVERDUE = 10
 _KEEP_US = 24 * 3600 * 1_000_000
 
 
@@ -41,6 +42,7 @@ class CallKeeper:
         self._connections = connections
         self._programs = programs
         self._timeout = timeout
+        self._sweeps = 0
         self._thread = ThreadPoolExecutor(1, "ghcm-calls")
         self._caches: dict[tuple[str, str], MessageCache] = {}
         self._again = asyncio.Event()
@@ -100,7 +102,9 @@ class CallKeeper:
         self._thread.shutdown()
 
     def _expire(self) -> None:
-        for call in [*self._store.calls.expire_overdue(), *self._overdue()]:
+        self._sweeps += 1
+        overdue = self._overdue() if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ()
+        for call in [*self._store.calls.expire_overdue(), *overdue]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
 

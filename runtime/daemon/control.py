@@ -34,7 +34,10 @@ class ControlServer:
 
     async def open(self) -> None:
         """Begin to listen. What another daemon has left at the path is removed: the lock says that it is gone."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = self._path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-721", hint="choose another --state.")
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:

@@ -147,7 +147,6 @@ class Daemon:
         keeper = self.find(name)
         await keeper.stop(reason="stopped by request")
         await self.calls.fail(keeper.program.name, f'program "{keeper.program.name}" was stopped')
-        del self.jobs[keeper.id]
         return keeper.job
 
     def _programs(self) -> list[Program]:
@@ -187,6 +186,8 @@ class Daemon:
             self._spawn(self._start_batches(keeper))
         if keeper.inputs_done and keeper.begin_completion():
             self._spawn(self._complete(keeper))
+        if job.over and keeper.begin_retirement():
+            self._spawn(self._retire(keeper))
         if job.state is JobState.FAILED:
             log.error('job "%s" has failed: %s', job.id, job.reason)
             self._spawn(self.calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}'))
@@ -196,6 +197,13 @@ class Daemon:
     def _job_heard(self, keeper: JobKeeper, report: Document) -> None:
         if report.get("event") != "running":
             self.tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
+
+    async def _retire(self, keeper: JobKeeper) -> None:
+        """Forget a job that is over, once its process has ended."""
+        await keeper.leave()
+        self.jobs.pop(keeper.id, None)
+        if "spark" in self.children:
+            self.children["spark"].tell({"op": "refresh"})
 
     async def _complete(self, keeper: JobKeeper) -> None:
         """Wait until the calls that the inputs led to are answered; then the job is done, unless it serves."""

@@ -46,6 +46,7 @@ class JobKeeper:
         self.batches_called = asyncio.Event()
         self._batches_begun = False
         self._completion_begun = False
+        self._retirement_begun = False
         self._store = around.store
         self._changed = around.changed
         self._heard = around.heard
@@ -114,6 +115,11 @@ class JobKeeper:
     def begin_completion(self) -> bool:
         """Whether its end is to be waited for now: true once."""
         begun, self._completion_begun = self._completion_begun, True
+        return not begun
+
+    def begin_retirement(self) -> bool:
+        """Whether it is to be forgotten now: true once."""
+        begun, self._retirement_begun = self._retirement_begun, True
         return not begun
 
     def _reported(self, report: Document) -> None:

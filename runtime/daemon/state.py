@@ -67,7 +67,7 @@ class StateDirectory:
 
 def short_socket(path: Path) -> Path:
     """The path, or one in a private folder for temporary files that stands for it, short enough for a socket."""
-    absolute = path.absolute()
+    absolute = path.resolve()
     if len(os.fsencode(absolute)) <= _LONGEST_SOCKET:
         return absolute
     name = hashlib.sha256(os.fsencode(absolute)).hexdigest()[:16]

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,41 @@ def test_no_half_written_state_is_left_by_a_stop(folder: Path) -> None:
         daemon.submit("visits.istream")
     left: list[Any] = [path.name for path in daemon.state.path.iterdir()]
     assert "control.sock" not in left
+
+
+BLOCKER = """\
+import sys
+import zipfile
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        top, _, part = name.partition(".")
+        if top == "ghcm" and part.split(".")[0] in ("language", "lowering", "optimizer", "codegen", "driver"):
+            raise ModuleNotFoundError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def test_a_bundle_runs_where_no_compiler_is(folder: Path) -> None:
+    assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
+    (folder / "absent").mkdir()
+    (folder / "absent" / "sitecustomize.py").write_text(BLOCKER)
+    path = str(folder / "absent")
+    refused = ghcm("check", "visits.istream", cwd=folder, PYTHONPATH=path)
+    assert "is not installed here" in refused.stderr
+    done = ghcm("run", "visits.ghcm", cwd=folder, PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert windows(folder) == pages(folder)
+
+
+def test_edited_code_of_a_bundle_is_used_and_told(folder: Path) -> None:
+    assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
+    with zipfile.ZipFile(folder / "visits.ghcm") as archive:
+        archive.extractall(folder / "opened")
+    code = folder / "opened/native/watch.py"
+    code.write_text(code.read_text().replace("emit((page, 1, window", "emit((page, 2, window"))
+    done = ghcm("run", "opened", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "native/watch.py was edited" in done.stderr
+    assert windows(folder) == Counter({page: 2 * count for page, count in pages(folder).items()})

@@ -273,3 +273,19 @@ def test_too_many_open_calls_are_refused(tmp_path: Path) -> None:
         finally:
             os.kill(pid, signal.SIGCONT)
         assert {daemon.get(f"{link}?wait=20").json["state"] for link in links} == {"done"}
+
+
+def test_data_outlives_its_program(tmp_path: Path) -> None:
+    (tmp_path / "shop.istream").write_text(PROGRAM)
+    (tmp_path / "sales.csv").write_text(SALES)
+    with running(tmp_path) as daemon:
+        job = daemon.submit("shop.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the sales to be read")
+        links = daemon.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["links"]
+        assert daemon.cli("stop", "shop").returncode == 0
+        until(lambda: daemon.post(TOTAL, {"item": "tea"}).status == 404, "the program to leave")
+        assert daemon.get(links["self"]).json["state"] == "done"
+        assert daemon.get(links["data"]).json["rows"] == [{"key": "tea", "value": 8}]
+        again = daemon.submit("shop.istream")
+        until(lambda: daemon.job(again)["inputs_done"], "the sales to be read")
+        assert daemon.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["state"] == "done"
