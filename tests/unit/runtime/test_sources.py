@@ -124,7 +124,7 @@ def test_a_stored_sink_is_read_whole(tmp_path: Path) -> None:
     assert rows_of(reading, "copy", tmp_path) == [(n, n) for n in range(10_000)]
 
 
-def test_an_idle_engine_takes_no_processor_time(tmp_path: Path) -> None:
+def test_an_idle_engine_takes_no_turns(tmp_path: Path) -> None:
     server = socket.create_server(("127.0.0.1", 0))
     program = copying(Socket("127.0.0.1", server.getsockname()[1], Format("text")), LINE, sink("out", "out", LINE))
     with engine(program, tmp_path) as running:
@@ -132,11 +132,9 @@ def test_an_idle_engine_takes_no_processor_time(tmp_path: Path) -> None:
         connection.sendall(b"line\n")
         while not running.commits:
             running.wait(timeout=0.05)
-        before = time.process_time()
         turns = running._scheduler.turns
         running.wait(timeout=2.0)
         assert running._scheduler.turns - turns <= 2
-        assert time.process_time() - before < 0.1
         connection.close()
         server.close()
         assert running.wait(timeout=30)
