@@ -43,7 +43,13 @@ def program() -> Program:
         "small",
         (),
         (sink("copy", "copy", LINE),),
-        (unit("main", task("lines", Source(Files("big.txt", Format("text"))), LINE), task("to", To("copy"), LINE, "lines")),),
+        (
+            unit(
+                "main",
+                task("lines", Source(Files("big.txt", Format("text"))), LINE),
+                task("to", To("copy"), LINE, "lines"),
+            ),
+        ),
     )
 
 
