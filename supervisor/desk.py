@@ -99,7 +99,7 @@ class Desk:
         if waiting >= self.limits.open_calls:
             raise Problem(
                 429,
-                "GHCM-324",
+                "GHCM-746",
                 f'unit "{instruction.unit}" has {waiting} calls that wait or run',
                 detail=f"More than {self.limits.open_calls} are not taken.",
                 hint="call again when some are done.",

@@ -19,6 +19,9 @@ __all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "r
 
 MEDIA_TYPE = "application/problem+json"
 
+_STATUS = {"GHCM-711": 413, "GHCM-712": 422}
+"""An instruction that is too large, or that holds data."""
+
 Handler: TypeAlias = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -83,7 +86,7 @@ async def _problem(_request: Request, error: Exception) -> JSONResponse:
 async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
     """What went wrong behind us: the places that hold data or instructions cannot be used just now."""
     assert isinstance(error, GhcmError)
-    status = 503 if error.code[-3:-1] in ("72", "73", "74") else 400
+    status = _STATUS.get(error.code) or (503 if error.code[-3:-1] in ("72", "73", "74") else 400)
     return response(Problem(status, error.code, error.message, detail=error.detail, hint=error.hint))
 
 

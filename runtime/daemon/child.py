@@ -93,12 +93,18 @@ class Child:
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
         self._last_pid = 0
+        self._born = time.monotonic()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def progressed(self) -> None:
         """Note that the process has come further than the ones before it, so that it may die as often again."""
         self._lives.progressed()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the process was started."""
+        return time.monotonic() - self._born
 
     @property
     def pid(self) -> int | None:
@@ -160,7 +166,7 @@ class Child:
         """One life: from the start to the exit code."""
         self.ready.clear()
         self._move(Phase.STARTING)
-        born = time.monotonic()
+        self._born = time.monotonic()
         process = self._process = await self._spawn()
         self._last_pid = process.pid
         ending_task = asyncio.create_task(process.wait())
@@ -173,7 +179,7 @@ class Child:
         finally:
             ready.cancel()
             await asyncio.gather(ready, reports, return_exceptions=True)
-        if time.monotonic() - born > _HEALTHY_SECONDS:
+        if self.age > _HEALTHY_SECONDS:
             self._lives.progressed()
         return code
 

@@ -22,6 +22,11 @@ __all__ = ["Around", "JobKeeper"]
 
 log = logging.getLogger("ghcm.daemon")
 
+_PROGRESS_SECONDS = 5.0
+"""A commit after so long a life is progress; a process that trips over the same record again and again may commit too,
+but soon after its start.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Around:
@@ -126,9 +131,11 @@ class JobKeeper:
         match report.get("event"):
             case "running":
                 self._move(JobState.RUNNING)
-            case "progress" | "commit" | "status" | "savepoint" | "stopped":
-                if self.child is not None:
+            case "commit":
+                if self.child is not None and self.child.age > _PROGRESS_SECONDS:
                     self.child.progressed()
+            case "progress" | "status" | "savepoint" | "stopped":
+                pass
             case "done":
                 self.inputs_done = True
                 self._changed(self)

@@ -181,8 +181,10 @@ def test_a_large_request_is_refused_with_advice(shop: Running) -> None:
     answer = shop.post(TOTAL, {"item": "x" * 70_000})
     assert answer.status == 413
     assert "put the data in a sink" in answer.json["hint"]
-    streamed = shop.post(TOTAL, {"item": "x" * 64_000})
-    assert streamed.status == 202
+    wrapped = shop.post(TOTAL, {"item": "x" * 65_400})  # the instruction holds more than the request
+    assert wrapped.status == 413
+    assert "instructions and feedback carry references only" in wrapped.json["hint"]
+    assert shop.post(TOTAL, {"item": "x" * 64_000}).status == 202
 
 
 def test_health_and_programs(shop: Running) -> None:
