@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import cast
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.envelope_fields import document_of, expect, invalid, mapping, number, optional, text_of
 
 __all__ = [
     "FINAL",
@@ -38,12 +39,10 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""The version of the encoding; a reader refuses newer ones and ignores fields it does not know."""
+"""The version of the encoding; a reader refuses others and ignores fields it does not know."""
 
 LIMIT = 64 * 1024
 """Bytes of an encoded envelope."""
-
-T = TypeVar("T")
 
 _EMPTY: Mapping[str, object] = MappingProxyType({})
 
@@ -163,26 +162,26 @@ def encode(envelope: Instruction | Feedback) -> bytes:
 
 def decode_instruction(data: bytes | str) -> Instruction:
     """The instruction in an encoded envelope; GhcmError says what is wrong with it."""
-    document = _document(data, "instruction")
-    parameters = _mapping(document, "parameters", "instruction")
+    document = document_of(data, "instruction", version=FORMAT, limit=LIMIT)
+    parameters = mapping(document, "parameters", "instruction")
     _refuse_rows(parameters)
-    versions = _mapping(document, "versions", "instruction")
+    versions = mapping(document, "versions", "instruction")
     return Instruction(
-        id=_text(document, "id", "instruction"),
-        program=_text(document, "program", "instruction"),
-        unit=_text(document, "unit", "instruction"),
+        id=text_of(document, "id", "instruction"),
+        program=text_of(document, "program", "instruction"),
+        unit=text_of(document, "unit", "instruction"),
         parameters=parameters,
-        reply=_optional(document, "reply", str, "instruction"),
-        deadline=_optional(document, "deadline", int, "instruction"),
-        trace=_optional(document, "trace", str, "instruction") or "",
-        publisher=_optional(document, "publisher", str, "instruction") or "",
-        versions={name: _expect(version, str, f"versions.{name}", "instruction") for name, version in versions.items()},
+        reply=optional(document, "reply", str, "instruction"),
+        deadline=optional(document, "deadline", int, "instruction"),
+        trace=optional(document, "trace", str, "instruction") or "",
+        publisher=optional(document, "publisher", str, "instruction") or "",
+        versions={name: expect(version, str, f"versions.{name}", "instruction") for name, version in versions.items()},
     )
 
 
 def decode_feedback(data: bytes | str) -> Feedback:
     """The feedback in an encoded envelope; GhcmError says what is wrong with it."""
-    return feedback_from_json(_document(data, "feedback"))
+    return feedback_from_json(document_of(data, "feedback", version=FORMAT, limit=LIMIT))
 
 
 def feedback_to_json(feedback: Feedback) -> dict[str, object]:
@@ -202,22 +201,22 @@ def feedback_to_json(feedback: Feedback) -> dict[str, object]:
 
 def feedback_from_json(document: Mapping[str, object]) -> Feedback:
     """The feedback that `feedback_to_json` wrote; GhcmError says what is wrong with it."""
-    error = _mapping(document, "error", "feedback") or None
+    error = mapping(document, "error", "feedback") or None
     progress = document.get("progress", 0.0)
     if isinstance(progress, bool) or not isinstance(progress, int | float) or not 0 <= progress <= 1:
-        raise _invalid("feedback", '"progress" is no number from 0 to 1', f"found {progress!r}")
-    sinks = _mapping(document, "sinks", "feedback")
-    timings = _mapping(document, "timings", "feedback")
+        raise invalid("feedback", '"progress" is no number from 0 to 1', f"found {progress!r}")
+    sinks = mapping(document, "sinks", "feedback")
+    timings = mapping(document, "timings", "feedback")
     return Feedback(
-        id=_text(document, "id", "feedback"),
+        id=text_of(document, "id", "feedback"),
         state=_state(document),
         progress=float(progress),
-        detail=_optional(document, "detail", str, "feedback") or "",
+        detail=optional(document, "detail", str, "feedback") or "",
         sinks={name: _sink_version(name, sinks) for name in sinks},
-        rows=_optional(document, "rows", int, "feedback"),
-        error=None if error is None else Failed(_text(error, "code", "error"), _text(error, "message", "error")),
-        timings={name: _number(value, f"timings.{name}") for name, value in timings.items()},
-        as_of=_optional(document, "as_of", int, "feedback"),
+        rows=optional(document, "rows", int, "feedback"),
+        error=None if error is None else Failed(text_of(error, "code", "error"), text_of(error, "message", "error")),
+        timings={name: number(value, f"timings.{name}", "feedback") for name, value in timings.items()},
+        as_of=optional(document, "as_of", int, "feedback"),
     )
 
 
@@ -257,71 +256,17 @@ def _largest(document: Mapping[str, object]) -> str:
     return f'The largest part is "{name}" with {sizes[name]:,} bytes.'
 
 
-def _document(data: bytes | str, kind: str) -> Mapping[str, object]:
-    if len(data) > LIMIT:
-        raise _invalid(kind, "too large", f"{len(data):,} bytes, the limit is {LIMIT:,}")
-    try:
-        document: object = json.loads(data)
-    except ValueError as error:
-        raise _invalid(kind, "no JSON", str(error)) from error
-    if not isinstance(document, dict):
-        raise _invalid(kind, "no JSON object", f"found {type(document).__name__}")
-    found = cast("dict[str, object]", document)
-    version = found.get("v")
-    if version != FORMAT:
-        raise _invalid(kind, f"format {version!r} is not known", f"This GHCM reads format {FORMAT}.")
-    return found
-
-
 def _state(document: Mapping[str, object]) -> State:
-    text = _text(document, "state", "feedback")
+    text = text_of(document, "state", "feedback")
     try:
         return State(text)
     except ValueError:
         known = ", ".join(state.value for state in State)
-        raise _invalid("feedback", f'unknown state "{text}"', f"Known states: {known}.") from None
+        raise invalid("feedback", f'unknown state "{text}"', f"Known states: {known}.") from None
 
 
 def _sink_version(name: str, sinks: Mapping[str, object]) -> SinkVersion:
-    entry = _mapping(sinks, name, "feedback")
+    entry = mapping(sinks, name, "feedback")
     return SinkVersion(
-        _text(entry, "version", f"sinks.{name}"), _expect(entry.get("rows", 0), int, f"sinks.{name}.rows", "feedback")
+        text_of(entry, "version", f"sinks.{name}"), expect(entry.get("rows", 0), int, f"sinks.{name}.rows", "feedback")
     )
-
-
-def _text(document: Mapping[str, object], name: str, kind: str) -> str:
-    value = document.get(name)
-    if value is None:
-        raise _invalid(kind, f'the field "{name}" is missing', f"Found the fields {', '.join(document) or 'none'}.")
-    text = _expect(value, str, name, kind)
-    if not text:
-        raise _invalid(kind, f'the field "{name}" is empty', "")
-    return text
-
-
-def _mapping(document: Mapping[str, object], name: str, kind: str) -> Mapping[str, object]:
-    value = document.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
-    return cast("dict[str, object]", value)
-
-
-def _optional(document: Mapping[str, object], name: str, expected: type[T], kind: str) -> T | None:
-    value = document.get(name)
-    return None if value is None else _expect(value, expected, name, kind)
-
-
-def _number(value: object, name: str) -> float:
-    return float(value) if isinstance(value, int) else _expect(value, float, name, "feedback")
-
-
-def _expect(value: object, expected: type[T], name: str, kind: str) -> T:
-    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-        raise _invalid(kind, f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
-    return value
-
-
-def _invalid(kind: str, what: str, detail: str) -> GhcmError:
-    return GhcmError(f"not a valid {kind}: {what}", code="GHCM-710", detail=detail)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.connections import Connections
@@ -18,7 +17,7 @@ from ghcm.runtime.pubsub.memory_sink import MemoryWriter, latest_memory_version,
 from ghcm.runtime.pubsub.redis_sink import RedisWriter, latest_redis_version, read_redis, redis_page
 from ghcm.runtime.pubsub.sink_writer import Commit, KeyOf, Page, Row, SinkWriter
 from ghcm.runtime.pubsub.table_sink import TableWriter, latest_table_version, read_table, read_table_version
-from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.types import Field, Struct
 
@@ -30,7 +29,6 @@ __all__ = [
     "SinkWriter",
     "columns_of",
     "latest_version",
-    "open_table_writer",
     "open_writer",
     "read",
     "rows_of_call",
@@ -67,11 +65,6 @@ def open_writer(
             return RedisWriter(connections, place, form, sink.mode, writer, call)
         case Kafka() | Socket() | Memory() | Generate():
             raise _unwritable(sink)
-
-
-def open_table_writer(path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str) -> SinkWriter:
-    """A writer for a table directory that is no sink of a program, as that of dead letters."""
-    return TableWriter(path, connector, columns, mode, writer)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:

@@ -11,9 +11,10 @@ import polars as pl
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.columns import Row
+from ghcm.runtime.pubsub.file_readers import read_file
+from ghcm.runtime.pubsub.file_writers import FileWriter, extension, open_file
 from ghcm.runtime.pubsub.sink_writer import Commit, Page
 from ghcm.runtime.pubsub.table_directory import TableDirectory
-from ghcm.runtime.pubsub.table_files import FileWriter, extension, open_file, read_file
 from ghcm.runtime.pubsub.table_manifest import DataFile, Manifest, explained
 from ghcm.runtime.pubsub.table_staging import Staging
 from ghcm.spg.graph import Mode

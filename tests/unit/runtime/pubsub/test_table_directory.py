@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.sink import SinkWriter, open_table_writer
+from ghcm.runtime.pubsub.sink_writer import SinkWriter
 from ghcm.runtime.pubsub.table_directory import KEPT_US, TableDirectory
-from ghcm.runtime.pubsub.table_sink import read_table
+from ghcm.runtime.pubsub.table_sink import TableWriter, read_table
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Format, Parquet
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
@@ -26,19 +26,19 @@ JSON = Files("", Format("json"))
 WRITER = """
 import os, sys
 from pathlib import Path
-from ghcm.runtime.pubsub.sink import open_table_writer
+from ghcm.runtime.pubsub.table_sink import TableWriter
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct
 
 columns = Struct((Field("name", String()), Field("count", Int())))
 def table(path, writer):
-    return open_table_writer(Path(path), Files("", Format("json")), columns, Mode.APPEND, writer)
+    return TableWriter(Path(path), Files("", Format("json")), columns, Mode.APPEND, writer)
 """
 
 
-def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND) -> SinkWriter:
-    return open_table_writer(path, JSON, COLUMNS, mode, writer)
+def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND, connector: Files = JSON) -> SinkWriter:
+    return TableWriter(path, connector, COLUMNS, mode, writer)
 
 
 def rows(path: Path, version: str | None = None) -> list[tuple[object, ...]]:
@@ -51,8 +51,8 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def add(path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.APPEND) -> None:
-    writer = table(path, mode=mode)
+def add(path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.APPEND, connector: Files = JSON) -> None:
+    writer = table(path, mode=mode, connector=connector)
     writer.write(values)
     writer.prepare(version)
     writer.commit(version)
@@ -294,6 +294,29 @@ def test_a_value_that_does_not_fit_is_named(tmp_path: Path) -> None:
         rows(tmp_path)
     assert "line 2 does not fit" in refused.value.message
     assert '"count": expected int, found "two"' in refused.value.detail
+
+
+def test_a_long_text_of_csv_is_read_again(tmp_path: Path) -> None:
+    csv = Files("", Format("csv"))
+    add(tmp_path, "v1", ("x" * 200_000, 1), connector=csv)
+    assert [(len(str(name)), count) for name, count in read_table(tmp_path, csv, COLUMNS, None)] == [(200_000, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        ('name,count\n"a",1\n"b"c,2\n', 3, "expected after"),
+        ('name,count\n"a\nb",1\n"c', 4, "unexpected end of data"),
+        ("name,number\na,1\n", 1, 'the header has no "count"'),
+        ("name,count\na,1,2\n", 2, "3 fields, the header has 2"),
+    ],
+)
+def test_foreign_csv_that_does_not_fit_is_named(text: str, line: int, why: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(GhcmError) as refused:
+        list(read_table(tmp_path, Files("", Format("csv")), COLUMNS, None))
+    assert f"line {line} does not fit" in refused.value.message
+    assert why in refused.value.detail
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
