@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
@@ -98,6 +99,9 @@ class Supervisor:
         for error in errors:
             log.error("%s", error)
         self._app = build(self._catalogue, self._desk, self._connections, self._ready)
+        # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
+        gc.collect()
+        gc.freeze()
 
     async def _ready(self) -> bool:
         try:
