@@ -1,4 +1,4 @@
-"""`make demo`: compiles the word count, runs it with everything embedded, calls its units, and says where to look next."""
+"""`make demo`: compiles the word count, runs it with everything embedded, calls its units, says where to look next."""
 
 import argparse
 import shutil
@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from ghcm import driver
+from ghcm.cli.events import Events
 from ghcm.cli.private import PrivateDaemon, private_daemon
 from ghcm.cli.results import Sinks, dead_letters
 from ghcm.driver import Compiled
@@ -39,9 +40,10 @@ def main() -> None:
     state = StateDirectory(folder / "state")
     with private_daemon(state, "embedded", "127.0.0.1", 0) as daemon:  # starts while the program is compiled
         compiled = compile_program(folder)
-        job = submit(daemon, folder)
-        watch_stream(compiled, daemon, folder, job)
-        watch_calls(daemon.control, compiled.program.name)
+        job, events = submit(daemon, folder)
+        heard = iter(events)
+        watch_stream(compiled, daemon, folder, job, heard)
+        watch_calls(daemon.control, compiled.program.name, heard)
         call_from_outside(str(daemon.status()["url"]))
         look_next(compiled, daemon, folder)
         if keep:
@@ -71,41 +73,41 @@ def compile_program(folder: Path) -> Compiled:
     return compiled
 
 
-def submit(daemon: PrivateDaemon, folder: Path) -> str:
+def submit(daemon: PrivateDaemon, folder: Path) -> tuple[str, Events]:
+    """Hand the bundle to the daemon; the job, and what the daemon says from now on."""
     daemon.status()
+    events = Events(daemon.control, 0.1)
     answer: Any = daemon.control.ask("submit", bundle=str(folder / "wordcount.ghcm"), base=str(folder))
-    return str(answer["job"]["id"])
+    return str(answer["job"]["id"]), events
 
 
-def watch_stream(compiled: Compiled, daemon: PrivateDaemon, folder: Path, job: str) -> None:
+def watch_stream(compiled: Compiled, daemon: PrivateDaemon, folder: Path, job: str, events: Iterator[Any]) -> None:
     heading("2  the stream at work", "words per minute of text, and a table of all counts")
     connections = Connections(folder, str(daemon.status()["redis"]))
     sinks, totals = Sinks(compiled.program, connections), compiled.program.sink("totals")
     rows: dict[str, int] = {}
     with Live(console=screen, auto_refresh=False) as live:
-        for event in until_read(daemon.control, job):
+        for read_all in until_read(events, job):
             for news in sinks.look():
                 rows[news.sink] = rows.get(news.sink, 0) + (news.rows or 0)
             pairs: list[Any] = list(read(totals, connections))
-            if pairs or event:
+            if pairs or read_all:
                 top = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:6]
                 live.update(counts(top, rows), refresh=True)
     connections.close()
 
 
-def until_read(control: Control, job: str) -> Iterator[bool]:
-    """Looks at the job ten times a second; ends, with True, when all books are read and written."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        listed: Any = control.ask("list")["jobs"]
-        found = next(each for each in listed if each["id"] == job)
-        if found["state"] == "failed":
+def until_read(events: Iterator[Any], job: str) -> Iterator[bool]:
+    """A look at the sinks is worth it now; the last one, with True, when all books are read and written."""
+    for event in events:
+        if event["event"] == "gone":
+            raise GhcmError("the daemon has ended", hint="see .ghcm/demo/state/logs/daemon.log.")
+        found = event["job"] if event["event"] == "job" and event["job"]["id"] == job else None
+        if found and found["state"] == "failed":
             raise GhcmError(f'job "{job}" has failed', detail=str(found["reason"]))
-        yield bool(found["inputs_done"])
-        if found["inputs_done"]:
+        yield bool(found and found["inputs_done"])
+        if found and found["inputs_done"]:
             return
-        time.sleep(0.1)
-    raise GhcmError("the stream did not end in time", hint=f"see the logs in {Path.cwd() / '.ghcm/demo/state/logs'}.")
 
 
 def counts(top: list[Any], rows: dict[str, int]) -> Table:
@@ -118,11 +120,11 @@ def counts(top: list[Any], rows: dict[str, int]) -> Table:
     return table
 
 
-def watch_calls(control: Control, program: str) -> None:
+def watch_calls(control: Control, program: str, events: Iterator[Any]) -> None:
     heading("3  calls by policy", "every 10,000 words the stream calls the Spark job; its first call waits for Java")
     begun = time.monotonic()
     with screen.status("Spark starts") as status:
-        while True:
+        for _ in events:
             calls: Any = control.ask("calls", program=program)["calls"]
             over = [call for call in calls if call["ended"]]
             if calls and len(over) == len(calls):
@@ -132,7 +134,6 @@ def watch_calls(control: Control, program: str) -> None:
             running = next((call for call in calls if call["state"] == "running"), None)
             progress = f", {running['feedback']['progress']:.0%}" if running else ""
             status.update(f"{len(over)} of {len(calls)} calls answered{progress} ({time.monotonic() - begun:.0f} s)")
-            time.sleep(0.1)
     table = Table("call", "until line", "state", "rows", box=None, pad_edge=False, header_style="dim")
     for call in reversed(calls):
         if call["state"] != "done":

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.options import Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
+
+if TYPE_CHECKING:
+    from ghcm.cli.events import Events
+    from ghcm.cli.run_report import Report
 
 __all__ = ["command"]
 
@@ -35,6 +35,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Run a program here until its inputs are read."""
+    from ghcm.cli.events import Events
     from ghcm.cli.private import free_state, private_daemon
     from ghcm.cli.run_report import Report
     from ghcm.runtime.daemon.state import StateDirectory
@@ -50,7 +51,7 @@ def command(
         bundle = _bundle(program, own)
         report = Report(bundle, own, directory.absolute(), json=json)
         report.begin(daemon.status(), embedded=settings.embedded)
-        events = _events(daemon.control)
+        events = Events(daemon.control, _LOOK_SECONDS)
         answer = daemon.control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
         job = str(cast("dict[str, Any]", answer["job"])["id"])
         serves = keep or report.endless
@@ -63,13 +64,14 @@ def command(
         report.end(daemon.control)
 
 
-def _follow(job: str, events: queue.Queue[dict[str, Any]], report: Any, serves: bool) -> None:
+def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
     """Show what happens until the job is complete; for ever if it serves. GhcmError if it fails."""
-    for event in _ticking(events):
+    for event in events:
+        found: Any = event.get("job")
         match event.get("event"):
-            case "job" if event["job"]["id"] == job and event["job"]["state"] == "failed":
-                raise GhcmError(f'job "{job}" has failed', code="GHCM-745", detail=_sentence(event["job"]["reason"]))
-            case "job.complete" if event["job"] == job:
+            case "job" if found["id"] == job and found["state"] == "failed":
+                raise GhcmError(f'job "{job}" has failed', code="GHCM-745", detail=_sentence(found["reason"]))
+            case "job.complete" if found == job:
                 report.look()
                 if not serves:
                     return
@@ -80,35 +82,6 @@ def _follow(job: str, events: queue.Queue[dict[str, Any]], report: Any, serves: 
                 report.look()
             case _:
                 report.heard(event)
-
-
-def _events(control: Any) -> queue.Queue[dict[str, Any]]:
-    """The daemon's events, from now on."""
-    found: queue.Queue[dict[str, Any]] = queue.Queue()
-    stream = control.stream("watch", name="run")
-    found.put(next(stream))
-
-    def read() -> None:
-        try:
-            for event in stream:
-                found.put(event)
-        except (GhcmError, OSError):
-            pass  # told below
-        found.put({"event": "gone"})
-
-    threading.Thread(target=read, name="events", daemon=True).start()
-    return found
-
-
-def _ticking(events: queue.Queue[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events, and a tick where it is time to look at the sinks."""
-    due = time.monotonic() + _LOOK_SECONDS
-    while True:
-        try:
-            yield events.get(timeout=max(0.0, due - time.monotonic()))
-        except queue.Empty:
-            yield {"event": "tick"}
-            due = time.monotonic() + _LOOK_SECONDS
 
 
 def _bundle(program: Path, state: Any) -> Path:
