@@ -14,7 +14,8 @@ from ghcm.language import ast
 from ghcm.language.builder import Node, build
 from ghcm.language.pieces import Piece, pieces
 from ghcm.language.syntax_errors import explain
-from ghcm.language.tokens import Tokens, fed_parser, read_tokens
+from ghcm.language.tables import fed_parser
+from ghcm.language.tokens import Tokens, read_tokens
 from ghcm.source import Source
 
 __all__ = ["parse", "parse_expr"]

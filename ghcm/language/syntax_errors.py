@@ -9,7 +9,8 @@ from lark.exceptions import UnexpectedToken
 
 from ghcm.errors import Diagnostic
 from ghcm.language.pieces import Piece
-from ghcm.language.tokens import SEPARATOR, fed_parser, grammar, span_of
+from ghcm.language.tables import fed_parser, grammar
+from ghcm.language.tokens import SEPARATOR, span_of
 from ghcm.language.words import RESERVED
 from ghcm.source import Source, Span
 

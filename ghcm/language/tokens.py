@@ -8,34 +8,18 @@ knows nothing of the grammar's rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 
-from lark import Lark, Token
-from lark.common import LexerConf
-from lark.lexer import BasicLexer, Lexer, LexerState, LexerThread
-from lark.parsers.lalr_interactive_parser import InteractiveParser
+from lark import Token
+from lark.lexer import LexerThread
 
 from ghcm.errors import Diagnostics
+from ghcm.language.tables import lexer
 from ghcm.source import Source, Span
 
-__all__ = [
-    "SEPARATOR",
-    "STARTS",
-    "Tokens",
-    "begins_declaration",
-    "fed_parser",
-    "grammar",
-    "grammar_text",
-    "raw_tokens",
-    "read_tokens",
-    "span_of",
-]
+__all__ = ["SEPARATOR", "Tokens", "begins_declaration", "raw_tokens", "read_tokens", "span_of"]
 
 SEPARATOR = "_SEP"
-STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
 
 _CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
@@ -58,40 +42,6 @@ _FOREIGN = {
 }
 
 
-def grammar_text() -> str:
-    """The grammar as it is written."""
-    return files("ghcm.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-
-
-@cache
-def grammar() -> Lark:
-    """The tables of the grammar. A test proves that it has no conflicts (`strict`), which would take as long again."""
-    return Lark(grammar_text(), parser="lalr", lexer=_Fed, propagate_positions=True, start=list(STARTS))
-
-
-def fed_parser(rule: str) -> InteractiveParser:
-    """A parser of one start rule that waits for tokens."""
-    return grammar().parse_interactive(start=rule)  # pyright: ignore[reportUnknownMemberType]
-
-
-class _Fed(Lexer):
-    """The parser is fed with tokens and reads no text."""
-
-    def __init__(self, conf: LexerConf) -> None:
-        self.conf = conf
-
-    def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Token]:
-        """Give nothing."""
-        yield from ()
-
-
-@cache
-def _lexer() -> BasicLexer:
-    conf = copy(grammar().lexer_conf)
-    conf.ignore, conf.skip_validation = (), True
-    return BasicLexer(conf)
-
-
 @dataclass(slots=True)
 class Tokens:
     """The tokens of one source, and the places where a mistake was found, near which others are not worth a message."""
@@ -109,7 +59,7 @@ def span_of(source: Source, token: Token) -> Span:
 
 def raw_tokens(source: Source) -> Iterator[Token]:
     """Every token, comments and white space included; together they are the whole text."""
-    found: Iterator[Token] = LexerThread.from_text(_lexer(), source.text).lex(None)  # type: ignore[no-untyped-call]
+    found: Iterator[Token] = LexerThread.from_text(lexer(), source.text).lex(None)  # type: ignore[no-untyped-call]
     return found
 
 
