@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +74,9 @@ class Supervisor:
         self._mail = self._places(self.state.path).async_cache(FEEDBACK, "supervisor")
         inbox = Inbox(self._mail, FEEDBACK)
         self._desk = Desk(self._store, inbox, self._places(self.state.path).async_cache, self.limits)
-        self._tasks.append(asyncio.create_task(inbox.serve(), name="feedback"))
+        # Feedback of long ago is in the store; a minute covers clocks that differ.
+        since = f"{int((time.time() - 60) * 1000)}-0"
+        self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
 

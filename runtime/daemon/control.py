@@ -64,7 +64,7 @@ class ControlServer:
             if line := await reader.readline():
                 await self._answer(line, reader, writer)
         except (ConnectionError, ValueError) as error:
-            log.info("a conversation on the control socket ended: %s", error)
+            log.debug("a conversation on the control socket ended: %s", error)
         finally:
             writer.close()
             with contextlib.suppress(ConnectionError):

@@ -143,9 +143,9 @@ class Inbox:
         self._cache = cache
         self._followers: dict[str, list[asyncio.Queue[Feedback]]] = {}
 
-    async def serve(self) -> None:
-        """Read until the cache is closed."""
-        async for item in self._cache.feedback(self.address):
+    async def serve(self, after: str = START) -> None:
+        """Read what comes behind this position, until the cache is closed."""
+        async for item in self._cache.feedback(self.address, after):
             for queue in self._followers.get(item.feedback.id, ()):
                 queue.put_nowait(item.feedback)
 
