@@ -84,7 +84,8 @@ def explain(piece: Piece, error: UnexpectedToken, source: Source) -> Diagnostic:
     span = _place(scene, source)
     reserved = _reserved_word(scene)
     if reserved is not None:
-        hint = f'choose another name; a field may say where it stands in the source: kind: string from "{reserved}"'
+        elsewhere = f'; a field may say where it stands in the source: kind: string from "{reserved}"'
+        hint = f"choose another name{elsewhere if piece.rule == 'field' else ''}"
         return Diagnostic("GHCM-108", f'"{reserved}" is a reserved word', span_of(source, reserved), hint=hint)
     habit = _habit(scene)
     if habit is not None and before is not None:
