@@ -78,6 +78,8 @@ class GroupOperator:
         self._windows: dict[_Window, dict[object, object]] = {}
         self._changed: set[object] = set()
         self._pending = Pending()
+        self._places: dict[object, int] = {}
+        """The key group of each key that the last snapshot held: to work it out is dearer than all else in `save`."""
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -231,13 +233,21 @@ class GroupOperator:
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
         groups: dict[int, list[tuple[object, ...]]] = {}
-        key_value, count = self._key_value, self._context.groups
+        key_value, known, places = self._key_value, self._places, dict[object, int]()
         for window, states in self._windows.items():
             for identity, state in states.items():
                 key = key_value(identity) if key_value is not None else identity
-                group = 0 if self._layout.key is None else key_group(key, self._layout.key_type, count)
+                group = known.get(identity)
+                if group is None:
+                    group = self._key_group(key)
+                places[identity] = group
                 groups.setdefault(group, []).append((window, key, state))
+        self._places = places
         return {group: pack(entries) for group, entries in groups.items()}
+
+    def _key_group(self, key: object) -> int:
+        layout = self._layout
+        return 0 if layout.key is None else key_group(key, layout.key_type, self._context.groups)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
