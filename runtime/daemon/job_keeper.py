@@ -127,6 +127,11 @@ class JobKeeper:
         begun, self._retirement_begun = self._retirement_begun, True
         return not begun
 
+    def fail(self, reason: str) -> None:
+        """Note that it cannot go on."""
+        self._stopped = True
+        self._move(JobState.FAILED, reason)
+
     def _reported(self, report: Document) -> None:
         match report.get("event"):
             case "running":
@@ -140,8 +145,7 @@ class JobKeeper:
                 self.inputs_done = True
                 self._changed(self)
             case "failed":
-                self._stopped = True
-                self._move(JobState.FAILED, str(report.get("reason", "it gave no reason")))
+                self.fail(str(report.get("reason", "it gave no reason")))
             case _:
                 log.warning("%s reports what is not known: %s", self.id, report)
         self._heard(self, report)

@@ -12,6 +12,7 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.log_files import follow, tail
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.jobs.calls import CallState
+from ghcm.runtime.settings import EMBEDDED
 from ghcm.version import __version__
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             yield status(daemon)
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
-            yield {"job": daemon.document(await daemon.submit(path, base))}
+            yield {"job": daemon.jobs.document(await daemon.jobs.submit(path, base))}
         case "list":
-            yield {"jobs": [daemon.document(job) for job in daemon.store.jobs.find()]}
+            yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
         case "stop":
-            yield {"job": daemon.document(await daemon.stop_job(_text(arguments, "job")))}
+            yield {"job": daemon.jobs.document(await daemon.jobs.stop(_text(arguments, "job")))}
         case "calls":
             state = arguments.get("state")
             found = daemon.store.calls.find(
@@ -60,18 +61,15 @@ def status(daemon: Daemon) -> Document:
     """What runs, and where it is reached."""
     processes: list[Document] = [
         {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
-        for name, child in [
-            *daemon.children.items(),
-            *((keeper.id, keeper.child) for keeper in daemon.jobs.values() if keeper.child is not None),
-        ]
+        for name, child in daemon.children.items()
     ]
     return {
         "pid": os.getpid(),
         "version": __version__,
         "state": str(daemon.state.path.absolute()),
         "url": daemon.url,
-        "redis": daemon.redis_url,
-        "embedded": daemon.options.redis == "embedded",
+        "redis": daemon.processes.redis_url,
+        "embedded": daemon.options.redis == EMBEDDED,
         "processes": processes,
     }
 

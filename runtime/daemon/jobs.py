@@ -1,0 +1,187 @@
+"""All jobs of the daemon: submitted, resumed, stopped, and brought to their end with the calls that they led to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import shutil
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon import commands
+from ghcm.runtime.daemon.call_keeper import CallKeeper
+from ghcm.runtime.daemon.child import Phase
+from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
+from ghcm.runtime.daemon.options import Options
+from ghcm.runtime.daemon.processes import Processes
+from ghcm.runtime.daemon.protocol import Document, job_document
+from ghcm.runtime.jobs.job_list import Job, JobState
+from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.pubsub.envelope import Instruction, now_us
+from ghcm.spg.graph import Program
+
+__all__ = ["Jobs"]
+
+log = logging.getLogger("ghcm.daemon")
+
+_BATCH_SECONDS = 24 * 3600
+_LOOK_SECONDS = 0.1
+
+
+class Jobs:
+    """`tell` is called with every event of a job."""
+
+    def __init__(
+        self, options: Options, store: Store, calls: CallKeeper, processes: Processes, tell: Callable[[Document], None]
+    ) -> None:
+        self.keepers: dict[str, JobKeeper] = {}
+        self._state = options.state
+        self._restarts = options.restarts
+        self._store = store
+        self._calls = calls
+        self._processes = processes
+        self._tell = tell
+        self._submitting = asyncio.Lock()
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def submit(self, path: Path, base: Path) -> Job:
+        """Take a bundle and start its job. GhcmError if the program runs already."""
+        async with self._submitting:
+            program = (await asyncio.to_thread(Bundle.open, path)).program
+            for keeper in self.keepers.values():
+                if keeper.program.name == program.name and not keeper.job.over:
+                    raise GhcmError(
+                        f'program "{program.name}" runs already as job "{keeper.id}"',
+                        code="GHCM-724",
+                        hint=f"end it first: ghcm stop {keeper.id}",
+                    )
+            # Unique for ever, not only here: sinks keep the versions that jobs have written.
+            id = f"{program.name}-{secrets.token_hex(4)}"
+            copy = self._state.bundle(id)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(_copy, path, copy)
+            self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+            job = self._store.jobs.submit(id, program.name, str(copy))
+            self._start(job, program, base)
+            return self._store.jobs.known(id)
+
+    def resume(self) -> None:
+        """Go on with the jobs of an earlier daemon."""
+        for job in reversed(self._store.jobs.find(over=False)):
+            try:
+                base = Path(self._state.base(job.id).read_text(encoding="utf-8"))
+                program = Bundle.open(Path(job.bundle)).program
+            except (GhcmError, OSError) as error:
+                self._store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
+            else:
+                self._start(job, program, base)
+
+    async def stop(self, name: str) -> Job:
+        """End a job for good, given its id or its program's name."""
+        keeper = self._find(name)
+        await keeper.stop(reason="stopped by request")
+        await self._calls.fail(keeper.program.name, f'program "{keeper.program.name}" was stopped')
+        return keeper.job
+
+    async def leave(self) -> None:
+        """End all engine processes; another daemon goes on with the jobs."""
+        await asyncio.gather(*(keeper.leave() for keeper in self.keepers.values()))
+
+    def spark_is_broken(self, reason: str) -> None:
+        """Answer the calls that Spark would have to."""
+        for keeper in self.keepers.values():
+            units = [unit.name for unit in keeper.batches]
+            self._spawn(self._calls.fail(keeper.program.name, reason, units))
+
+    def programs(self) -> list[Program]:
+        """The programs that have a job."""
+        return [keeper.program for keeper in self.keepers.values()]
+
+    def document(self, job: Job) -> Document:
+        """A job as JSON, with what only its keeper knows: whether all its inputs are read and written."""
+        keeper = self.keepers.get(job.id)
+        return {**job_document(job), "inputs_done": keeper is not None and keeper.inputs_done}
+
+    def _find(self, name: str) -> JobKeeper:
+        running = [keeper for keeper in self.keepers.values() if not keeper.job.over]
+        for keeper in running:
+            if name in (keeper.id, keeper.program.name):
+                return keeper
+        known = ", ".join(f'"{keeper.id}"' for keeper in running) or "none"
+        raise GhcmError(f'no job "{name}" runs', code="GHCM-744", detail=f"Running: {known}.")
+
+    def _start(self, job: Job, program: Program, base: Path) -> None:
+        command = commands.engine(self._state, self._processes.redis_url, job, base)
+        around = Around(self._store, self._changed, self._heard, self._restarts, self._processes.spare.take)
+        keeper = self.keepers[job.id] = JobKeeper(job, program, command, around)
+        keeper.start()
+
+    def _changed(self, keeper: JobKeeper) -> None:
+        job = keeper.job
+        log.info('job "%s": %s', job.id, job.state.value)
+        self._tell({"event": "job", "job": self.document(job)})
+        if job.state is JobState.RUNNING:
+            self._processes.first_results.set()
+            if keeper.begin_batches():
+                self._spawn(self._start_batches(keeper))
+        if keeper.inputs_done and keeper.begin_completion():
+            self._spawn(self._complete(keeper))
+        if job.over and keeper.begin_retirement():
+            self._spawn(self._retire(keeper))
+        if keeper.child is not None and keeper.child.phase is Phase.WAITING:
+            self._calls.send_again()
+
+    def _heard(self, keeper: JobKeeper, report: Document) -> None:
+        if report.get("event") != "running":
+            self._tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
+
+    async def _start_batches(self, keeper: JobKeeper) -> None:
+        """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
+        if keeper.batches:
+            self._processes.start_spark()
+        try:
+            for unit in keeper.batches:
+                id = f"{keeper.id}.{unit.name}"
+                if not unit.responsive and self._store.calls.get(id) is None:
+                    deadline = now_us() + _BATCH_SECONDS * 1_000_000
+                    instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher="daemon")
+                    await self._calls.call(keeper.program, instruction)
+        except GhcmError as error:
+            keeper.fail(f"its batch units cannot be called: {error.message}")
+        finally:
+            keeper.batches_called.set()
+
+    async def _complete(self, keeper: JobKeeper) -> None:
+        """Wait until the calls that the inputs led to are answered; then the job is done, unless it serves."""
+        await keeper.batches_called.wait()
+        while not keeper.job.over and self._store.calls.open_calls(keeper.program.name) > 0:
+            await asyncio.sleep(_LOOK_SECONDS)  # executors end calls in the store, which tells nobody
+        if not keeper.job.over:
+            self._tell({"event": "job.complete", "job": keeper.id})
+            if not keeper.serves:
+                keeper.finish()
+
+    async def _retire(self, keeper: JobKeeper) -> None:
+        """Forget a job that is over, once its process has ended and its calls have their answers."""
+        job = keeper.job
+        await keeper.leave()
+        if job.state is JobState.FAILED:
+            log.error('job "%s" has failed: %s', job.id, job.reason)
+            await self._calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}')
+        self.keepers.pop(keeper.id, None)
+        self._processes.refresh_spark()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _copy(bundle: Path, copy: Path) -> None:
+    if bundle.is_dir():
+        shutil.copytree(bundle, copy)
+    else:
+        shutil.copyfile(bundle, copy)

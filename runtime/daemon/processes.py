@@ -1,0 +1,156 @@
+"""The processes that all jobs share: Redis, HTTP, the Spark driver, a spare engine; when they start and in which order
+they stop.
+
+Keeping one alive is the business of `Child`, what to do about calls that of whoever is told here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghcm.runtime.daemon import commands
+from ghcm.runtime.daemon.child import Child, ending
+from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.log_files import last_words
+from ghcm.runtime.daemon.options import Options
+from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.spare import Spare
+from ghcm.runtime.pubsub.embedded import EmbeddedRedis
+from ghcm.runtime.settings import EMBEDDED
+
+__all__ = ["Listeners", "Processes"]
+
+_HEAD_START_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told: of everything that happens; that somebody died who may have held calls; that Spark cannot be
+    started, and why.
+    """
+
+    tell: Callable[[Document], None]
+    calls_may_be_lost: Callable[[], None]
+    spark_is_broken: Callable[[str], None]
+
+
+class Processes:
+    """`listener` is the socket that every HTTP process takes over from the one before."""
+
+    def __init__(self, options: Options, listener: socket.socket, listeners: Listeners) -> None:
+        self.children: dict[str, Child] = {}
+        self.spare = Spare(commands.spare(options.state))
+        self.http_watches = asyncio.Event()
+        self.first_results = asyncio.Event()
+        self._options = options
+        self._state = options.state
+        self._server = EmbeddedRedis(options.state.redis) if options.redis == EMBEDDED else None
+        self.redis_url = self._server.url if self._server is not None else options.redis
+        self._listener = listener
+        self._listeners = listeners
+        self._spark_deaths = 0
+        self._later: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start what is needed before there is a job."""
+        self._start_redis()
+        if self._options.spare:
+            await self.spare.start()
+            self._later = asyncio.create_task(self._start_http_second(), name="http")
+        else:
+            self._start_http()
+
+    def start_spark(self) -> None:
+        """Start the Spark driver, or tell it that there is a new job."""
+        if "spark" in self.children:
+            self.refresh_spark()
+            return
+        command = commands.spark(self._state, self.redis_url)
+        self._keep(
+            "spark", Child(command, Lives(limit=None), reported=self._heard, died=self._died, changed=self._changed)
+        )
+
+    def refresh_spark(self) -> None:
+        """Tell the Spark driver that jobs have come or gone."""
+        if "spark" in self.children:
+            self.children["spark"].tell({"op": "refresh"})
+
+    async def stop(self, executors: Callable[[], Awaitable[object]]) -> None:
+        """Stop callers first, then who answers them (`executors` stops the engines), then the place of the data."""
+        if self._later is not None:
+            self._later.cancel()
+            await asyncio.gather(self._later, return_exceptions=True)
+        await self._stop("http")
+        await asyncio.gather(executors(), self._stop("spark"), self.spare.stop())
+        await self._stop("redis")
+
+    def _start_redis(self) -> None:
+        if self._server is None:
+            self._listeners.calls_may_be_lost()  # those that an earlier daemon had accepted and not sent
+            return
+        place = Path(self._server.url.removeprefix("unix://"))
+
+        async def answering() -> None:
+            await _answers_ping(place)
+            self._listeners.calls_may_be_lost()
+
+        command = commands.redis(self._server, self._state)
+        self._keep("redis", Child(command, Lives(limit=None), started=answering, changed=self._changed))
+
+    async def _start_http_second(self) -> None:
+        """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.first_results.wait(), _HEAD_START_SECONDS)
+        self._start_http()
+
+    def _start_http(self) -> None:
+        async def watching() -> None:
+            await self.http_watches.wait()
+            self.http_watches.clear()
+            self._listeners.calls_may_be_lost()  # those that the one before had accepted and not sent
+
+        command = commands.http(self._state, self.redis_url, self._listener.fileno())
+        self._keep("http", Child(command, Lives(limit=None), started=watching, changed=self._changed))
+
+    def _died(self, code: int) -> bool:
+        """Calls survive a driver that dies, but not one that never gets as far as being ready."""
+        self._spark_deaths += 1
+        if self._spark_deaths >= self._options.restarts:
+            deaths = f"died {self._spark_deaths} times before it was ready"
+            last = last_words(self._state.logs / "spark.log")
+            self._listeners.spark_is_broken(f"the Spark driver {deaths}, the last time {ending(code)}{last}")
+        return True
+
+    def _heard(self, report: Document) -> None:
+        if report.get("event") in ("ready", "running", "call"):
+            self._spark_deaths = 0
+        self._listeners.tell({**report, "event": f"spark.{report.get('event')}"})
+
+    def _changed(self) -> None:
+        self._listeners.tell({"event": "processes"})
+
+    def _keep(self, name: str, child: Child) -> None:
+        self.children[name] = child
+        child.start()
+
+    async def _stop(self, name: str) -> None:
+        if name in self.children:
+            await self.children[name].stop()
+
+
+async def _answers_ping(path: Path) -> None:
+    """Return when the Redis at this socket has loaded its data and answers."""
+    while True:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_unix_connection(str(path))
+            writer.write(b"PING\r\n")
+            answer = await reader.readline()
+            writer.close()
+            if answer.startswith(b"+PONG"):
+                return
+        await asyncio.sleep(0.01)  # a server that starts has no way to tell
