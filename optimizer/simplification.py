@@ -52,7 +52,7 @@ def _simplify(unit: Unit, remarks: Remarks) -> Unit:
 
 def _once(unit: Unit, remarks: Remarks, declined: set[tuple[str, str]]) -> Unit:
     for task in unit.tasks:
-        if _is_identity(task):
+        if _is_identity(unit, task):
             remarks.applied(unit.name, task.id, "map(x => x) = nothing", "the records are unchanged", task.origin)
             return remove(unit, task)
         for edge in task.inputs:
@@ -174,9 +174,11 @@ def _is_cheap(expr: Expr) -> bool:
             return False
 
 
-def _is_identity(task: Task) -> bool:
+def _is_identity(unit: Unit, task: Task) -> bool:
+    """Whether it gives what it takes; a map that makes a stream of pairs is more than that."""
     match task.op:
         case Map(function=function) | MapValues(function=function):
-            return function.body == function.parameters[0]
+            taken = unit.task(task.inputs[0].producer).collection
+            return function.body == function.parameters[0] and taken == task.collection
         case _:
             return False
