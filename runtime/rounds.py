@@ -30,6 +30,8 @@ __all__ = ["DEAD", "Rounds"]
 DEAD = "@dead"
 """The name under which the dead letters' version stands among those of the sinks."""
 
+_FIRST_INTERVAL_S = 0.1
+"""The first commit comes soon, so that someone who waits sees a result; then each interval is twice the one before."""
 _SHARE_OF_SAVING = 0.1
 _LONGEST_INTERVAL_S = 60.0
 _NEVER = float("inf")
@@ -85,6 +87,7 @@ class Rounds:
         self._dirty = False
         self._timer: Timer | None = None
         self._not_before = 0.0
+        self._interval = min(_FIRST_INTERVAL_S, services.commit_s)
         self._waiting: list[Callable[[], None]] = []
 
     def load(self, done: Callable[[Snapshot | None], None]) -> None:
@@ -131,7 +134,7 @@ class Rounds:
         """Take a snapshot when the interval is over, or when an operator wants to be flushed, unless one is planned."""
         due = self._due()
         if self._timer is None and self._round is None and self.active and (self._dirty or due != _NEVER):
-            wanted = time.monotonic() + self._services.commit_s if self._dirty else _NEVER
+            wanted = time.monotonic() + self._interval if self._dirty else _NEVER
             self._timer = self._services.scheduler.at(max(self._not_before, min(wanted, due)), self.begin)
 
     def savepoint(self, done: Callable[[], None]) -> None:
@@ -251,8 +254,9 @@ class Rounds:
 
     def _end(self, round_: _Round) -> None:
         cost = time.monotonic() - round_.started
-        pause = max(self._services.commit_s, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
+        pause = max(self._interval, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
         self._not_before = round_.started + pause
+        self._interval = min(2 * self._interval, self._services.commit_s)
         self._round = None
         self.last_commit = time.time()
         self.count += 1
