@@ -52,6 +52,11 @@ class Sinks:
                 except GhcmError:  # it is away for a moment; the daemon sees to it and the next look tells more
                     continue
 
+    def prepare(self) -> None:
+        """Load what reading rows takes, while there are none to be read."""
+        import ghcm.runtime.pubsub.sink
+        import ghcm.runtime.pubsub.table_directory  # noqa: F401  loaded for later
+
     def skip_tables(self) -> None:
         """Take as seen what earlier runs have left in folders."""
         for sink in self.program.sinks:

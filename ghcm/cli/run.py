@@ -54,6 +54,7 @@ def command(
         events = Events(daemon.control, _LOOK_SECONDS)
         answer = daemon.control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
         job = str(cast("dict[str, Any]", answer["job"])["id"])
+        report.prepare()
         serves = keep or report.endless
         try:
             _follow(job, events, report, serves)

@@ -56,6 +56,11 @@ class Report:
         for path in self._edited:
             terminal.note(f"warning: {path} was edited since the bundle was built; it is used as it is")
 
+    def prepare(self) -> None:
+        """Get ready for the first results while there are none."""
+        assert self._sinks is not None
+        self._sinks.prepare()
+
     def look(self) -> None:
         """Show what is new in the sinks."""
         assert self._sinks is not None
