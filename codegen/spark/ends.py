@@ -40,8 +40,8 @@ def write_body(scope: Scope, op: To) -> list[str]:
             return _redis(scope, sink.name, place, sink.key, sink.mode)
         case Socket() | Memory() | Generate() | Kafka():
             raise GhcmError(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(connector)
 
 
 def refuse_upsert(name: str, mode: Mode) -> None:

@@ -96,8 +96,8 @@ def can_fail(expr: Expr) -> bool:
             return any(map(can_fail, items))
         case Literal() | Var() | Param():
             return False
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(expr)
 
 
 def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
@@ -142,11 +142,12 @@ class Emitter:
             case MakeStruct(values=values, type=type_):
                 return self._struct([self.emit(value) for value in values], type_)
             case MakeList(items=items, type=type_):
-                return self._call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
-            case never:
-                assert_never(never)
+                return self.call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
+            case _:
+                assert_never(expr)
 
-    def _call(self, name: str, *arguments: str) -> str:
+    def call(self, name: str, *arguments: str) -> str:
+        """The text of a call."""
         return f"{name}({', '.join(arguments)})"
 
     def _struct(self, values: list[str], type_: Type) -> str:
@@ -158,7 +159,7 @@ class Emitter:
     def _literal(self, value: object, type_: Type) -> str:
         if value is None:
             return "lit(None)" if isinstance(type_, Null) else f"null({self.schemas.text(type_, self.hint)})"
-        match strip(type_):
+        match plain := strip(type_):
             case Bool() | Int() | Duration():
                 return f"lit({value!r})"
             case Int32():
@@ -177,25 +178,25 @@ class Emitter:
                 return f'lit_decimal("{value}", {precision}, {scale})'
             case List(item=item):
                 items = [self._literal(each, item) for each in cast("list[object]", value)]
-                return self._call("make_list", self.schemas.text(type_, self.hint), *items)
+                return self.call("make_list", self.schemas.text(type_, self.hint), *items)
             case Map(key=key, value=held):
                 pairs = cast("dict[object, object]", value).items()
                 entries = [f"({self._literal(k, key)}, {self._literal(v, held)})" for k, v in pairs]
-                return self._call("make_map", self.schemas.text(type_, self.hint), *entries)
+                return self.call("make_map", self.schemas.text(type_, self.hint), *entries)
             case Struct(fields=fields) as struct:
                 parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
                 return self._struct([self._literal(each, part.type) for each, part in parts], struct)
             case Null() | Nullable():
                 return "lit(None)"
-            case never:
-                assert_never(never)
+            case _:
+                assert_never(plain)
 
 
 _Emit = Callable[[Emitter, tuple[Expr, ...]], str]
 
 
 def _plain(name: str) -> _Emit:
-    return lambda emitter, arguments: emitter._call(name, *map(emitter.emit, arguments))
+    return lambda emitter, arguments: emitter.call(name, *map(emitter.emit, arguments))
 
 
 def _by_first(**names: str) -> _Emit:
@@ -203,7 +204,7 @@ def _by_first(**names: str) -> _Emit:
 
     def emit(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
         kind = type(strip(arguments[0].type)).__name__
-        return emitter._call(names.get(kind, names.get("other", "")), *map(emitter.emit, arguments))
+        return emitter.call(names.get(kind, names.get("other", "")), *map(emitter.emit, arguments))
 
     return emit
 
@@ -218,7 +219,7 @@ def _sub(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
             name = "subtract_float"
         case _:
             name = "subtract"
-    return emitter._call(name, *map(emitter.emit, arguments))
+    return emitter.call(name, *map(emitter.emit, arguments))
 
 
 def _same(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
@@ -235,7 +236,7 @@ def _to_int(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
             return emitter.emit(arguments[0])
         case _:
             name = "to_int"
-    return emitter._call(name, emitter.emit(arguments[0]))
+    return emitter.call(name, emitter.emit(arguments[0]))
 
 
 def _to_micros(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:

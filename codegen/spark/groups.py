@@ -84,8 +84,8 @@ def _may_fail(reducer: Reducer) -> bool:
             return any(map(_may_fail, parts))
         case Custom(function=function, order=order):
             return can_fail(function.body) or (order is not None and can_fail(order.body))
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(reducer)
 
 
 def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dict[str, str]) -> str:
@@ -103,8 +103,8 @@ def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dic
             return f"make_struct({scope.type(type_)}, {{{pairs}}})"
         case Custom():
             return _custom(scope, reducer, value, name, columns)
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(reducer)
 
 
 def _builtin(kind: Kind, type_: Type, value: str) -> str:
@@ -119,8 +119,8 @@ def _builtin(kind: Kind, type_: Type, value: str) -> str:
             return quote(f"bool_and({value})")
         case Kind.ANY:
             return quote(f"bool_or({value})")
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(kind)
 
 
 def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[str, str]) -> str:
@@ -192,8 +192,8 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
             yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"avg({value})")
             if _sums(aggregate):
                 yield f"{name}.count", quote(f"count({value})")
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(aggregate.function)
 
 
 def final_value(aggregate: Aggregate) -> str:

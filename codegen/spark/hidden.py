@@ -72,7 +72,7 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
         case Window():
             return given | _WINDOW
         case Fused(stages=stages):
-            return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset())
+            return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset[str]())
         case (
             Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Union() | Sort() | Top()
         ):
@@ -83,8 +83,8 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             return frozenset()
         case Source() | ReadSink() | ReadTable() | To() | Publish() | Reply():
             return frozenset()
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(op)
 
 
 def in_order(columns: Iterable[str]) -> list[str]:

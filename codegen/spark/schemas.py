@@ -35,12 +35,12 @@ __all__ = ["Schemas", "constant_name", "identifier"]
 class Schemas:
     """The records of a job: constants by the type they stand for, in the order in which they are needed."""
 
-    constants: dict[str, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict[str, str])
+    texts: dict[str, str] = field(default_factory=dict[str, str])
 
     def text(self, type_: Type, hint: str = "record") -> str:
         """The type as an expression; a record becomes a constant, named after itself or after the hint."""
-        match strip(type_):
+        match plain := strip(type_):
             case Struct() as struct:
                 return self._constant(struct, hint)
             case List(item=item):
@@ -69,8 +69,8 @@ class Schemas:
                 return "DayTimeIntervalType()"
             case Null() | Nullable():
                 return "NullType()"
-            case never:
-                assert_never(never)
+            case _:
+                assert_never(plain)
 
     def _constant(self, struct: Struct, hint: str) -> str:
         key = repr(struct)

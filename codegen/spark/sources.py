@@ -36,8 +36,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             raise _unbounded(task, f"reads from {type(connector).__name__.lower()}")
         case Parquet() | Redis():
             raise _unbounded(task, f"cannot read from {type(connector).__name__.lower()} as a source")
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(connector)
 
 
 def _unbounded(task: Task, why: str) -> GhcmError:
@@ -60,8 +60,8 @@ def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
             lines = [f"rows = {call}, mode={quote(sink.mode.value)})"]
         case Socket() | Memory() | Generate() | Kafka():
             raise GhcmError(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(connector)
     if scope.keep:
         return [*lines, f"return arrived(rows, {quote(task.id)}{scope.keeping()})"]
     return [*lines, "return rows"]

@@ -93,8 +93,8 @@ def task_body(scope: Scope, task: Task) -> list[str]:
             return publish_body(scope, op)
         case Reply():
             return reply_body(scope)
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(op)
 
 
 # --- single records --------------------------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             call = f"windowed(job, {rows}, {assigner.size_us}, {lateness}, step={scope.step()}"
             return f"{call}{scope.keeping()})"
-        case never:
-            assert_never(never)
+        case _:
+            assert_never(op)
 
 
 def _select(scope: Scope, rows: str, function: Lambda, gives: Type) -> str:
@@ -156,7 +156,7 @@ def _fused(scope: Scope, op: Fused) -> list[str]:
         any(isinstance(each.op, Window) for each in op.stages[at:]) for at in range(1, len(op.stages) + 1)
     ]
     for stage, window_follows in zip(op.stages, windowed_later, strict=True):
-        keep = scope.keep | ({TIME, WATERMARK} if window_follows else frozenset())
+        keep = scope.keep | ({TIME, WATERMARK} if window_follows else frozenset[str]())
         inner = replace(scope, id=stage.id, origin=stage.origin, keep=keep)
         call = _row_op(inner, stage.op, stage.element, "rows")
         lines += [f"# {stage.id}: {_name(stage)}, {stage.origin}", f"rows = {call}"]

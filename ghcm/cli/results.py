@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,8 +55,8 @@ class Sinks:
 
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""
-        import ghcm.runtime.pubsub.sink
-        import ghcm.runtime.pubsub.table_directory  # noqa: F401  loaded for later
+        import_module("ghcm.runtime.pubsub.sink")
+        import_module("ghcm.runtime.pubsub.table_directory")
 
     def skip_tables(self) -> None:
         """Take as seen what earlier runs have left in folders."""

@@ -20,6 +20,8 @@ import sys
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
+from types import FrameType
+from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.store import open_store
@@ -42,8 +44,12 @@ def main(words: list[str]) -> int:
     options = _arguments(words)
     requests: SimpleQueue[dict[str, object]] = SimpleQueue()
     _end_with_parent()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        requests.put({"op": "stop"})
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: requests.put({"op": "stop"}))
+        signal.signal(number, stop)
     _listen(requests)
     try:
         return _serve(options, requests)
@@ -98,7 +104,7 @@ def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
                 found = json.loads(line)
             except ValueError:
                 found = None
-            requests.put(found if isinstance(found, dict) else {"op": line.strip()[:200]})
+            requests.put(cast("dict[str, object]", found) if isinstance(found, dict) else {"op": line.strip()[:200]})
         requests.put({"op": "abandoned"})
 
     Thread(target=read, name="ghcm-control", daemon=True).start()

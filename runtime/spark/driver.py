@@ -21,7 +21,7 @@ from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.programs import Job, open_jobs
-from ghcm.runtime.spark.session import Session
+from ghcm.runtime.spark.session import Session, java_process
 from ghcm.spg.graph import Unit
 
 __all__ = ["Driver"]
@@ -194,7 +194,7 @@ class Driver:
             log.error("%s", error)
             self._tell("trouble", {"reason": error.message, "hint": error.hint})
             return
-        process = getattr(spark.sparkContext._gateway, "proc", None)
+        process = java_process(spark)
         self._tell("ready", {"pid": os.getpid(), "java": process.pid if process is not None else None})
         if process is not None:
             process.wait()

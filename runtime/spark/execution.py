@@ -17,7 +17,7 @@ from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, SinkVersion, State, failure, now_us
 from ghcm.runtime.spark.programs import Job
 from ghcm.runtime.spark.progress import Progress
-from ghcm.runtime.spark.session import Session
+from ghcm.runtime.spark.session import Session, java_process
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To
 
@@ -190,8 +190,7 @@ def spark_is_gone(session: Session) -> bool:
     spark = session.started
     if spark is None:
         return False
-    gateway = spark.sparkContext._gateway
-    process = getattr(gateway, "proc", None)
+    process = java_process(spark)
     return process is not None and process.poll() is not None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,10 @@ class Progress:
         done, total = 0, 0
         for job in self._tracker.getJobIdsForGroup(self._group):
             info = self._tracker.getJobInfo(job)
-            for stage in info.stageIds if info is not None else ():
+            stages: Sequence[int] = (
+                cast("Any", info).stageIds if info is not None else ()
+            )  # pyspark leaves their type open
+            for stage in stages:
                 tasks = self._tracker.getStageInfo(stage)
                 if tasks is not None:
                     done, total = done + tasks.numCompletedTasks, total + tasks.numTasks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -14,7 +15,7 @@ from ghcm.runtime.settings import Spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Session"]
+__all__ = ["Session", "java_process"]
 
 
 class Session:
@@ -98,6 +99,13 @@ class Session:
             "spark.local.dir": str(self._folder / "local"),
             "spark.python.worker.reuse": "true",
         }
+
+
+def java_process(spark: SparkSession) -> subprocess.Popen[bytes] | None:
+    """The Java process that pyspark has started for the session; None where it uses one that was there."""
+    gateway = spark.sparkContext._gateway  # pyright: ignore[reportPrivateUsage]  there is no public way to it
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    return process
 
 
 def _warm(spark: SparkSession) -> None:
