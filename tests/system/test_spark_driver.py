@@ -1,4 +1,4 @@
-"""The Spark driver as the daemon runs it: a process of its own, called through the msg cache, killed and started again."""
+"""The Spark driver as the daemon runs it: a process of its own, called through the msg cache, killed, started again."""
 
 from __future__ import annotations
 
@@ -88,7 +88,16 @@ class World:
         self.heard = threading.Condition()
 
     def start(self) -> None:
-        command = [sys.executable, "-u", "-m", "ghcm.runtime.spark", "--state", str(self.state.path), "--redis", self.url]
+        command = [
+            sys.executable,
+            "-u",
+            "-m",
+            "ghcm.runtime.spark",
+            "--state",
+            str(self.state.path),
+            "--redis",
+            self.url,
+        ]
         environment = {**os.environ, "GHCM_SPARK_MASTER": "local[2]"}
         with (self.folder / "driver.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -149,7 +158,7 @@ class World:
         raise AssertionError(f"no answer to {call}: {seen}\n{(self.folder / 'driver.log').read_text()[-3000:]}")
 
     def call(self, unit: str, **parameters: object) -> Feedback:
-        return self.answer(self.send(unit, **parameters))
+        return self.answer(self.send(unit, None, None, **parameters))
 
     def rows(self, sink: str) -> list[tuple[object, ...]]:
         return sorted(read(self.program.sink(sink), self.connections))
