@@ -1,4 +1,4 @@
-"""The pipeline of passes as a whole: order is checked, nothing is rebuilt without need, the trace says what was done."""
+"""The pipeline of passes as a whole: order is checked, nothing is rebuilt without need, the trace says all."""
 
 import pytest
 
