@@ -7,7 +7,7 @@ checking a program loads no code generator, and nothing here loads Spark or the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ghcm.optimizer import Optimised
     from ghcm.spg.graph import Program
 
-__all__ = ["BUILD", "CHECK", "COMPILE", "Compiled", "Stage", "build", "check", "compile", "write"]
+__all__ = ["BUILD", "CHECK", "COMPILE", "Compiled", "Stage", "build", "check", "compile", "readable", "write"]
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Stage:
 def _load(draft: Draft) -> Draft:
     from ghcm.language import load
 
-    _readable(draft.path)
+    readable(draft.path)
     return replace(draft, syntax=load(draft.path))
 
 
@@ -162,17 +162,25 @@ def _made(value: T | None) -> T:
     return value
 
 
-def _readable(path: Path) -> None:
+def readable(path: Path) -> None:
+    """GhcmError that says what there is, if there is no program at `path`."""
     if path.suffix not in (".istream", ".py"):
         raise GhcmError(
             f'"{path}" is no program: its name ends neither in .istream nor in .py',
             code="GHCM-601",
             hint='"ghcm init" writes a first program.',
         )
+    if path.is_dir():
+        hint = "name a file in it." if any(_programs_in(path)) else ""
+        raise GhcmError(f'"{path}" is a folder, a program is a file', code="GHCM-602", hint=hint)
     if not path.is_file():
-        near = sorted(other.name for other in path.parent.glob("*") if other.suffix in (".istream", ".py"))
+        near = sorted(_programs_in(path.parent))
         found = f"The folder has {', '.join(near)}." if near else "The folder has no program."
         raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found, hint=suggest(path.name, near))
+
+
+def _programs_in(folder: Path) -> Iterator[str]:
+    return (each.name for each in folder.glob("*") if each.suffix in (".istream", ".py") and each.is_file())
 
 
 def _python_files(program: Program, folder: Path) -> Mapping[str, str]:

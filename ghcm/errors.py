@@ -8,11 +8,18 @@ engines
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from ghcm.source import Span
+
+_NEAR = 200
+"""Characters that are shown of a line before its mistake, of it, and after it."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Controls, and marks that change the direction of text: a terminal would obey them."""
 
 __all__ = ["Diagnostic", "Diagnostics", "GhcmError", "ProgramError", "render", "suggest"]
 
@@ -96,14 +103,13 @@ def render(diagnostic: Diagnostic) -> str:
     if span is not None:
         line, column = span.source.line_column(span.start)
         end_line, end_column = span.source.line_column(max(span.end, span.start + 1))
-        text = span.source.line(line).replace("\t", " ")
-        width = (end_column - column) if end_line == line else len(text) - column + 1
+        text = span.source.line(line)
+        before, marked = text[: column - 1], text[column - 1 : end_column - 1 if end_line == line else None]
         margin = " " * len(str(line))
         lines += [
             f" {margin}--> {span.source.name}:{line}:{column}",
             f" {margin} |",
-            f" {line} | {text}",
-            f" {margin} | {' ' * (column - 1)}{'^' * max(1, width)}",
+            *_pointed(before, marked, text[len(before) + len(marked) :], f" {line} | ", f" {margin} | "),
         ]
         margin_end = f" {margin} = "
     else:
@@ -111,6 +117,20 @@ def render(diagnostic: Diagnostic) -> str:
     lines += [f"{margin_end}detail: {diagnostic.detail}"] if diagnostic.detail else []
     lines += [f"{margin_end}hint: {diagnostic.hint}"] if diagnostic.hint else []
     return "\n".join(lines)
+
+
+def _pointed(before: str, marked: str, after: str, head: str, head_below: str) -> tuple[str, str]:
+    """A source line and the carets below it, which stand where a terminal shows the characters: a character may be two
+    columns wide or none. Of a long line only what is near; what is no character for a screen is replaced.
+    """
+    from rich.cells import cell_len
+
+    before, marked, after = (_UNPRINTABLE.sub("\ufffd", part.replace("\t", " ")) for part in (before, marked, after))
+    if len(before) > _NEAR:
+        before = "…" + before[1 - _NEAR :]
+    marked = marked if len(marked) <= _NEAR else marked[: _NEAR - 1] + "…"
+    after = after if len(after) <= _NEAR else after[: _NEAR - 1] + "…"
+    return f"{head}{before}{marked}{after}", f"{head_below}{' ' * cell_len(before)}{'^' * max(1, cell_len(marked))}"
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, str]:

@@ -83,6 +83,8 @@ class Limits(BaseModel):
     """Batch calls that run at once."""
     rows: Annotated[int, Field(gt=0)] = 10_000
     """Rows in one answer over HTTP."""
+    deadline: Seconds = 24 * 3600.0
+    """The longest time that a caller may give a call."""
     restarts: Annotated[int, Field(ge=0)] = 5
     """Deaths of a process within a minute after which its job is reported as failed."""
 
@@ -99,7 +101,7 @@ class Settings(BaseSettings):
     redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED
     commit_interval: Seconds = 1.0
     call_timeout: Seconds = 3600.0
-    """How long a call without a deadline of its own may take."""
+    """How long a call without a deadline of its own may take; one over HTTP to a stream unit a minute at most."""
     patience: Seconds = 30.0
     """How long a server that is away is waited for."""
     http: Http = Http()

@@ -12,7 +12,6 @@ import uvicorn
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
-from ghcm.supervisor.settings import Limits
 
 __all__ = ["main"]
 
@@ -28,10 +27,7 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state, "redis": arguments.redis})
-    limits = Limits(
-        open_calls=settings.limits.calls, rows=settings.limits.rows, deadline_of_batch=settings.call_timeout
-    )
-    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis, limits)
+    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis, settings)
     config = uvicorn.Config(
         supervisor,
         host=arguments.host,

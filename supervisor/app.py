@@ -24,12 +24,13 @@ from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.async_cache import Inbox
 from ghcm.runtime.pubsub.cache import AsyncMessageCache
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import LIMIT
+from ghcm.runtime.settings import Settings
 from ghcm.supervisor import problems
 from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
-from ghcm.supervisor.settings import Limits
 
 __all__ = ["FEEDBACK", "Supervisor"]
 
@@ -51,7 +52,7 @@ class Supervisor:
 
     state: StateDirectory
     url: str
-    limits: Limits = field(default_factory=Limits)
+    settings: Settings = field(default_factory=Settings)
     _store: Store | None = None
     _mail: AsyncMessageCache | None = None
     _desk: Desk | None = None
@@ -66,14 +67,14 @@ class Supervisor:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._app is not None:
-            await limited(self._app, self.limits.body)(scope, receive, send)
+            await limited(self._app, LIMIT)(scope, receive, send)
 
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
         self._store = open_store(self.state.store)
         self._mail = self._places(self.state.path).async_cache(FEEDBACK, "supervisor")
         inbox = Inbox(self._mail, FEEDBACK)
-        self._desk = Desk(self._store, inbox, self._places(self.state.path).async_cache, self.limits)
+        self._desk = Desk(self._store, inbox, self._places(self.state.path).async_cache, self.settings)
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
         self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))

@@ -18,13 +18,19 @@ from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.async_cache import Inbox
 from ghcm.runtime.pubsub.cache import AsyncMessageCache
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
+from ghcm.runtime.settings import Settings
 from ghcm.supervisor.catalogue import KnownUnit
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.settings import Limits
 
 __all__ = ["Desk"]
 
 T = TypeVar("T")
+
+_SEND_SECONDS = 5.0
+"""How long a msg cache that is away is waited for before the caller is told."""
+
+_STREAM_SECONDS = 60.0
+"""The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
 
 OpenCache = Callable[[str, str], AsyncMessageCache]
 """The caller's side of the msg cache at a place, for a program."""
@@ -37,7 +43,7 @@ class Desk:
     store: Store
     inbox: Inbox
     open_cache: OpenCache
-    limits: Limits = field(default_factory=Limits)
+    settings: Settings = field(default_factory=Settings)
     _caches: dict[str, AsyncMessageCache] = field(default_factory=dict[str, AsyncMessageCache])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
 
@@ -96,12 +102,13 @@ class Desk:
         if known is not None:
             return _same(known, instruction), False
         waiting = calls.open_calls(instruction.program, instruction.unit)
-        if waiting >= self.limits.open_calls:
+        most = self.settings.limits.calls
+        if waiting >= most:
             raise Problem(
                 429,
                 "GHCM-746",
                 f'unit "{instruction.unit}" has {waiting} calls that wait or run',
-                detail=f"More than {self.limits.open_calls} are not taken.",
+                detail=f"More than {most} are not taken.",
                 hint="call again when some are done.",
             )
         return calls.accept(instruction), True
@@ -111,7 +118,7 @@ class Desk:
         if cache is None:
             cache = self._caches[unit.cache] = self.open_cache(unit.cache, unit.program)
         try:
-            await asyncio.wait_for(cache.send(instruction), self.limits.send)
+            await asyncio.wait_for(cache.send(instruction), _SEND_SECONDS)
         except TimeoutError:
             # The daemon sends accepted calls again when the cache is back; this caller need not wait for that.
             return
@@ -123,7 +130,8 @@ class Desk:
     def _seconds(self, unit: KnownUnit, wanted: float | None) -> float:
         if wanted is not None:
             return wanted
-        return self.limits.deadline_of_batch if unit.unit.kind == "batch" else self.limits.deadline_of_stream
+        longest = min(self.settings.call_timeout, self.settings.limits.deadline)
+        return longest if unit.unit.kind == "batch" else min(longest, _STREAM_SECONDS)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

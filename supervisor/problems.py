@@ -15,12 +15,17 @@ from starlette.exceptions import HTTPException
 
 from ghcm.errors import GhcmError, suggest
 
-__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "response"]
+__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "problem_of", "response"]
 
 MEDIA_TYPE = "application/problem+json"
 
-_STATUS = {"GHCM-711": 413, "GHCM-712": 422}
-"""An instruction that is too large, or that holds data."""
+_OF_CALLERS = {"GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410, "GHCM-742": 409}
+"""What a caller can bring about, with values that fit the unit: an instruction that is too large or holds data, a
+version of a sink that has been replaced, an id that is another call's.
+"""
+
+_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740"))
+"""A server, disk or store that cannot be used just now: the same call may do later."""
 
 Handler: TypeAlias = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
@@ -69,6 +74,12 @@ def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
     return JSONResponse(document.model_dump(), problem.status, headers, MEDIA_TYPE)
 
 
+def problem_of(error: GhcmError) -> Problem:
+    """What went wrong behind an endpoint. Whatever is not known as the caller's or as passing is ours."""
+    status = _OF_CALLERS.get(error.code) or (503 if error.code in _AWAY else 500)
+    return Problem(status, error.code, error.message, detail=error.detail, hint=error.hint)
+
+
 def install(app: FastAPI) -> None:
     """Have the app answer every problem in this form."""
     app.add_exception_handler(Problem, _problem)
@@ -84,10 +95,8 @@ async def _problem(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
-    """What went wrong behind us: the places that hold data or instructions cannot be used just now."""
     assert isinstance(error, GhcmError)
-    status = _STATUS.get(error.code) or (503 if error.code[-3:-1] in ("72", "73", "74") else 400)
-    return response(Problem(status, error.code, error.message, detail=error.detail, hint=error.hint))
+    return response(problem_of(error))
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:

@@ -92,7 +92,7 @@ def _add_status(app: FastAPI, catalogue: Catalogue, ready: Ready) -> None:
 
 
 def _add_unit(app: FastAPI, catalogue: Catalogue, unit: KnownUnit, desk: Desk, connections: Places) -> None:
-    longest = desk.limits.deadline
+    longest = desk.settings.limits.deadline
 
     async def call_unit(
         request: Request,
@@ -135,6 +135,7 @@ async def _answer(call: Call, wait: float | None, desk: Desk, catalogue: Catalog
 
 def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Places) -> None:
     path = "/programs/{program}/units/{unit}/calls"
+    most_rows = desk.settings.limits.rows
 
     async def found(program: str, unit: str, id: str) -> Call:
         call = await desk.get(id)
@@ -175,7 +176,7 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
         request: Request,
         format: Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")] = None,
         sink: Annotated[str | None, Query(description="Which sink, where the unit writes several.")] = None,
-        limit: Annotated[int, Query(ge=1, le=desk.limits.rows)] = 1000,
+        limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
         call = await found(program, unit, id)

@@ -13,7 +13,7 @@ from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
-__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "reduction", "wide"]
+__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "wide"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +178,6 @@ def wide(column: str, type_: Type) -> str:
     """A column of whole numbers in 128 bits."""
     micros = isinstance(strip(type_), Timestamp | Duration)
     return f"{column}.cast(pl.Int64).cast(pl.Int128)" if micros else f"{column}.cast(pl.Int128)"
-
-
-def reduction(module: Module, reducer: Reducer) -> Reduction:
-    """The texts of a reducer."""
-    return Reduction(module, reducer)
 
 
 def extreme_of(module: Module, type_: Type, left: str, right: str, *, least: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.failure import WRONG, guarded
+from ghcm.cli.failure import INTERRUPTED, guarded
 from ghcm.cli.options import Json
 
 if TYPE_CHECKING:
@@ -20,15 +20,20 @@ Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM", help="Program
 
 
 def command(programs: Programs, json: Json = False) -> None:
-    """Say all that is wrong with a program."""
-    wrong = 0
+    """Say all that is wrong with programs.
+
+    Ends with 2 if any is wrong, else with 1 if one could not be looked at.
+    """
+    worst = 0
     for path in programs:
         try:
             guarded(_check)(path, json)
         except typer.Exit as end:
-            wrong = max(wrong, end.exit_code)
-    if wrong:
-        raise typer.Exit(WRONG if wrong == WRONG else wrong)
+            if end.exit_code == INTERRUPTED:
+                raise
+            worst = max(worst, end.exit_code)
+    if worst:
+        raise typer.Exit(worst)
 
 
 def _check(path: Path, json: bool) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -36,10 +39,12 @@ def command(programs: Programs, check: Check = False, json: Json = False) -> Non
 
 
 def _format(path: Path, check: bool) -> bool:
+    from ghcm.driver import readable
     from ghcm.language import format_text
+    from ghcm.language.loading import decode_program, read_program
 
     if str(path) == "-":
-        text = sys.stdin.read()
+        text = decode_program(sys.stdin.buffer.read(), "<stdin>")
         formatted = format_text(text, "<stdin>")
         if not check:
             sys.stdout.write(formatted)
@@ -50,12 +55,43 @@ def _format(path: Path, check: bool) -> bool:
             code="GHCM-601",
             hint="a Python program is formatted by the tools of Python.",
         )
-    text = path.read_text(encoding="utf-8")
+    readable(path)
+    text = read_program(path)
     formatted = format_text(text, str(path))
     if formatted != text and not check:
-        # Whoever is interrupted here finds the old text or the new one.
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_text(formatted, encoding="utf-8")
-        beside.chmod(path.stat().st_mode)
-        beside.replace(path)
+        _rewrite(path.resolve(), formatted)
     return formatted != text
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Put the text in the place of the file, which keeps its mode and owner; whoever is interrupted leaves the old text
+    or the new one. `path` leads through no link, so that links to the file stay what they are.
+    """
+    before = path.stat()
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    beside = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(PermissionError):  # only root may give a file away
+            os.chown(beside, before.st_uid, before.st_gid)
+        beside.chmod(stat.S_IMODE(before.st_mode))
+        beside.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> GhcmError:
+    return GhcmError(
+        f'cannot rewrite "{path}": {(error.strerror or str(error)).lower()}',
+        code="GHCM-790",
+        detail="The file is as it was.",
+        hint="check that its folder can be written and has room.",
+    )

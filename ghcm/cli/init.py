@@ -21,13 +21,7 @@ Name = Annotated[str | None, typer.Option("--name", help="The program's name; by
 def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> None:
     """Write a first program that works."""
     name = name or re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
-    if not re.fullmatch(r"[a-z_]\w*", name):
-        raise GhcmError(
-            f'"{name}" is no name for a program',
-            code="GHCM-603",
-            detail="A name has letters, digits and underscores and begins with a letter.",
-            hint="give one: ghcm init --name visits",
-        )
+    _check_name(name)
     files = {f"{name}.istream": _PROGRAM.replace("NAME", name), "ghcm.toml": _SETTINGS, "visits.jsonl": _visits()}
     for path in files:
         if (folder / path).exists():
@@ -47,6 +41,19 @@ def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> N
         terminal.say(str(folder / path))
     enter = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
     terminal.note(f"next: {enter}ghcm run {name}.istream")
+
+
+def _check_name(name: str) -> None:
+    from ghcm.language.words import RESERVED
+
+    if name in RESERVED:
+        detail = f'"{name}" is a reserved word of the language.'
+    elif not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        detail = "A name has the letters a to z, digits and underscores and does not begin with a digit."
+    else:
+        return
+    hint = "give another: ghcm init --name visits"
+    raise GhcmError(f'"{name}" cannot be the name of a program', code="GHCM-603", detail=detail, hint=hint)
 
 
 def _visits() -> str:

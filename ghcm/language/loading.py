@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghcm.errors import GhcmError
+from ghcm.errors import Diagnostic, GhcmError, ProgramError
 from ghcm.language import ast
-from ghcm.source import Source
+from ghcm.source import Source, Span
 
-__all__ = ["load"]
+__all__ = ["decode_program", "load", "read_program"]
 
 
 def load(path: Path | str) -> ast.Program:
@@ -23,13 +23,30 @@ def load(path: Path | str) -> ast.Program:
         return load_python(path)
     from ghcm.language.parser import parse
 
+    return parse(Source(str(path), read_program(path)))
+
+
+def read_program(path: Path) -> str:
+    """The text of a program without a byte order mark. GhcmError where it cannot be read, with the place where it is
+    not UTF-8.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f'"{path}" is not UTF-8 text (byte {error.start})'
-        raise GhcmError(message, code="GHCM-101", hint="save it as UTF-8.") from None
+        return decode_program(path.read_bytes(), str(path))
     except OSError as error:
         raise GhcmError(
             f'cannot read "{path}": {(error.strerror or "no reason given").lower()}', code="GHCM-602"
         ) from None
-    return parse(Source(str(path), text))
+
+
+def decode_program(data: bytes, name: str) -> str:
+    """The text of a program that was read as bytes; `name` is what messages call it."""
+    try:
+        # As files that are opened for text: a line ends the same wherever it was written.
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        source = Source(name, data.decode("utf-8-sig", errors="replace"))
+        at = len(error.object[: error.start].decode())  # what comes before it is text
+        detail = f"The byte 0x{error.object[error.start]:02x} is part of no character."
+        span = Span(source, at, at + 1)
+        mistake = Diagnostic("GHCM-101", f'"{name}" is not UTF-8 text', span, detail, "save it as UTF-8")
+        raise ProgramError([mistake]) from None
