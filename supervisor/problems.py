@@ -27,6 +27,9 @@ version of a sink that has been replaced, an id that is another call's.
 _AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740"))
 """A server, disk or store that cannot be used just now: the same call may do later."""
 
+_BODY = "send a JSON object with the parameters by name; their types stand in /docs."
+_JSON_TYPE = "add the header Content-Type: application/json."
+
 Handler: TypeAlias = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -101,6 +104,8 @@ async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    if (unread := _unread_body(request, error)) is not None:
+        return response(unread)
     known = parameters_of(request.scope.get("endpoint"))
     mistakes: list[Mistake] = []
     for each in error.errors():
@@ -118,12 +123,37 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         Problem(
             422,
             "GHCM-310",
-            f"the call does not fit the unit: see {named}" if named else "the body of the call cannot be read",
+            f"the call does not fit the unit: see {named}",
             detail=f"{first[:1].upper()}{first[1:]}" + ("" if first.endswith("?") else "."),
             hint="the types of the parameters stand in /docs.",
         ),
         mistakes,
     )
+
+
+def _unread_body(request: Request, error: RequestValidationError) -> Problem | None:
+    """The problem with a body that is no JSON object, so that no parameter can be named; None if it is one."""
+    mistake = next((each for each in error.errors() if each["loc"][0] == "body"), None)
+    if mistake is None:
+        return None
+    if mistake["type"] == "json_invalid":
+        return _no_json(f"{mistake['ctx']['error']} at character {mistake['loc'][1]}.")
+    if len(mistake["loc"]) > 1:
+        return None
+    known = ", ".join(f'"{name}"' for name in parameters_of(request.scope.get("endpoint")))
+    if mistake["type"] == "missing":
+        return Problem(
+            422, "GHCM-310", "the call has no body", detail=f"The unit has the parameters {known}.", hint=_BODY
+        )
+    sent = request.headers.get("content-type", "")
+    if "json" not in sent:
+        detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."
+        return Problem(415, "GHCM-310", "the body of the call is not sent as JSON", detail=detail, hint=_JSON_TYPE)
+    return Problem(422, "GHCM-310", "the body of the call is no JSON object", hint=_BODY)
+
+
+def _no_json(detail: str) -> Problem:
+    return Problem(400, "GHCM-310", "the body of the call is no JSON", detail=detail, hint=_BODY)
 
 
 def describe(endpoint: Callable[..., object], parameters: Iterable[str]) -> None:
@@ -140,6 +170,8 @@ def parameters_of(endpoint: object) -> tuple[str, ...]:
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     match error.status_code:
+        case 400 if request.method == "POST":  # what FastAPI makes of text that its reader of JSON breaks off at
+            return response(_no_json("It is no UTF-8 text, or nests too deep."))
         case 404:
             message, hint = f'there is nothing at "{request.url.path}"', "what there is stands in /docs."
         case 405:

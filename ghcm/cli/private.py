@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import subprocess
@@ -11,11 +10,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import tethered
-from ghcm.runtime.daemon.protocol import Control, Document
+from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
 from ghcm.runtime.daemon.state import StateDirectory
 
 __all__ = ["PrivateDaemon", "free_state", "private_daemon"]
@@ -37,14 +35,14 @@ class PrivateDaemon:
         return Control(self.state.control)
 
     def status(self) -> Document:
-        """Where it is reached. GhcmError with what it says if it did not start."""
+        """Where it is reached. GhcmError with its reason if it did not start."""
         if self._status is None:
             assert self.process.stdout is not None
             line = self.process.stdout.readline()
             if not line:
                 self.process.wait()
                 raise _not_started(self.state)
-            self._status = cast("Document", json.loads(line))
+            self._status = raised(decode(line))
         return self._status
 
     def stop(self) -> None:

@@ -9,19 +9,19 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.daemon import options, run
-from ghcm.runtime.daemon.protocol import Document, encode
+from ghcm.runtime.daemon.protocol import Document, encode, error_document
 from ghcm.runtime.settings import load_settings
 
 __all__ = ["main"]
 
 
-def _announce(status: Document) -> None:
-    print(encode(status).decode(), end="", flush=True)
+def _announce(said: Document) -> None:
+    print(encode(said).decode(), end="", flush=True)
 
 
 def main() -> None:
-    """Be the daemon until told to end; its status is one JSON line on standard output once it listens. 1 and a
-    message if it cannot start.
+    """Be the daemon until told to end; its status is one JSON line on standard output once it listens, or why it
+    cannot, which then stands on standard error too and ends it with 1.
     """
     parser = argparse.ArgumentParser(prog="python -m ghcm.runtime.daemon", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory")
@@ -36,6 +36,7 @@ def main() -> None:
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
         run(options(settings, spare=arguments.spare), ready=_announce)
     except GhcmError as error:
+        _announce(error_document(error))
         sys.exit(str(error))
 
 

@@ -125,10 +125,23 @@ def test_wrong_parameters_are_named(shop: Running, body: object, parameter: str,
     assert f'"{parameter}"' in answer.json["message"]
 
 
-def test_a_body_that_is_no_json_is_a_problem(shop: Running) -> None:
-    answer = shop.post(TOTAL, b'{"item": ')
-    assert answer.status == 422
-    assert answer.json["code"] == "GHCM-310"
+@pytest.mark.parametrize(
+    ("body", "type_", "status", "message"),
+    [
+        (b'{"item": ', "application/json", 400, "the body of the call is no JSON"),
+        (b'{"item": "\xe9"}', "application/json", 400, "the body of the call is no JSON"),
+        (b"[" * 60_000, "application/json", 400, "the body of the call is no JSON"),
+        (b"[1]", "application/json", 422, "the body of the call is no JSON object"),
+        (b'{"item": "tea"}', "application/x-www-form-urlencoded", 415, "the body of the call is not sent as JSON"),
+        (b"", "application/json", 422, "the call has no body"),
+    ],
+)
+def test_a_body_that_is_no_json_object_is_a_problem(
+    shop: Running, body: bytes, type_: str, status: int, message: str
+) -> None:
+    answer = shop.post(TOTAL, body, Content_Type=type_)
+    assert (answer.status, answer.json["code"], answer.json["message"]) == (status, "GHCM-310", message)
+    assert answer.json["hint"]
 
 
 @pytest.mark.parametrize(
