@@ -8,14 +8,15 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, startup, words
+from bench import calls, compiling, startup, words
 from bench.table import Row, show
 
 
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("only", nargs="*", choices=["words", "calls", "start", []], help="which; all by default")
+    names = ["words", "calls", "start", "compile"]
+    arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
     arguments.add_argument("--runs", type=int, default=3)
@@ -25,6 +26,7 @@ def main() -> None:
         "words": lambda: words.measure(options.text, options.repeat, options.runs),
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
+        "compile": lambda: compiling.measure(options.runs),
     }
     show(row for name in options.only or benchmarks for row in benchmarks[name]())
 

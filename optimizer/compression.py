@@ -14,10 +14,12 @@ parallelism differs.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ghcm.optimizer.passes import Fact, Remarks
-from ghcm.optimizer.rewrite import each_unit, merge
+from ghcm.optimizer.rewrite import each_unit, with_tasks
 from ghcm.spg.graph import Forward, Program, Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Stage, Window
 
@@ -40,24 +42,28 @@ class CompressTasks:
 
 
 def _compress(unit: Unit, remarks: Remarks) -> Unit:
-    for id in [task.id for task in unit.tasks]:
-        task = unit.task(id)
-        while (fused := _with_parent(unit, task, remarks)) is not None:
-            parent = unit.task(task.inputs[0].producer)
-            unit, task = merge(unit, parent, fused), fused
-    return unit
+    """One walk from the sources to the ends; a merged task has as many readers as its last stage had."""
+    readers = Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
+    tasks = {task.id: task for task in unit.tasks}
+    for id in tuple(tasks):
+        while (fused := _with_parent(unit, tasks, id, readers, remarks)) is not None:
+            del tasks[tasks[id].inputs[0].producer]
+            tasks[id] = fused
+    return unit if len(tasks) == len(unit.tasks) else with_tasks(unit, tasks.values())
 
 
-def _with_parent(unit: Unit, task: Task, remarks: Remarks) -> Task | None:
+def _with_parent(
+    unit: Unit, tasks: Mapping[str, Task], id: str, readers: Mapping[str, int], remarks: Remarks
+) -> Task | None:
     """The task with its parent merged into it, or None where that is not possible."""
+    task = tasks[id]
     if len(task.inputs) != 1:
         return None
-    edge = task.inputs[0]
-    parent = unit.task(edge.producer)
+    parent = tasks[task.inputs[0].producer]
     stages, parent_stages = _stages(task), _stages(parent)
     if not stages or not parent_stages:
         return None
-    obstacle = _obstacle(unit, parent, task)
+    obstacle = _obstacle(parent, task, readers[parent.id])
     if obstacle:
         remarks.declined(unit.name, task.id, _LAW, obstacle, task.origin)
         return None
@@ -65,8 +71,8 @@ def _with_parent(unit: Unit, task: Task, remarks: Remarks) -> Task | None:
     return replace(task, op=Fused((*parent_stages, *stages)), inputs=parent.inputs, calls=task.calls + parent.calls)
 
 
-def _obstacle(unit: Unit, parent: Task, task: Task) -> str:
-    if len(unit.consumers(parent.id)) > 1:
+def _obstacle(parent: Task, task: Task, readers: int) -> str:
+    if readers > 1:
         return f'"{parent.id}" has other readers and would run twice'
     if not isinstance(task.inputs[0].exchange, Forward):
         return "its records are regrouped on the way"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.spark.expressions import quote
 from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
-from ghcm.codegen.spark.library import helpers_for, imports_for
+from ghcm.codegen.spark.library import library_for
 from ghcm.codegen.spark.schemas import Schemas, identifier
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.tasks import task_body
@@ -74,10 +74,9 @@ def generate(program: Program, unit: Unit) -> str:
         ],
     }
     draft = render("spark/job_module.py.j2", **values, imports="", helpers="")
-    helpers = helpers_for(draft)
-    imports = imports_for(draft + helpers)
-    text = render("spark/job_module.py.j2", **values, imports=imports, helpers=helpers)
-    return _formatted(text, helpers)
+    library = library_for(draft)
+    text = render("spark/job_module.py.j2", **values, imports=library.imports, helpers=library.helpers)
+    return _formatted(text, library.helpers)
 
 
 def _formatted(text: str, helpers: str) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 
 from ghcm.codegen.templating import render
 
-__all__ = ["helpers_for", "imports_for"]
+__all__ = ["Library", "library_for"]
 
 _BLOCKS = ("main", "job", "groups", "sources", "python", "tables", "redis", "policies", "expressions", "types")
 
@@ -28,31 +28,44 @@ class _Helper:
     heading: str
 
 
-def helpers_for(code: str) -> str:
-    """The helpers that this code calls, and those that they call."""
-    wanted = _closure(_names(ast.parse(code)))
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What a job takes from the library: import statements and helpers, as text."""
+
+    imports: str
+    helpers: str
+
+
+def library_for(code: str) -> Library:
+    """The helpers that this code calls and those that they call, with the imports that all of it needs."""
+    own = _names(ast.parse(code))
+    chosen = _chosen(own)
+    used = own.union(*(helper.needs for helper in chosen))
+    return Library(_in_sections([line for each in _imports() for line in _kept(each, used)]), _text(chosen))
+
+
+def _text(helpers: tuple[_Helper, ...]) -> str:
     text, heading = "", ""
-    for helper in _helpers():
-        if wanted & set(helper.names):
-            text += f"\n\n{helper.heading}\n\n\n" if helper.heading != heading else "\n\n"
-            text, heading = text + helper.text + "\n", helper.heading
+    for helper in helpers:
+        text += f"\n\n{helper.heading}\n\n\n" if helper.heading != heading else "\n\n"
+        text, heading = text + helper.text + "\n", helper.heading
     return text.strip("\n") + "\n"
 
 
-def imports_for(code: str) -> str:
-    """The import statements for the names that this code uses."""
-    used = _names(ast.parse(code))
-    lines: list[str] = []
-    for node in ast.parse(render("spark/imports.py.j2")).body:
-        match node:
-            case ast.Import(names=names):
-                lines += [f"import {each.name}" for each in names if each.name in used]
-            case ast.ImportFrom(module=module, names=names):
-                kept = [_alias(each) for each in names if (each.asname or each.name) in used or module == "__future__"]
-                lines += [f"from {module} import {', '.join(kept)}"] if kept else []
-            case _:
-                continue
-    return _in_sections(lines)
+@cache
+def _imports() -> tuple[ast.Import | ast.ImportFrom, ...]:
+    body = ast.parse(render("spark/imports.py.j2")).body
+    return tuple(node for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def _kept(statement: ast.Import | ast.ImportFrom, used: frozenset[str]) -> list[str]:
+    """The statement with only the names that are used; nothing where there are none."""
+    match statement:
+        case ast.Import(names=names):
+            return [f"import {each.name}" for each in names if each.name in used]
+        case ast.ImportFrom(module=module, names=names):
+            kept = [_alias(each) for each in names if (each.asname or each.name) in used or module == "__future__"]
+            return [f"from {module} import {', '.join(kept)}"] if kept else []
 
 
 def _alias(name: ast.alias) -> str:
@@ -69,13 +82,22 @@ def _in_sections(lines: list[str]) -> str:
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
-def _closure(names: frozenset[str]) -> frozenset[str]:
-    wanted, waiting = frozenset[str](), names
+def _chosen(names: frozenset[str]) -> tuple[_Helper, ...]:
+    """The helpers behind these names and all that they need, in the order of the library."""
+    bound = _bound()
+    wanted: set[int] = set()
+    waiting = [bound[name] for name in names if name in bound]
     while waiting:
-        wanted |= waiting
-        found = (helper.needs for helper in _helpers() if wanted & set(helper.names))
-        waiting = frozenset[str]().union(*found) - wanted
-    return wanted
+        place = waiting.pop()
+        if place not in wanted:
+            wanted.add(place)
+            waiting += [bound[name] for name in _helpers()[place].needs if name in bound]
+    return tuple(_helpers()[place] for place in sorted(wanted))
+
+
+@cache
+def _bound() -> dict[str, int]:
+    return {name: place for place, helper in enumerate(_helpers()) for name in helper.names}
 
 
 @cache

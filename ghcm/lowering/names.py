@@ -12,7 +12,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.lowering.types import BUILT_IN, Records
 
-__all__ = ["Declared", "declare", "written_sinks"]
+__all__ = ["Declared", "declare", "writers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,24 @@ def declare(program: ast.Program, diagnostics: Diagnostics) -> Declared:
     return Declared(context, caches, sinks, units)
 
 
-def written_sinks(unit: ast.UnitDecl) -> frozenset[str]:
-    """The names that the unit hands to `.to(...)`, as written."""
-    found: set[str] = set()
-    for node in _walk(unit.body):
+def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
+    """The names handed to `.to(...)` as written, each with the units that do so in order."""
+    found: dict[str, list[str]] = {}
+    for unit, declaration in units.items():
+        for sink in _written(declaration.body):
+            found.setdefault(sink, []).append(unit)
+    return found
+
+
+def _written(body: object) -> dict[str, None]:
+    found: dict[str, None] = {}
+    for node in _walk(body):
         match node:
             case ast.Apply(function=ast.Attribute(name="to"), arguments=(ast.Argument(value=ast.Ref(name=name)),)):
-                found.add(name)
+                found[name] = None
             case _:
                 pass
-    return frozenset(found)
+    return found
 
 
 def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.CacheDecl], context: Context) -> None:

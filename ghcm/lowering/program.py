@@ -12,7 +12,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, origin_of
 from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
 from ghcm.lowering.flows import Draft, Flow
-from ghcm.lowering.names import declare, written_sinks
+from ghcm.lowering.names import declare, writers
 from ghcm.lowering.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
@@ -44,6 +44,7 @@ def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
         declared.units,
         {name: sink_of(each, context) for name, each in declared.sinks.items()},
         {name: signature_of(each, context) for name, each in declared.units.items()},
+        writers(declared.units),
     )
     check_places((sink for sink in assembly.sinks.values() if sink is not None), context)
     units = [_unit(assembly.unit(name), context) for name in declared.units]
@@ -63,6 +64,7 @@ class _Assembly:
     declared: Mapping[str, ast.UnitDecl]
     sinks: Mapping[str, SinkPlace | None]
     signatures: Mapping[str, Signature]
+    writers: Mapping[str, list[str]]
     published: list[tuple[str, str, Span | None]] = field(default_factory=list[tuple[str, str, Span | None]])
     writes: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
     lowered: dict[str, UnitDraft] = field(default_factory=dict[str, UnitDraft])
@@ -81,9 +83,7 @@ class _Assembly:
         place = self.sinks[sink]
         if place is None or place.element is not None:
             return None if place is None else place.element
-        for name, declaration in self.declared.items():
-            if sink not in written_sinks(declaration):
-                continue
+        for name in self.writers.get(sink, ()):
             if name in self.open:
                 self._report_unknown(
                     sink, span, f'What it holds depends on unit "{name}", which in turn depends on it.'
