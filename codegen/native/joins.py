@@ -20,7 +20,7 @@ __all__ = ["join_functions"]
 
 def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
     """Keys and residual by rows (`<name>_left`, `_right`, `_residual`), and in columns (`_left_columns`,
-    `_right_columns`, `_joined`).
+    `_right_columns`, `_belong`, `_joined`).
     """
     texts = _row_functions(task, op, unit, name, module)
     try:
@@ -28,7 +28,7 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
             _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys)
             for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys)))
         ]
-        return [*texts, *columns, _joined(task, op, unit, name)], None
+        return [*texts, *columns, *_belong(op, name), _joined(task, op, unit, name)], None
     except Unsupported as reason:
         return texts, reason
 
@@ -37,7 +37,7 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
 
 
 def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]) -> str:
-    """A side as columns `@0`, `@1`, ... of its keys and one column of its records, without those that never join."""
+    """A side as columns `@0`, `@1`, ... of its keys and one column of its records."""
     columns: list[tuple[str, Column]] = []
     for index, key in enumerate(keys):
         if isinstance(strip(key.body.type), Struct | List):
@@ -49,39 +49,51 @@ def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]
     names = ", ".join(f'"{part}"' for part in element.names) if isinstance(element, Struct) else ""
     record = Column(f"pl.struct({names})" if names else 'pl.col("value")')
     hidden = [f'pl.col("@time").alias("@{side}_time")'] if collection.timed else []
-    keyed = ", ".join(f'"@{index}"' for index in range(len(keys)))
     lines = [
         *guard(either(*(column.fails for _, column in columns))),
-        f"frame = frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
-        f"return frame.drop_nulls([{keyed}])",
+        f"return frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
     ]
     return _function(name, lines)
 
 
 def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
-    lines: list[str] = []
-    if op.residual is not None:
-        scope = ColumnScope()
-        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
-            scope.bind_column(variable, side)
-        test = scope.value(op.residual.body)
-        lines += [*guard(test.fails), f"frame = frame.filter({test.text})"]
-    if op.by_key:
-        parts = ", ".join(f'pl.col("{side}").struct.field("value").alias("{side}")' for side in ("left", "right"))
-        made = f'pl.col("left").struct.field("key"), pl.struct({parts}).alias("value")'
-    else:
-        made = '"left", "right"'
     times = [
         f'"@{side}_time"'
         for side, edge in zip(("left", "right"), task.inputs, strict=True)
-        if unit.task(edge.producer).collection.timed
+        if unit.task(edge.producer).collection.timed and not (side == "right" and op.kind.left_alone)
     ]
     hidden = f", *columns.later({', '.join(times)})" if task.collection.timed else ""
-    return _function(f"{name}_joined", [*lines, f"return frame.select({made}{hidden})"])
+    made = _made(op, input_of(task, unit, 0))
+    return _function(f"{name}_joined", [f"return frame.select({made}{hidden})"], gives="pl.DataFrame")
 
 
-def _function(name: str, lines: list[str]) -> str:
-    head = f"def {name}(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:"
+def _made(op: Join, left: Collection) -> str:
+    """The columns of the result, of the columns `left` and `right`."""
+    if op.kind.left_alone:
+        element = left.element
+        names = element.names if isinstance(element, Struct) else ()
+        parts = [f'pl.col("left").struct.field("{each}")' for each in names]
+        return ", ".join(parts) or 'pl.col("left").alias("value")'
+    if not op.by_key:
+        return '"left", "right"'
+    parts = [f'pl.col("{side}").struct.field("value").alias("{side}")' for side in ("left", "right")]
+    keys = [f'pl.col("{side}").struct.field("key")' for side in ("left", "right")]
+    key = f"pl.coalesce({', '.join(keys)})" if op.kind.keeps_right else keys[0]
+    return f'{key}, pl.struct({", ".join(parts)}).alias("value")'
+
+
+def _belong(op: Join, name: str) -> list[str]:
+    if op.residual is None:
+        return []
+    scope = ColumnScope()
+    for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
+        scope.bind_column(variable, side)
+    test = scope.value(op.residual.body)
+    return [_function(f"{name}_belong", [*guard(test.fails), f"return frame.filter({test.text})"])]
+
+
+def _function(name: str, lines: list[str], gives: str = "pl.DataFrame | None") -> str:
+    head = f"def {name}(frame: pl.DataFrame, parameters: Parameters) -> {gives}:"
     return "\n".join([head, *(f"    {line}" for line in lines)])
 
 
@@ -131,6 +143,6 @@ def _keys(task: Task, collection: Collection, module: Module, name: str, keys: t
             order = order_text(strip(each.body.type))
             parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
         whole = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-        return fails, lines, [f"emit(None if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
+        return fails, lines, [f"emit(() if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
 
     return per_row(task.id, collection, module, name, "tuple[object, ...]", make)

@@ -119,7 +119,8 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case Join():
             section.functions, reason = join_functions(task, op, unit, name, module)
             residual = None if op.residual is None else f"{name}_residual"
-            columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined)"
+            belong = "" if op.residual is None else f", {name}_belong"
+            columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"
             section.entry = _entry(
                 "JoinCode",
                 left=f"{name}_left",

@@ -9,6 +9,7 @@ from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
 from ghcm.codegen.spark.expressions import can_fail, quote, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
 from ghcm.codegen.spark.hidden import TIME, WATERMARK
+from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sources import read_sink_body, source_body
 from ghcm.errors import GhcmError
@@ -42,7 +43,7 @@ from ghcm.spg.ops import (
     Union,
     Window,
 )
-from ghcm.types import Collection, Struct, Type, strip
+from ghcm.types import Collection, Struct, Type
 
 __all__ = ["task_body"]
 
@@ -86,7 +87,7 @@ def task_body(scope: Scope, task: Task) -> list[str]:
         case Top():
             return _top(scope, op)
         case Join():
-            return _join(scope, task, op)
+            return join_body(scope, task, op)
         case To():
             return write_body(scope, op)
         case Publish():
@@ -215,36 +216,3 @@ def _passed(scope: Scope, by: Lambda) -> list[str]:
     if can_fail(by.body):
         lines.append(f"rows = passed(job, rows, {scope.step()}, by.error)")
     return lines
-
-
-def _join(scope: Scope, task: Task, op: Join) -> list[str]:
-    left, right = scope.sides
-    lines: list[str] = []
-    texts: list[list[str]] = []
-    for name, side, keys in zip(scope.inputs, (left, right), (op.left_keys, op.right_keys), strict=True):
-        inner = replace(scope, takes=side)
-        texts.append([inner.on_record(key) for key in keys])
-        if any(can_fail(key.body) for key in keys):
-            errors = ", ".join(f"{text}.error" for text, key in zip(texts[-1], keys, strict=True) if can_fail(key.body))
-            lines.append(f"{name} = passed(job, {name}, {inner.step()}, first({errors}))")
-    pairs = ", ".join(f"({mine}, {other})" for mine, other in zip(*texts, strict=True))
-    types = ", ".join(scope.type(side.element) for side in (left, right))
-    call = f"joined({scope.inputs[0]}, {scope.inputs[1]}, [{pairs}], ({types}){scope.keeping()})"
-    lines.append(f"rows = {call}")
-    values = ('part_of(col("left"), "value")', 'part_of(col("right"), "value")')
-    seen = values if op.by_key else ('col("left")', 'col("right")')
-    gives = task.collection.element
-    if op.by_key:
-        assert isinstance(gives, Struct)
-        held = strip(gives.fields[gives.index("value")].type)
-        assert isinstance(held, Struct)
-        parts = ", ".join(f"{quote(name)}: {value}" for name, value in zip(held.names, seen, strict=True))
-        struct = f"make_struct({scope.type(held)}, {{{parts}}})"
-        columns = {"key": 'part_of(col("left"), "key")', "value": struct}
-        lines.append(f"rows = {scope.transformed('rows', columns)}")
-        seen = ('part_of(col("value"), "left")', 'part_of(col("value"), "right")')
-    if op.residual is not None:
-        after = replace(scope, takes=replace(task.collection))
-        condition = scope.emitter.body(op.residual, *map(value_binding, seen))
-        lines.append(f"rows = filtered(job, rows, {condition}{after.step_if(op.residual.body)})")
-    return [*lines, "return rows"]

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.joining import joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -35,7 +36,6 @@ from ghcm.types import (
     accepts,
     as_nullable,
     is_nullable,
-    pair_of,
     strip,
 )
 
@@ -159,8 +159,8 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
     left, right = around.takes
     if not (left.bounded and right.bounded):
         yield "a join needs bounded input"
-    if op.kind != "inner" or not op.left_keys or len(op.left_keys) != len(op.right_keys):
-        yield "an inner join has as many keys on the left as on the right, and at least one"
+    if not op.left_keys or len(op.left_keys) != len(op.right_keys):
+        yield "a join has as many keys on the left as on the right, and at least one"
     for mine, other in zip(op.left_keys, op.right_keys, strict=False):
         yield from around.of(mine, left.element)
         yield from around.of(other, right.element)
@@ -170,10 +170,11 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
         yield from around.of(op.residual, left.element, right.element)
     if op.by_key:
         yield from (*keyed(left), *keyed(right))
-        value = Struct((Field("left", part(left, "value")), Field("right", part(right, "value"))))
-        element: Type = pair_of(strip(part(left, "key")), value)
+        sides = [(part(side, "key"), part(side, "value")) for side in (left, right)]
+        element: Type = joined_pair(sides[0], sides[1], op.kind)
     else:
-        element = Struct((Field("left", left.element), Field("right", right.element)))
+        element = joined_element(left.element, right.element, op.kind)
     shape = Shape.PAIRS if op.by_key else Shape.STREAM
-    wanted = Collection(shape, element, bounded=True, timed=left.timed and right.timed)
+    timed = left.timed and (right.timed or op.kind.left_alone)
+    wanted = Collection(shape, element, bounded=True, timed=timed)
     yield from collection_problems(around.gives, wanted, narrowed=True)

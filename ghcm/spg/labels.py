@@ -20,6 +20,7 @@ from ghcm.spg.ops import (
     Fused,
     GroupByKey,
     Join,
+    JoinKind,
     KeyBy,
     Map,
     MapToPair,
@@ -83,9 +84,10 @@ def summary(op: Op) -> str:
             return f"sort {_body(by)}{', descending' if descending else ''}"
         case Top(count=count, by=by, descending=descending):
             return f"top {_expr(count)} by {_body(by)}{'' if descending else ', ascending'}"
-        case Join(left_keys=left, right_keys=right):
+        case Join(kind=kind, left_keys=left, right_keys=right):
             pairs = zip(left, right, strict=False)
-            return f"join {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
+            word = "join" if kind is JoinKind.INNER else f"{kind.value} join"
+            return f"{word} {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
         case ReadSink(sink=sink):
             return f"read {sink}"
         case ReadTable(unit=unit, task=task, key=key):

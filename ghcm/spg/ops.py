@@ -13,6 +13,7 @@ from typing import TypeAlias
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.joining import JoinKind
 from ghcm.types import Type
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Generate",
     "GroupByKey",
     "Join",
+    "JoinKind",
     "Kafka",
     "KeyBy",
     "Map",
@@ -210,14 +212,14 @@ class Top:
 @dataclass(frozen=True, slots=True)
 class Join:
     """Pairs of records of the left (first) and right (second) input whose keys are equal and whose `residual` (if
-    any) is true. Null keys never join.
+    any) is true. Null keys never join, and records without a partner stay as `kind` says.
 
-    `left_keys` and `right_keys` have equal length >= 1. `kind`: "inner" (the skeleton's only one). The element is
-    `{left, right}`; for two
-    `Pairs` joined by key it is `{key, value: {left, right}}` (`by_key`).
+    `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
+    (`by_key`) it is `{key, value: {left, right}}`; of semi and anti joins it is the left one. A pair of records whose
+    residual fails is a dead letter and does not belong together.
     """
 
-    kind: str
+    kind: JoinKind
     left_keys: tuple[Lambda, ...]
     right_keys: tuple[Lambda, ...]
     residual: Lambda | None

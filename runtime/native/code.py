@@ -103,7 +103,7 @@ class OrderCode:
 
 @dataclass(frozen=True, slots=True)
 class JoinCode:
-    """A join. `left` and `right` give for each row its key, or None where it is dead or a part is null.
+    """A join. `left` and `right` give for each row its key, () where a part is null, or None where it is dead.
 
     `residual` says whether two records (canonical values) belong together; it raises `RecordFailure`.
     """
@@ -116,14 +116,15 @@ class JoinCode:
 
 @dataclass(frozen=True, slots=True)
 class JoinColumns:
-    """A join in columns. `left` and `right` give the keys as `@0`, `@1`, ... and the records as `left` or `right`,
-    without those whose keys are null; `joined` makes the result of the frame that an inner join of the two gives. All
-    give None if any record fails.
+    """A join in columns. `left` and `right` give the keys as `@0`, `@1`, ... and the records as `left` or `right`;
+    `belong` keeps the pairs of records for which the residual is true; `joined` makes the result of pairs of which a
+    side may be null. All but `joined` give None if any record fails.
     """
 
     left: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
     right: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
-    joined: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
+    joined: Callable[[pl.DataFrame, Parameters], pl.DataFrame]
+    belong: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

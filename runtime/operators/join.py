@@ -1,51 +1,59 @@
-"""Inner joins of two bounded inputs by hash.
+"""Joins of two bounded inputs by hash.
 
-By rows each side is kept by key, and a record meets what the other side has so far. In columns both sides are kept as
-they came and joined when they have ended; if a record fails then, or its keys are none that Polars joins by, the
-batches go by rows after all.
+By rows each side is kept by key, and a record meets what the other side has so far; those that met nobody follow when
+both sides have ended. In columns both sides are kept as they came and joined when they have ended; if a record fails
+then, or its keys are none that Polars joins by, the batches go by rows after all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import polars as pl
 
 from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
-from ghcm.runtime.native.code import JoinCode, JoinColumns, Parameters
+from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import NEVER, Context, Outbox
-from ghcm.runtime.operators.chain import LEAST_COLUMNAR, in_columns
+from ghcm.runtime.operator import Context, Outbox
+from ghcm.runtime.operators.chain import LEAST_COLUMNAR
+from ghcm.runtime.operators.join_frames import joined_frames
+from ghcm.runtime.operators.joined_rows import JoinedRows
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, Struct
 
 __all__ = ["JoinOperator"]
 
-Frames = Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
+
+@dataclass(slots=True)
+class _Held:
+    """A kept row, and whether it has met one of the other side."""
+
+    row: Row
+    met: bool = False
 
 
 class JoinOperator:
-    """Keeps the rows of both sides by key. The element is {left, right}, or {key, value: {left, right}} of pairs
-    joined by key.
+    """Keeps the rows of both sides by key. The element is {left, right}, {key, value: {left, right}} of pairs joined by
+    key, or the left one alone.
     """
 
     def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}
         self._task = task
-        self._by_key = op.by_key
-        self._keys = len(op.left_keys)
+        self._op = op
         self._code = code
         self._context = context
         self._letters = Letters(unit, task)
         self._sides = [unit.task(edge.producer).collection for edge in task.inputs]
-        self._kept: list[dict[tuple[object, ...], list[Row]]] = [{}, {}]
+        self._makes = JoinedRows(op, self._sides[0], self._sides[1], task.collection)
+        self._stay = (op.kind.keeps_left or op.kind is JoinKind.ANTI, op.kind.keeps_right)
+        self._kept: list[dict[tuple[object, ...], list[_Held]]] = [{}, {}]
         self._whole: list[list[Batch]] = [[], []]
         self._pending = Pending()
 
@@ -56,8 +64,6 @@ class JoinOperator:
             return True
         return self._pending.give(outbox, lambda: self._met(ordinal, batch, outbox))
 
-    # --- columns -----------------------------------------------------------------------------------------------------
-
     def finish(self, outbox: Outbox) -> bool:
         """As `Operator.finish`."""
         return self._pending.give(outbox, lambda: self._last(outbox))
@@ -67,44 +73,16 @@ class JoinOperator:
         records = sum(len(batch) for side in whole for batch in side)
         made = None
         if self._code.columns is not None and (self._context.form == "columns" or records >= LEAST_COLUMNAR):
-            made = self._joined_frames(self._code.columns, whole)
+            made = joined_frames(self._code.columns, self._op, self._sides, whole, self._context)
         if made is None:
             for ordinal, batches in enumerate(whole):
                 for batch in batches:
                     yield from self._met(ordinal, batch, outbox)
+            yield from self._alone()
             return
         self.counts["columns"] += records
         for frame in made:
             yield Batch.from_frame(self._task.schema, frame, timed=self._task.collection.timed)
-
-    def _joined_frames(self, code: JoinColumns, whole: list[list[Batch]]) -> list[pl.DataFrame] | None:
-        """The result, a slice of the left side at a time; None if a record fails."""
-        left = self._frames(code.left, whole[0])
-        right = self._frames(code.right, whole[1])
-        if left is None or right is None:
-            return None
-        result: list[pl.DataFrame] = []
-        if not left or not right:
-            return result
-        other, keys = pl.concat(right), [f"@{index}" for index in range(self._keys)]
-        for frame in left:
-            for start in range(0, frame.height, self._context.rows):
-                part = frame.slice(start, self._context.rows)
-                joined = part.join(other, on=keys, how="inner", maintain_order="left_right")
-                made = in_columns(lambda frame=joined: code.joined(frame, self._context.parameters))  # type: ignore[misc]
-                if made is None:
-                    return None
-                result.append(made)
-        return result
-
-    def _frames(self, make: Frames, batches: list[Batch]) -> list[pl.DataFrame] | None:
-        result: list[pl.DataFrame] = []
-        for batch in batches:
-            frame = in_columns(lambda batch=batch: make(batch.frame(), self._context.parameters))  # type: ignore[misc]
-            if frame is None:
-                return None
-            result.append(frame)
-        return result
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
@@ -115,16 +93,47 @@ class JoinOperator:
         for row, key in zip(batch.rows(), self._row_keys(ordinal, batch.rows(), outbox), strict=True):
             if key is None:
                 continue
-            mine.setdefault(key, []).append(row)
+            if not key:
+                rows += [self._lone(ordinal, row)] if self._stay[ordinal] else []
+                continue
+            held = _Held(row)
+            mine.setdefault(key, []).append(held)
             for other in others.get(key, ()):
-                left, right = (row, other) if ordinal == 0 else (other, row)
-                if self._belong(left, right, outbox):
-                    rows.append(self._joined(left, right))
+                rows += self._pair(*((held, other) if ordinal == 0 else (other, held)), outbox)
             if len(rows) >= self._context.rows:
                 yield self._batch(rows)
                 rows = []
         if rows:
             yield self._batch(rows)
+
+    def _pair(self, left: _Held, right: _Held, outbox: Outbox) -> list[Row]:
+        """What two records of one key give."""
+        if not self._belong(left.row, right.row, outbox):
+            return []
+        first, left.met, right.met = not left.met, True, True
+        match self._op.kind:
+            case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
+                return [self._makes.row(left.row, right.row)]
+            case JoinKind.SEMI:
+                return [self._makes.row(left.row, None)] if first else []
+            case JoinKind.ANTI:
+                return []
+
+    def _alone(self) -> Iterator[Batch]:
+        """The kept records that met nobody."""
+        rows: list[Row] = []
+        for ordinal, stay in enumerate(self._stay):
+            for held in (each for several in self._kept[ordinal].values() for each in several if stay):
+                if not held.met:
+                    rows.append(self._lone(ordinal, held.row))
+                if len(rows) >= self._context.rows:
+                    yield self._batch(rows)
+                    rows = []
+        if rows:
+            yield self._batch(rows)
+
+    def _lone(self, ordinal: int, row: Row) -> Row:
+        return self._makes.row(row, None) if ordinal == 0 else self._makes.row(None, row)
 
     def _row_keys(
         self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None
@@ -143,23 +152,11 @@ class JoinOperator:
         if self._code.residual is None:
             return True
         try:
-            one, two = _record(left, self._sides[0]), _record(right, self._sides[1])
-            return self._code.residual(one, two, self._context.parameters)
+            return self._code.residual(*self._makes.records(left, right), self._context.parameters)
         except RecordFailure as failure:
-            pair = self._joined(left, right)[: len(self._task.schema.fields)]
-            self._letters.other(outbox, pair, self._task.schema, failure.reason, failure.detail)
+            pair, type_ = self._makes.pair(left, right)
+            self._letters.other(outbox, pair, type_, failure.reason, failure.detail)
             return False
-
-    def _joined(self, left: Row, right: Row) -> Row:
-        if self._by_key:
-            one, two = (side.columns for side in self._sides)
-            made: Row = (left[one.index("key")], (left[one.index("value")], right[two.index("value")]))
-        else:
-            made = (_record(left, self._sides[0]), _record(right, self._sides[1]))
-        if not self._task.collection.timed:
-            return made
-        times: list[Any] = [row[-2] for row, side in zip((left, right), self._sides, strict=True) if side.timed]
-        return (*made, max(times), NEVER)
 
     def _batch(self, rows: list[Row]) -> Batch:
         return Batch.from_rows(self._task.schema, rows, timed=self._task.collection.timed)
@@ -176,7 +173,7 @@ class JoinOperator:
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
-        kept = [[row for rows in side.values() for row in rows] for side in self._kept]
+        kept = [[(held.row, held.met) for rows in side.values() for held in rows] for side in self._kept]
         whole = [[row for batch in side for row in batch.rows()] for side in self._whole]
         return {0: pack((kept, whole))} if any(kept) or any(whole) else {}
 
@@ -188,11 +185,10 @@ class JoinOperator:
                 if whole[ordinal]:
                     batch = Batch.from_rows(side.columns, whole[ordinal], timed=side.timed)
                     self._whole[ordinal].append(batch)
-                rows = kept[ordinal]
-                for row, key in zip(rows, self._row_keys(ordinal, rows, None), strict=True):
-                    if key is not None:
-                        self._kept[ordinal].setdefault(key, []).append(row)
+                self._restore_kept(ordinal, kept[ordinal])
 
-
-def _record(row: Row, collection: Collection) -> object:
-    return row[: len(collection.columns.fields)] if isinstance(collection.element, Struct) else row[0]
+    def _restore_kept(self, ordinal: int, kept: Sequence[tuple[Any, bool]]) -> None:
+        keys = self._row_keys(ordinal, [row for row, _ in kept], None)
+        for (row, met), key in zip(kept, keys, strict=True):
+            if key:
+                self._kept[ordinal].setdefault(key, []).append(_Held(row, met))

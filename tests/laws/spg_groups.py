@@ -12,6 +12,7 @@ from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Global, Hash
+from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -202,9 +203,10 @@ def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     mine = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), left, depth=draw(st.integers(0, 1))))
     its = Lambda((record,), Get(record, "k", right.fields[0].type))
     residual = draw(functions(as_nullable(Bool()), left, right)) if draw(st.booleans()) else None
-    element = Struct((Field("left", left), Field("right", right)))
-    op = Join("inner", (mine,), (its,), residual, by_key=False)
-    gives = Collection(Shape.STREAM, element, bounded=True, timed=False)
+    kind = draw(st.sampled_from(list(JoinKind)))
+    op = Join(kind, (mine,), (its,), residual, by_key=False)
+    timed = takes.timed and kind.left_alone
+    gives = Collection(Shape.STREAM, joined_element(left, right, kind), bounded=True, timed=timed)
     return chain.add("join", op, gives, (flow, Global()), (other, Hash(("k",))))
 
 
@@ -229,7 +231,9 @@ def _join_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow:
     for name, side in (("l", flow), ("r", other)):
         of = Var(name, side.collection.element)
         keys.append(Lambda((of,), Get(of, "key", part_of(side, "key"))))
-    value = Struct((Field("left", part_of(flow, "value")), Field("right", part_of(other, "value"))))
-    gives = Collection(Shape.PAIRS, pair_of(strip(key), value), bounded=True)
-    op = Join("inner", (keys[0],), (keys[1],), None, by_key=True)
+    kind = draw(st.sampled_from(list(JoinKind)))
+    sides = [(part_of(side, "key"), part_of(side, "value")) for side in (flow, other)]
+    timed = flow.collection.timed and kind.left_alone
+    gives = Collection(Shape.PAIRS, joined_pair(sides[0], sides[1], kind), bounded=True, timed=timed)
+    op = Join(kind, (keys[0],), (keys[1],), None, by_key=True)
     return chain.add("join", op, gives, (flow, Hash(("key",))), (other, Hash(("key",))))

@@ -10,20 +10,19 @@ from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
+from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, Field, Shape, Struct, Type, as_nullable, pair_of, strip, unify
+from ghcm.types import Collection, Shape, Struct, Type, strip
 
 __all__ = ["iterate", "join"]
 
-_KINDS = ("inner", "left", "right", "full", "semi", "anti")
+_KINDS = tuple(kind.value for kind in JoinKind)
 _WAITS = "waits for the issue that completes the language"
 
 
 def join(step: Step, left: Flow) -> Bound:
-    """Inner joins of bounded inputs; other kinds are checked and refused."""
-    kind = step.given.choice("kind", _KINDS, "inner")
-    if kind != "inner":
-        step.not_yet(f'a join of kind "{kind}"', _WAITS, step.given.span("kind"))
+    """Joins of bounded inputs."""
+    kind = JoinKind(step.given.choice("kind", _KINDS, "inner"))
     if step.given.duration("within") is not None:
         step.not_yet("a join within an interval", _WAITS, step.given.span("within"))
     other = step.given.expr("other")
@@ -53,7 +52,7 @@ def _check_right(step: Step, right: Flow) -> bool:
     return True
 
 
-def _by_key(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
+def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     sides = (left.collection, right.collection)
     if any(side.shape is not Shape.PAIRS for side in sides):
         step.report(
@@ -64,20 +63,19 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
         return None
     if any(side.windowed for side in sides):
         step.not_yet("a join of windowed pairs", _WAITS)
-    (left_key, left_value), (right_key, right_value) = (_pair(side) for side in sides)
-    key = unify(left_key, right_key)
-    if key is None or key not in (left_key, right_key) or strip(left_key) != strip(right_key):
+    mine, other = (_pair(side) for side in sides)
+    left_key, right_key = mine[0], other[0]
+    if strip(left_key) != strip(right_key):
         step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
         return None
-    value = _joined(left_value, right_value, kind)
-    collection = Collection(Shape.PAIRS, pair_of(strip(key), value), True, _timed(left, right))
+    collection = Collection(Shape.PAIRS, joined_pair(mine, other, kind), True, _timed(left, right, kind))
     keys = tuple(_key_of(name, side.element) for name, side in zip("lr", sides, strict=True))
     op = Join(kind, (keys[0],), (keys[1],), None, True)
     hashed = Hash(("key",))
     return _result(step, op, collection, (left, hashed), (right, hashed))
 
 
-def _on(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
+def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     types = (left.collection.element, right.collection.element)
     on = step.function("on", *types, test=True)
     if on is None:
@@ -102,9 +100,13 @@ def _on(step: Step, left: Flow, right: Flow, kind: str) -> Bound:
         )
         return None
     facts = known(on.body, Outcome.TRUE)
-    narrowed = [narrow(type_, facts, side.name) for type_, side in zip(types, on.parameters, strict=True)]
-    element = _joined(narrowed[0], narrowed[1], kind)
-    collection = Collection(Shape.STREAM, element, True, _timed(left, right))
+    kept = (kind.keeps_left or kind is JoinKind.ANTI, kind.keeps_right)
+    narrowed = [
+        type_ if alone else narrow(type_, facts, side.name)
+        for type_, side, alone in zip(types, on.parameters, kept, strict=True)
+    ]
+    element = joined_element(narrowed[0], narrowed[1], kind)
+    collection = Collection(Shape.STREAM, element, True, _timed(left, right, kind))
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
     op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False)
     by_left, by_right = _exchanges(left_keys, right_keys)
@@ -115,25 +117,14 @@ def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, E
     return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped=True)
 
 
-def _timed(left: Flow, right: Flow) -> bool:
-    return left.collection.timed and right.collection.timed
+def _timed(left: Flow, right: Flow, kind: JoinKind) -> bool:
+    return left.collection.timed and (right.collection.timed or kind.left_alone)
 
 
 def _pair(collection: Collection) -> tuple[Type, Type]:
     element = collection.element
     assert isinstance(element, Struct), "pairs are structs"
     return element.fields[0].type, element.fields[1].type
-
-
-def _joined(left: Type, right: Type, kind: str) -> Type:
-    """The element `{left, right}`; a side that may be missing is nullable, and semi and anti joins have the left one
-    alone.
-    """
-    if kind in ("semi", "anti"):
-        return left
-    first = as_nullable(left) if kind in ("right", "full") else left
-    second = as_nullable(right) if kind in ("left", "full") else right
-    return Struct((Field("left", first), Field("right", second)))
 
 
 def _key_of(name: str, element: Type) -> Lambda:

@@ -40,7 +40,8 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference.ends import publish, write
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
-from ghcm.spg.reference.ordering import joined, sorted_records, top
+from ghcm.spg.reference.joins import joined
+from ghcm.spg.reference.ordering import sorted_records, top
 from ghcm.spg.reference.rows import event_time, fused, row_operation
 from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step

@@ -77,6 +77,29 @@ def test_a_branch_knows_no_more_than_its_condition_said(body: str) -> None:
     assert codes(unit) == ["GHCM-211"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "key"),
+    [
+        ("inner", "string", "int", "string"),
+        ("left", "string?", "int?", "string?"),
+        ("right", "string?", "int?", "string?"),
+        ("full", "string?", "int?", "string?"),
+    ],
+)
+def test_the_side_that_may_be_missing_is_nullable(kind: str, left: str, right: str, key: str) -> None:
+    on = f"join(data, on = (l, r) => l.name == r.name and l.id == r.n, kind = {kind})"
+    assert element(f"{on}.map(j => (j.left.name, j.right.n))") == f"_1: {left}, _2: {right}"
+    found = element(f"map_to_pair(r => (r.name, 1)).join(data.map_to_pair(r => (r.name, 2)), kind = {kind})")
+    value = {"inner": "left: int, right: int", "left": "left: int, right: int?", "right": "left: int?, right: int"}
+    assert found == f"key: {key}, value: {{{value.get(kind, 'left: int?, right: int?')}}}"
+
+
+def test_semi_and_anti_joins_give_the_left_record() -> None:
+    on = "join(data, on = (l, r) => l.name == r.name, kind = {})"
+    assert element(on.format("semi")) == ROW.format("string", "int?", "bool?", INNER + "?")
+    assert element(on.format("anti")) == ROW.format("string?", "int?", "bool?", INNER + "?")
+
+
 def test_join_keys_are_not_null_behind_an_inner_join() -> None:
     found = element("join(data, on = (l, r) => l.name == r.name and l.id == r.n).map(j => (j.left.name, j.right.n))")
     assert found == "_1: string, _2: int"

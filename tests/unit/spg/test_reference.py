@@ -112,7 +112,7 @@ def test_null_keys_never_join() -> None:
     joined = "{key: string?, value: {left: int, right: int}}"
     key = f"(p: {PAIR}) => p.key"
     tasks = pairs(("a", 1), (None, 2), ("a", 3))
-    tasks += f"""  j = join("inner", [{key}], [{key}], (l: {PAIR}, r: {PAIR}) => l.value < r.value, true) <- a hash(key), a hash(key) : pairs<{joined}> bounded
+    tasks += f"""  j = join(inner, [{key}], [{key}], (l: {PAIR}, r: {PAIR}) => l.value < r.value, true) <- a hash(key), a hash(key) : pairs<{joined}> bounded
   o = to("out") <- j : pairs<{joined}> bounded"""
     assert rows(tasks) == [("a", (1, 3))]
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Program
+from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
     CallTemplate,
@@ -197,21 +198,21 @@ def order(draw: st.DrawFn) -> Program:
 @st.composite
 def join(draw: st.DrawFn) -> Program:
     builder = Builder()
+    kind = draw(st.sampled_from(list(JoinKind)))
     key = draw(types(keys=True))
     if draw(st.booleans()):
         sides = [pair_of(key, draw(types())) for _ in range(2)]
         ids = [draw(pairs(builder, key, side.fields[1].type, in_windows=False)) for side in sides]
         by_key, keys = True, [Lambda((v := Var("r", side),), Get(v, "key", key)) for side in sides]
-        element: Type = pair_of(
-            key, Struct((Field("left", sides[0].fields[1].type), Field("right", sides[1].fields[1].type)))
-        )
+        parts = [(key, side.fields[1].type) for side in sides]
+        element: Type = joined_pair(parts[0], parts[1], kind)
     else:
         sides = [Struct((Field("k", key), Field("x", draw(types())))) for _ in range(2)]
         ids = [builder.memory(side, draw(rows_of(side))) for side in sides]
         by_key, keys = False, [Lambda((v := Var("r", side),), Get(v, "k", key)) for side in sides]
-        element = Struct((Field("left", sides[0]), Field("right", sides[1])))
+        element = joined_element(sides[0], sides[1], kind)
     residual = draw(st.one_of(st.none(), functions(Nullable(B), *sides)))
-    op = Join("inner", (keys[0],), (keys[1],), residual, by_key)
+    op = Join(kind, (keys[0],), (keys[1],), residual, by_key)
     shape = Shape.PAIRS if by_key else Shape.STREAM
     builder.to(builder.add(op, Collection(shape, element, True), *ids))
     return builder.program()

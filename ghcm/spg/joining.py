@@ -1,0 +1,56 @@
+"""The kinds of joins: which records without a partner they keep, and what they give. Facts only, no evaluation."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ghcm.types import Field, Struct, Type, as_nullable, is_nullable, pair_of, strip
+
+__all__ = ["JoinKind", "joined_element", "joined_pair"]
+
+
+class JoinKind(Enum):
+    """What a join does with records that belong to none of the other side."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def keeps_left(self) -> bool:
+        """Whether a left record without a partner stays, with a null in the place of the right one."""
+        return self in (JoinKind.LEFT, JoinKind.FULL)
+
+    @property
+    def keeps_right(self) -> bool:
+        """Whether a right record without a partner stays, with a null in the place of the left one."""
+        return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether it gives left records as they are: those with a partner (semi) or without one (anti)."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI)
+
+
+def joined_element(left: Type, right: Type, kind: JoinKind) -> Type:
+    """The element `{left, right}`; a side that may be missing is nullable. Semi and anti joins give the left one."""
+    if kind.left_alone:
+        return left
+    first = as_nullable(left) if kind.keeps_right else left
+    second = as_nullable(right) if kind.keeps_left else right
+    return Struct((Field("left", first), Field("right", second)))
+
+
+def joined_pair(left: tuple[Type, Type], right: tuple[Type, Type], kind: JoinKind) -> Struct:
+    """The pair that a join by key gives of pairs of these keys and values.
+
+    A key that may have found no partner may be null where its side's keys may be; one that has found a partner is not.
+    """
+    (left_key, left_value), (right_key, right_value) = left, right
+    alone = kind is JoinKind.ANTI or kind.keeps_left
+    may_be_null = (alone and is_nullable(left_key)) or (kind.keeps_right and is_nullable(right_key))
+    key = as_nullable(strip(left_key)) if may_be_null else strip(left_key)
+    return pair_of(key, joined_element(left_value, right_value, kind))

@@ -1,0 +1,101 @@
+"""Joins in the reference: every left record is held against every right record of its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ghcm.expr import Lambda
+from ghcm.spg.joining import JoinKind, joined_element, joined_pair
+from ghcm.spg.ops import Join
+from ghcm.spg.reference.functions import Failed
+from ghcm.spg.reference.order import order_key
+from ghcm.spg.reference.state import Record, Run, Step, part
+from ghcm.types import Collection, Type
+from ghcm.values import encode
+
+__all__ = ["joined"]
+
+
+def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Sequence[Record]]]) -> list[Record]:
+    """Each left record with each right record of the same keys, in the order of the left, then of the right; then the
+    right records that nobody met, where the kind keeps them.
+    """
+    (left_type, left), (right_type, right) = sides
+    rights = _keyed(run, step, op.right_keys, right_type, right)
+    met: set[int] = set()
+    results: list[Record] = []
+    for record, key in _keyed(run, step, op.left_keys, left_type, left):
+        found = [
+            number
+            for number, (other, its) in enumerate(rights)
+            if key is not None and key == its and _belong(run, step, op, record, other, (left_type, right_type))
+        ]
+        met.update(found)
+        results += _of_left(op, record, [rights[number][0] for number in found], (left_type, right_type))
+    if op.kind.keeps_right:
+        alone = [other for number, (other, _) in enumerate(rights) if number not in met]
+        results += [_made(op, None, other, (left_type, right_type)) for other in alone]
+    return results
+
+
+def _of_left(op: Join, record: Record, found: Sequence[Record], types: tuple[Collection, Collection]) -> list[Record]:
+    """What one left record gives, with the right ones that belong to it."""
+    match op.kind:
+        case JoinKind.SEMI:
+            return [Record(record.value, record.time)] if found else []
+        case JoinKind.ANTI:
+            return [] if found else [Record(record.value, record.time)]
+        case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
+            if not found and op.kind.keeps_left:
+                return [_made(op, record, None, types)]
+            return [_made(op, record, other, types) for other in found]
+
+
+def _keyed(
+    run: Run, step: Step, keys: tuple[Lambda, ...], takes: Collection, records: Sequence[Record]
+) -> list[tuple[Record, tuple[object, ...] | None]]:
+    """The records with the identity of their keys; None where one of them is null, since those never join."""
+    side = Step(step.id, step.op, takes, step.gives, step.origin)
+    found = run.each(side, records, lambda record: [run.apply(key, record.value) for key in keys])
+    return [
+        (
+            record,
+            None
+            if any(value is None for value in values)
+            else tuple(order_key(value, key.body.type) for value, key in zip(values, keys, strict=True)),
+        )
+        for record, values in found
+    ]
+
+
+def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: tuple[Collection, Collection]) -> bool:
+    """Whether the residual is true; where it fails the two are a dead letter and do not belong together."""
+    try:
+        return op.residual is None or run.apply(op.residual, left.value, right.value) is True
+    except Failed as failure:
+        run.dead(step, encode(_value(op, left, right, types), _pair_type(op, types)), failure)
+        return False
+
+
+def _pair_type(op: Join, types: tuple[Collection, Collection]) -> Type:
+    """The type of two records that were held against each other, whatever the kind gives on."""
+    if not op.by_key:
+        return joined_element(types[0].element, types[1].element, JoinKind.INNER)
+    parts = [tuple(field.type for field in side.columns.fields[:2]) for side in types]
+    return joined_pair((parts[0][0], parts[0][1]), (parts[1][0], parts[1][1]), JoinKind.INNER)
+
+
+def _made(op: Join, left: Record | None, right: Record | None, types: tuple[Collection, Collection]) -> Record:
+    times = [each.time for each in (left, right) if each is not None and each.time is not None]
+    return Record(_value(op, left, right, types), max(times) if times else None)
+
+
+def _value(
+    op: Join, left: Record | None, right: Record | None, types: tuple[Collection, Collection]
+) -> tuple[object, ...]:
+    sides = list(zip((left, right), types, strict=True))
+    if not op.by_key:
+        return tuple(None if record is None else record.value for record, _ in sides)
+    values = tuple(None if record is None else part(record.value, side.element, "value") for record, side in sides)
+    key = next(part(record.value, side.element, "key") for record, side in sides if record is not None)
+    return (key, values)

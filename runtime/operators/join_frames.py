@@ -1,0 +1,94 @@
+"""Joins in columns: whole sides as Polars frames, a slice of the left one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import polars as pl
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.native.code import JoinColumns, Parameters
+from ghcm.runtime.operator import Context
+from ghcm.runtime.operators.chain import in_columns
+from ghcm.spg.joining import JoinKind
+from ghcm.spg.ops import Join
+from ghcm.types import Collection
+
+__all__ = ["joined_frames"]
+
+LEFT, RIGHT = "@left_row", "@right_row"
+"""The places of records in their side, by which those that met nobody are found."""
+
+
+class _RecordFails(Exception):
+    """A record fails: rows say which."""
+
+
+def joined_frames(
+    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
+) -> list[pl.DataFrame] | None:
+    """The columns of the result; None if a record fails, or Polars cannot do it."""
+    try:
+        return list(_joined(code, op, sides, whole, context))
+    except _RecordFails:
+        return None
+
+
+def _joined(
+    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
+) -> Iterator[pl.DataFrame]:
+    parameters = context.parameters
+    left = _side(code.left, sides[0], whole[0], parameters).with_row_index(LEFT)
+    right = _side(code.right, sides[1], whole[1], parameters).with_row_index(RIGHT)
+    keys = [f"@{index}" for index in range(len(op.left_keys))]
+    met: list[pl.DataFrame] = []
+    for start in range(0, left.height, context.rows):
+        part = left.slice(start, context.rows)
+        pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
+        if code.belong is not None:
+            pairs = _done(partial(code.belong, pairs, parameters))
+        for frame in _of_left(op.kind, part, pairs, right):
+            yield _done(partial(code.joined, frame, parameters))
+        met += [pairs.select(RIGHT)] if op.kind.keeps_right else []
+    if op.kind.keeps_right:
+        alone = right.join(pl.concat(met), on=RIGHT, how="anti") if met else right
+        yield _done(partial(code.joined, _without(alone, left, "left"), parameters))
+
+
+def _of_left(kind: JoinKind, part: pl.DataFrame, pairs: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """What to make the results of one slice of the left side of: pairs, and left records alone."""
+    match kind:
+        case JoinKind.SEMI:
+            yield part.join(pairs.select(LEFT), on=LEFT, how="semi")
+        case JoinKind.ANTI:
+            yield part.join(pairs.select(LEFT), on=LEFT, how="anti")
+        case JoinKind.INNER | JoinKind.RIGHT:
+            yield pairs
+        case JoinKind.LEFT | JoinKind.FULL:
+            yield pairs
+            yield _without(part.join(pairs.select(LEFT), on=LEFT, how="anti"), right, "right")
+
+
+def _without(frame: pl.DataFrame, other: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Records alone: the columns of the other side are null."""
+    names = [name for name in (side, f"@{side}_time") if name in other.columns]
+    return frame.with_columns(pl.lit(None, other.schema[name]).alias(name) for name in names)
+
+
+def _side(
+    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None],
+    side: Collection,
+    batches: Sequence[Batch],
+    parameters: Parameters,
+) -> pl.DataFrame:
+    """All records of a side with their keys; an empty side has its columns, too."""
+    taken = batches or [Batch.from_rows(side.columns, [], timed=side.timed)]
+    return pl.concat([_done(partial(make, batch.frame(), parameters)) for batch in taken])
+
+
+def _done(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame:
+    frame = in_columns(make)
+    if frame is None:
+        raise _RecordFails
+    return frame

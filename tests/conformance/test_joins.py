@@ -1,0 +1,32 @@
+"""Joins of every kind, on every engine, with pairs that fail and keys that are null."""
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import agrees_natively, program_of
+
+
+def test_native_joins_agree_with_the_reference() -> None:
+    expected = agrees_natively(program_of("joins"))
+    counts = {name: len(rows) for name, rows in expected.sinks.items()}
+    assert counts == {
+        "inner": 1,
+        "lefts": 6,
+        "rights": 6,
+        "fulls": 11,
+        "semis": 1,
+        "antis": 5,
+        "pairs_full": 10,
+        "pairs_anti": 2,
+        "floats": 6,
+        "narrowed": 6,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"zero_divisor": 18}
+
+
+@pytest.mark.slow
+def test_spark_joins_agree_with_the_reference(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("joins")) == []
