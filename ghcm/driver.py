@@ -6,8 +6,10 @@ checking a program loads no code generator, and nothing here loads Spark or the 
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -139,10 +141,23 @@ def write(compiled: Compiled, output: Path) -> None:
 
 
 def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:
-    for stage in stages:
-        observe(stage.name)
-        draft = stage.run(draft)
+    with _no_collection():
+        for stage in stages:
+            observe(stage.name)
+            draft = stage.run(draft)
     return draft
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the search for garbage: trees of a long program are many objects, all of them in use."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _compiled(draft: Draft) -> Compiled:

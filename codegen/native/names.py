@@ -31,13 +31,15 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
+        self._last: dict[str, int] = {}
 
     def new(self, wish: str) -> str:
         """The wish as an identifier, with a number where it is taken."""
         base = identifier(wish)
-        name, number = base, 1
+        name, number = base, self._last.get(base, 1)
         while name in self.taken:
             number += 1
             name = f"{base.rstrip('_')}_{number}"
         self.taken.add(name)
+        self._last[base] = number
         return name

@@ -118,7 +118,7 @@ _TYPES: frozenset[Any] = frozenset(get_args(Type))
 def parts_of(class_: type) -> tuple[Part, ...]:
     """The fields of a dataclass of the SPG, in order."""
     hints = get_type_hints(class_)
-    return tuple(Part(each.name, form_of(hints[each.name]), each.default) for each in fields(class_))
+    return tuple(Part(each.name, form_of(hints[each.name]), each.default) for each in fields(class_) if each.init)
 
 
 def form_of(annotation: Any) -> Form:

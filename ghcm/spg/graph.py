@@ -115,13 +115,14 @@ class Unit:
     cache: str | None
     tasks: tuple[Task, ...]
     origin: Origin = field(compare=False)
+    _by_id: dict[str, Task] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", {task.id: task for task in reversed(self.tasks)})
 
     def task(self, id: str) -> Task:
         """The task of that id; KeyError if the unit has none."""
-        for task in self.tasks:
-            if task.id == id:
-                return task
-        raise KeyError(id)
+        return self._by_id[id]
 
     def consumers(self, id: str) -> tuple[Task, ...]:
         """The tasks that read from the task of that id, in order."""
