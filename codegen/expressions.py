@@ -5,7 +5,8 @@ Answers err on the safe side: `can_fail` may say yes for what never fails, never
 
 from __future__ import annotations
 
-from ghcm.expr import Call, Expr, Literal, Param, Var, walk
+from ghcm.bindings import free_names
+from ghcm.expr import Call, Expr, Literal, Param, Try, children, walk
 from ghcm.types import (
     Bool,
     Bytes,
@@ -34,7 +35,9 @@ _PATTERNS = ("matches", "extract_all")
 
 def can_fail(expr: Expr) -> bool:
     """Whether evaluating the expression may fail the record."""
-    return any(isinstance(part, Call) and _call_can_fail(part) for part in walk(expr))
+    if isinstance(expr, Try):
+        return False
+    return (isinstance(expr, Call) and _call_can_fail(expr)) or any(map(can_fail, children(expr)))
 
 
 def _call_can_fail(call: Call) -> bool:
@@ -74,7 +77,7 @@ def constant(expr: Expr) -> object:
 
 def mentions_record(expr: Expr) -> bool:
     """Whether the value differs from record to record."""
-    return any(isinstance(part, Var) for part in walk(expr))
+    return bool(free_names(expr))
 
 
 def parameters_of(*exprs: Expr) -> list[str]:

@@ -10,25 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from ghcm.types import Type
 
 __all__ = [
     "Call",
+    "Each",
     "Expr",
+    "ForEach",
     "Get",
     "If",
     "Lambda",
+    "Let",
     "Literal",
     "MakeList",
     "MakeStruct",
     "Param",
+    "Try",
     "Value",
     "Var",
     "children",
     "rebuild",
     "walk",
+    "with_children",
 ]
 
 Value: TypeAlias = object
@@ -45,7 +51,9 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """A parameter of the enclosing lambda: the record itself, or the value of a scalar collection."""
+    """A name that is bound around it: a parameter of the lambda (the record, or the value of a scalar collection), the
+    item of a `ForEach`, the value of a `Let`. The innermost binding of a name counts.
+    """
 
     name: str
     type: Type
@@ -103,7 +111,49 @@ class MakeList:
     type: Type
 
 
-Expr: TypeAlias = Literal | Var | Param | Get | Call | If | MakeStruct | MakeList
+class Each(Enum):
+    """What is done with the value that `ForEach` computes for each item."""
+
+    MAP = "map"
+    FILTER = "filter"
+    ANY = "any"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """`body` for each item of a list, which `item` names in it; null for a null list.
+
+    It is evaluated for every item, in order: a record fails where it fails for any of them. `MAP` gives the list of the
+    values, `FILTER` the items for which it is true, `ANY` and `ALL` are `or` and `and` of the values, null as there.
+    """
+
+    kind: Each
+    list: Expr
+    item: Var
+    body: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`body`, in which `variable` stands for a value that is computed once, first, whether or not it is mentioned."""
+
+    variable: Var
+    value: Expr
+    body: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """The value of `body`, null where it fails."""
+
+    body: Expr
+    type: Type
+
+
+Expr: TypeAlias = Literal | Var | Param | Get | Call | If | MakeStruct | MakeList | ForEach | Let | Try
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +179,12 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return values
         case MakeList(items=items):
             return items
+        case ForEach(list=of, body=body):
+            return (of, body)
+        case Let(value=value, body=body):
+            return (value, body)
+        case Try(body=body):
+            return (body,)
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -136,11 +192,12 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     changed."""
     parts = tuple(rebuild(part, change) for part in children(expr))
     if any(new is not old for new, old in zip(parts, children(expr), strict=True)):
-        expr = _with_children(expr, parts)
+        expr = with_children(expr, parts)
     return change(expr)
 
 
-def _with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
+def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The expression with other parts in the places of `children`."""
     match expr:
         case Literal() | Var() | Param():
             return expr
@@ -154,6 +211,12 @@ def _with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
             return MakeStruct(parts, expr.type)
         case MakeList():
             return MakeList(parts, expr.type)
+        case ForEach():
+            return ForEach(expr.kind, parts[0], expr.item, parts[1], expr.type)
+        case Let():
+            return Let(expr.variable, parts[0], parts[1], expr.type)
+        case Try():
+            return Try(parts[0], expr.type)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, rebuild, walk
+from ghcm import bindings
+from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Try, children, rebuild
 from ghcm.functions import FUNCTIONS
 from ghcm.spg.graph import Input, Program, Task, Unit
 from ghcm.types import Struct
 
-__all__ = ["each_unit", "is_total", "merge", "remove", "rewire", "substitute", "uses", "with_tasks"]
+__all__ = ["each_unit", "is_total", "merge", "remove", "rewire", "substitute", "with_tasks"]
 
 
 def each_unit(program: Program, change: Callable[[Unit], Unit]) -> Program:
@@ -55,12 +56,10 @@ def merge(unit: Unit, producer: Task, merged: Task) -> Unit:
 
 def is_total(expr: Expr) -> bool:
     """Whether no record can fail in it."""
-    return not any(isinstance(part, Call) and FUNCTIONS[part.function].failures for part in walk(expr))
-
-
-def uses(function: Lambda) -> int:
-    """How often the body mentions the lambda's first parameter as a whole (field accesses of it included)."""
-    return sum(part == function.parameters[0] for part in walk(function.body))
+    if isinstance(expr, Try):
+        return True
+    failing = isinstance(expr, Call) and bool(FUNCTIONS[expr.function].failures)
+    return not failing and all(map(is_total, children(expr)))
 
 
 def substitute(function: Lambda, argument: Expr) -> Expr:
@@ -69,10 +68,8 @@ def substitute(function: Lambda, argument: Expr) -> Expr:
     (parameter,) = function.parameters
 
     def change(part: Expr) -> Expr:
-        if part == parameter:
-            return argument
         if isinstance(part, Get) and isinstance(part.of, MakeStruct) and isinstance(part.of.type, Struct):
             return part.of.values[part.of.type.index(part.field)]
         return part
 
-    return rebuild(function.body, change)
+    return rebuild(bindings.substitute(function.body, {parameter.name: argument}), change)

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, walk
+from ghcm.bindings import mentions
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, is_total, merge, remove, rewire, substitute
 from ghcm.spg.graph import Program, Task, Unit
@@ -150,15 +151,15 @@ def _obstacle(argument: Expr, function: Lambda) -> str:
     (parameter,) = function.parameters
     if argument.type != parameter.type:
         return "what is made is known more exactly than what is taken"
-    parts = list(walk(function.body))
+    found = list(mentions(function.body, parameter.name))
     if isinstance(argument, MakeStruct) and isinstance(argument.type, Struct):
-        taken = [part.field for part in parts if isinstance(part, Get) and part.of == parameter]
-        whole = sum(part == parameter for part in parts) - len(taken)
+        taken = [part.field for part in found if isinstance(part, Get)]
+        whole = len(found) - len(taken)
         counts = [
             (value, taken.count(name) + whole) for value, name in zip(argument.values, argument.type.names, strict=True)
         ]
     else:
-        counts = [(argument, sum(part == parameter for part in parts))]
+        counts = [(argument, len(found))]
     if any(count > 1 and not _is_cheap(value) for value, count in counts):
         return "a value that is costly to compute would be computed more than once"
     return ""

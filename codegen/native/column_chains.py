@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.native.chains import Chain, Step, columns_of
-from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeStruct, Var
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
@@ -42,11 +42,6 @@ def column_chain(chain: Chain, name: str) -> str | Unsupported:
     return "\n".join([head, *(f"    {line}" for line in writer.lines), "    return frame"])
 
 
-def guard(mask: Column | None) -> list[str]:
-    """The lines that give the batch up if any record fails."""
-    return [] if mask is None else [f"if columns.any_fails(frame, {mask.text}):", "    return None"]
-
-
 def selection(pairs: list[tuple[str, Column]]) -> list[str]:
     """Columns under their new names, as arguments of `select`."""
     return [
@@ -58,8 +53,10 @@ def selection(pairs: list[tuple[str, Column]]) -> list[str]:
 def _step(writer: _Writer, step: Step) -> None:
     match step.op:
         case Filter(predicate=predicate):
-            test = _scope(predicate).value(predicate.body)
-            writer.lines += [*guard(test.fails), f"frame = frame.filter({test.text})"]
+            scope = _scope(predicate)
+            test = scope.value(scope.opened(predicate.body, writer.lines))
+            drop = f".drop({', '.join(map(_quoted, scope.kept))})" if scope.kept else ""
+            writer.lines += [*guard(test.fails), f"frame = frame.filter({test.text}){drop}"]
         case Map(function=function) | MapToPair(function=function):
             _map(writer, step, function)
         case FlatMap(function=function):
@@ -68,7 +65,8 @@ def _step(writer: _Writer, step: Step) -> None:
             scope = ColumnScope()
             scope.bind_column(function.parameters[0], "value")
             others = [name for name in columns_of(step.given).names if name != "value"]
-            _select(writer, step, {"value": (scope.value(function.body), function.body)}, others)
+            body = scope.opened(function.body, writer.lines)
+            _select(writer, step, {"value": (scope.value(body), body)}, others)
         case KeyBy(function=function):
             _key_by(writer, step, function)
         case PythonCall():
@@ -83,6 +81,10 @@ def _step(writer: _Writer, step: Step) -> None:
             ]
         case _:
             assert_never(step.op)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _scope(function: Lambda) -> ColumnScope:
@@ -105,13 +107,14 @@ def _select(writer: _Writer, step: Step, made: dict[str, tuple[Column, Expr]], k
 
 
 def _map(writer: _Writer, step: Step, function: Lambda) -> None:
-    scope, body, given = _scope(function), function.body, columns_of(step.given)
+    scope, given = _scope(function), columns_of(step.given)
+    body = scope.opened(function.body, writer.lines)
     if not isinstance(step.given, Struct):
         _select(writer, step, {"value": (scope.value(body), body)}, [])
     elif isinstance(body, MakeStruct):
         made = {name: (scope.value(each), each) for name, each in zip(given.names, body.values, strict=False)}
         _select(writer, step, made, [])
-    elif isinstance(body, Var):
+    elif isinstance(body, Var) and body.name == function.parameters[0].name and not scope.kept:
         old = body.type.names if isinstance(body.type, Struct) else ("value",)
         pairs = [(new, Column(f'pl.col("{name}")')) for new, name in zip(given.names, old, strict=False)]
         writer.lines.append(f"frame = frame.select({', '.join([*selection(pairs), *writer.hidden])})")
@@ -134,8 +137,9 @@ def _fields(body: Expr) -> tuple[str, ...]:
 
 
 def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
-    body = function.body
-    items = _scope(function).value(body)
+    scope = _scope(function)
+    body = scope.opened(function.body, writer.lines)
+    items = scope.value(body)
     writer.lines += guard(items.fails)
     listed = selection([("value", items)])
     if varies(body, items):
@@ -148,9 +152,11 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
 
 
 def _key_by(writer: _Writer, step: Step, function: Lambda) -> None:
-    key = _scope(function).value(function.body)
+    scope = _scope(function)
+    body = scope.opened(function.body, writer.lines)
+    key = scope.value(body)
     value = columns_of(step.given).fields[1].type
     names = value.names if isinstance(value, Struct) else None
     text = "pl.struct({})".format(", ".join(f'"{name}"' for name in names)) if names is not None else 'pl.col("value")'
     whole = Var("", value)
-    _select(writer, step, {"key": (key, function.body), "value": (Column(text), whole)}, [])
+    _select(writer, step, {"key": (key, body), "value": (Column(text), whole)}, [])

@@ -11,13 +11,19 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS
+from ghcm.codegen.native.column_items import Fields, attempt, for_each, let
 from ghcm.codegen.native.column_support import refusal
 from ghcm.codegen.native.column_text import AND, ATOM, Column, Unsupported, either, literal, typed, where
 from ghcm.codegen.native.column_types import dtype_text
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.types import List, Map, Null, Struct, Type, is_nullable, strip
 
-__all__ = ["ColumnScope"]
+__all__ = ["ColumnScope", "guard"]
+
+
+def guard(mask: Column | None) -> list[str]:
+    """The lines that give the batch up if any record fails."""
+    return [] if mask is None else [f"if columns.any_fails(frame, {mask.text}):", "    return None"]
 
 
 @dataclass
@@ -26,28 +32,30 @@ class ColumnScope:
     value itself.
     """
 
-    fields: dict[tuple[str, str | None], Column] = field(default_factory=dict[tuple[str, str | None], Column])
+    fields: Fields = field(default_factory=Fields)
     parameters: set[str] = field(default_factory=set[str])
+    kept: list[str] = field(default_factory=list[str])
+    """Columns of the frame that hold values of `let`."""
 
     def bind(self, variable: Var, element_value: str = "value") -> None:
         """Let a variable stand for the record of the frame, or for its one column."""
         if isinstance(variable.type, Struct):
             for part in variable.type.fields:
-                self.fields[variable.name, part.name] = Column(f'pl.col("{part.name}")')
-        self.fields[variable.name, None] = Column(f'pl.col("{element_value}")')
+                self.fields.columns[variable.name, part.name] = Column(f'pl.col("{part.name}")')
+        self.fields.columns[variable.name, None] = Column(f'pl.col("{element_value}")')
 
     def bind_column(self, variable: Var, name: str) -> None:
         """Let a variable stand for one column, whatever its type."""
-        self.fields = {key: column for key, column in self.fields.items() if key[0] != variable.name}
-        self.fields[variable.name, None] = Column(f'pl.col("{name}")')
+        self.fields = Fields(self.fields.without(variable.name))
+        self.fields.columns[variable.name, None] = Column(f'pl.col("{name}")')
 
     def value(self, expr: Expr) -> Column:
         """The column of an expression; `Unsupported` where there is none."""
         match expr:
             case Literal(value=value, type=type_):
                 return literal(value, type_)
-            case Var(name=name, type=type_):
-                return self._variable(name, type_)
+            case Var(name=name):
+                return self.fields.whole(name)
             case Param(name=name, type=type_):
                 return self._parameter(name, type_)
             case Get():
@@ -64,21 +72,37 @@ class ColumnScope:
                 return self._list(items, type_)
             case MakeStruct() | MakeList():
                 raise Unsupported(f"a value of {expr.type} made in place")
+            case ForEach():
+                return for_each(self, expr)
+            case Let():
+                return let(self, expr)
+            case Try(body=body):
+                return attempt(self, body)
             case _:
                 assert_never(expr)
 
-    def _variable(self, name: str, type_: Type) -> Column:
-        parts = [(key[1], column) for key, column in self.fields.items() if key[0] == name and key[1] is not None]
-        if parts:
-            return Column(f"pl.struct({', '.join(column.text for _, column in parts)})")
-        return self.fields[name, None]
+    def within(self, fields: Fields) -> ColumnScope:
+        """The scope in which names stand for something else."""
+        return ColumnScope(fields, self.parameters)
+
+    def opened(self, expr: Expr, lines: list[str]) -> Expr:
+        """The body inside all `Let` that stand around it, whose values become columns by lines added here."""
+        while isinstance(expr, Let):
+            value = self.value(expr.value)
+            column = f"={len(self.kept)} {expr.variable.name}"
+            lines += guard(value.fails)
+            lines.append(f'frame = frame.with_columns({value.at(ATOM)}.alias("{column}"))')
+            self.kept.append(column)
+            self.bind_column(expr.variable, column)
+            expr = expr.body
+        return expr
 
     def _parameter(self, name: str, type_: Type) -> Column:
         self.parameters.add(name)
         return typed(f'parameters["{name}"]', type_)
 
     def _get(self, expr: Get) -> Column:
-        if isinstance(expr.of, Var) and (found := self.fields.get((expr.of.name, expr.field))):
+        if isinstance(expr.of, Var) and (found := self.fields.columns.get((expr.of.name, expr.field))):
             return found
         of = self.value(expr.of)
         return Column(f'{of.at(ATOM)}.struct.field("{expr.field}")', fails=of.fails)

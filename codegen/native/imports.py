@@ -13,7 +13,7 @@ _STANDARD = (
     ("from decimal import Decimal", ("Decimal",)),
     ("from typing import Any", ("Any",)),
 )
-_NATIVE = ("aggregates", "columns", "order", "python")
+_NATIVE = ("aggregates", "columns", "order", "per_item", "python")
 _CODE = (
     "Dead",
     "Function",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 __all__ = ["ARGUMENTS", "RESERVED", "Names", "identifier"]
 
-_MODULES = "checked rows columns order aggregates python pl re math"
+_MODULES = "checked rows columns per_item order aggregates python pl re math"
 _LOCALS = "dead parameters functions frame result emit row record failure time watermark _"
 _TYPES = "RecordFailure Failure TASKS Decimal Any Callable Sequence Row Dead Parameters Function"
 _BUILTINS = "None True False len min max abs sum list dict tuple set str int float bool bytes zip map any all sorted"

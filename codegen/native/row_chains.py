@@ -16,7 +16,7 @@ from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.python_types import python_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module
-from ghcm.expr import Expr, Lambda, MakeStruct, Var
+from ghcm.expr import Expr, Lambda, Let, MakeStruct, Var
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
 from ghcm.types import Struct, Type, is_nullable
 
@@ -142,23 +142,34 @@ def _record(writer: _Writer, step: Step) -> str:
 
 def _filter(writer: _Writer, step: Step, predicate: Lambda) -> None:
     writer.scope.bind(predicate.parameters[0], bind_record(predicate.parameters[0], writer.columns))
-    writer.out.add(*writer.scope.share(predicate.body))
-    test = writer.scope.truth(predicate.body)
+    lines: list[str] = []
+    body = writer.scope.opened(predicate.body, lines)
+    lines += writer.scope.share(body)
+    test = writer.scope.truth(body)
     if can_fail(predicate.body):
         keep = writer.scope.names.new("keep")
-        catch(writer.out, step.id, _record(writer, step), f"{keep} = {test.inner}")
+        catch(writer.out, step.id, _record(writer, step), *lines, f"{keep} = {test.inner}")
         test = Code(keep, simple=True)
+    else:
+        writer.out.add(*lines)
     writer.out.block(f"if not {test.at(5)}:", "continue")
 
 
-def _assign(writer: _Writer, step: Step, wanted: list[tuple[str, Expr]], *, last: bool) -> dict[str, Code]:
-    """The codes of new columns; what is not cheap to repeat gets a variable, unless it is only emitted."""
-    fails = any(can_fail(expr) for _, expr in wanted)
+def _assign(
+    writer: _Writer, step: Step, wanted: list[tuple[str, Expr]], *, last: bool, around: Expr | None = None
+) -> dict[str, Code]:
+    """The codes of new columns; what is not cheap to repeat gets a variable, unless it is only emitted. `around`: what
+    the columns are parts of, where values that it keeps by `let` come first.
+    """
+    fails = any(can_fail(expr) for _, expr in wanted) if around is None else can_fail(around)
     record = _record(writer, step)
     result: dict[str, Code] = {}
-    lines = writer.scope.share(*(expr for _, expr in wanted))
+    lines: list[str] = []
+    if around is not None:
+        writer.scope.opened(around, lines)
+    lines += writer.scope.share(*(expr for _, expr in wanted))
     for name, expr in wanted:
-        code = writer.scope.value(expr)
+        code = writer.scope.value(writer.scope.opened(expr, lines))
         if not code.simple and (fails or not last):
             local = writer.scope.names.new(name)
             lines.append(f"{local} = {code.inner}")
@@ -175,10 +186,14 @@ def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
     writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
     given = columns_of(step.given)
     body = function.body
+    inner = body
+    while isinstance(inner, Let):
+        inner = inner.body
     if not isinstance(step.given, Struct):
         writer.columns = _assign(writer, step, [("value", body)], last=last)
-    elif isinstance(body, MakeStruct):
-        writer.columns = _assign(writer, step, list(zip(given.names, body.values, strict=False)), last=last)
+    elif isinstance(inner, MakeStruct):
+        wanted = list(zip(given.names, inner.values, strict=False))
+        writer.columns = _assign(writer, step, wanted, last=last, around=body)
     elif isinstance(body, Var) and body.name == function.parameters[0].name:
         old = writer.scope.bindings[body.name].columns
         writer.columns = dict(zip(given.names, old.values(), strict=False))
@@ -189,12 +204,16 @@ def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
 
 def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
-    writer.out.add(*writer.scope.share(function.body))
-    items = writer.scope.value(function.body)
+    lines: list[str] = []
+    body = writer.scope.opened(function.body, lines)
+    lines += writer.scope.share(body)
+    items = writer.scope.value(body)
     if can_fail(function.body):
         name = writer.scope.names.new("items")
-        catch(writer.out, step.id, _record(writer, step), f"{name} = {items.inner}")
+        catch(writer.out, step.id, _record(writer, step), *lines, f"{name} = {items.inner}")
         items = Code(name, simple=True)
+    else:
+        writer.out.add(*lines)
     text = f"{items.at(2)} or ()" if is_nullable(function.body.type) else items.inner
     given = columns_of(step.given)
     wishes = given.names if isinstance(step.given, Struct) else (_singular(writer, items.text),)

@@ -10,11 +10,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ghcm.bindings import bound_names, free_names
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS, perhaps_null
+from ghcm.codegen.native.row_items import attempt, for_each, let
 from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var, walk
+from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 
@@ -35,7 +37,9 @@ class RowScope:
 
     def share(self, *exprs: Expr) -> list[str]:
         """Lines that compute what the expressions hold more than once and what cannot fail, so that it is done once."""
-        found = [part for expr in exprs for part in walk(expr) if isinstance(part, Call) and not can_fail(part)]
+        inner = bound_names(*exprs)
+        parts = (part for expr in exprs for part in walk(expr))
+        found = [part for part in parts if isinstance(part, Call) and not (can_fail(part) or free_names(part) & inner)]
         counted = Counter(map(repr, found))
         lines: list[str] = []
         for part in sorted(found, key=lambda part: len(repr(part))):
@@ -72,8 +76,35 @@ class RowScope:
                 return Code(f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})")
             case MakeList(items=items):
                 return Code(f"[{', '.join(self.value(each).inner for each in items)}]")
+            case ForEach():
+                return for_each(self, expr)
+            case Let():
+                return let(self, expr)
+            case Try(body=body):
+                return attempt(self, body)
             case _:
                 assert_never(expr)
+
+    def inside(self, variable: Var, code: Code, body: Expr) -> Code:
+        """The code of an expression in which a name is bound."""
+        before = self.bindings.get(variable.name)
+        self.bindings[variable.name] = Binding(value=code)
+        made = self.value(body)
+        if before is None:
+            del self.bindings[variable.name]
+        else:
+            self.bindings[variable.name] = before
+        return made
+
+    def opened(self, expr: Expr, lines: list[str]) -> Expr:
+        """The body inside all `Let` that stand around it, whose values get variables by lines added here."""
+        while isinstance(expr, Let):
+            code = self.value(expr.value)
+            name = self.names.new(expr.variable.name)
+            lines.append(f"{name} = {code.inner}")
+            self.bindings[expr.variable.name] = Binding(value=Code(name, simple=True))
+            expr = expr.body
+        return expr
 
     def truth(self, expr: Expr) -> Code:
         """Code that Python takes for true exactly where the expression is true."""

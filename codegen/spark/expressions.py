@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never, cast
 
-from ghcm.codegen.spark.schemas import Schemas
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.codegen.spark.schemas import Schemas, identifier
+from ghcm.expr import (
+    Call,
+    Expr,
+    ForEach,
+    Get,
+    If,
+    Lambda,
+    Let,
+    Literal,
+    MakeList,
+    MakeStruct,
+    Param,
+    Try,
+    Var,
+    children,
+)
 from ghcm.functions import FUNCTIONS
 from ghcm.types import (
     Bool,
@@ -83,21 +98,10 @@ def python_text(value: object) -> str:
 
 def can_fail(expr: Expr) -> bool:
     """Whether a record may fail in it."""
-    match expr:
-        case Call(function=name, arguments=arguments):
-            return bool(_failures(name, arguments)) or any(map(can_fail, arguments))
-        case Get(of=of):
-            return can_fail(of)
-        case If(condition=condition, then=then, otherwise=otherwise):
-            return any(map(can_fail, (condition, then, otherwise)))
-        case MakeStruct(values=values):
-            return any(map(can_fail, values))
-        case MakeList(items=items):
-            return any(map(can_fail, items))
-        case Literal() | Var() | Param():
-            return False
-        case _:
-            assert_never(expr)
+    if isinstance(expr, Try):
+        return False
+    mine = isinstance(expr, Call) and _failures(expr.function, expr.arguments)
+    return mine or any(map(can_fail, children(expr)))
 
 
 def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
@@ -143,12 +147,24 @@ class Emitter:
                 return self._struct([self.emit(value) for value in values], type_)
             case MakeList(items=items, type=type_):
                 return self.call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
+            case ForEach(kind=kind, list=of, item=item, body=body):
+                return self.call(f"{kind.value}_items", self.emit(of), self._inside("item", item, body))
+            case Let(variable=variable, value=value, body=body):
+                return self.call("let", self.emit(value), self._inside("let", variable, body))
+            case Try(body=body):
+                return self.call("attempt", self.emit(body))
             case _:
                 assert_never(expr)
 
     def call(self, name: str, *arguments: str) -> str:
         """The text of a call."""
         return f"{name}({', '.join(arguments)})"
+
+    def _inside(self, prefix: str, variable: Var, body: Expr) -> str:
+        """A function of Python that writes an expression in which a name is bound."""
+        name = f"{prefix}_{identifier(variable.name)}"
+        bindings = {**self.bindings, variable.name: value_binding(name)}
+        return f"lambda {name}: {replace(self, bindings=bindings).emit(body)}"
 
     def _struct(self, values: list[str], type_: Type) -> str:
         struct = strip(type_)

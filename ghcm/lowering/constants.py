@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Value, Var
+from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Value, Var
 
 __all__ = ["NotConstant", "constant"]
 
@@ -22,5 +22,5 @@ def constant(expr: Expr) -> Value:
             return list(map(constant, items))
         case Call(function="from_micros", arguments=(micros,)):
             return constant(micros)
-        case Call() | Get() | If() | Var() | Param():
+        case Call() | Get() | If() | Var() | Param() | ForEach() | Let() | Try():
             raise NotConstant

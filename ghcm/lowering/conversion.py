@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -51,6 +51,15 @@ def convert(expr: Expr, to: Type) -> Expr | None:
         case If(condition=condition, then=then, otherwise=otherwise), _:
             yes, no = convert(then, to), convert(otherwise, to)
             return None if yes is None or no is None else If(condition, yes, no, to)
+        case Let(variable=variable, value=value, body=body), _:
+            inner = convert(body, to)
+            return None if inner is None else Let(variable, value, inner, inner.type)
+        case ForEach(kind=Each.MAP, list=of, item=variable, body=body), List(item=item) if not accepts(to, expr.type):
+            each = None if is_nullable(of.type) and not is_nullable(to) else convert(body, item)
+            if each is None:
+                return None
+            type_ = as_nullable(List(each.type)) if is_nullable(of.type) else List(each.type)
+            return ForEach(Each.MAP, of, variable, each, type_)
         case _:
             return expr if accepts(to, expr.type) else _computed(expr, to)
 

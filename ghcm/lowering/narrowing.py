@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Nullable, Struct, Type, is_nullable, strip
 
@@ -52,7 +52,7 @@ def path_of(expr: Expr) -> Path | None:
             return None if start is None else (*start, field)
         case Call(function="known", arguments=(inner,)):
             return path_of(inner)
-        case Literal() | Call() | If() | MakeStruct() | MakeList():
+        case Literal() | Call() | If() | MakeStruct() | MakeList() | ForEach() | Let() | Try():
             return None
 
 
@@ -77,8 +77,18 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
             branches = ((then, Outcome.TRUE), (otherwise, Outcome.NOT_TRUE))
             ways = [known(test, taken) | known(branch, outcome) for branch, taken in branches if _can(branch, outcome)]
             return _in_all(ways)
+        case Let(variable=variable, value=value, body=body):
+            return _outside(known(body, outcome), variable, value)
         case _:
             return _present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
+
+
+def _outside(facts: Facts, variable: Var, value: Expr) -> Facts:
+    """What facts about the body of a `Let` say outside of it, where its variable has no name."""
+    place = path_of(value)
+    mine = frozenset(path for path in facts if path[0] == variable.name)
+    moved = frozenset((*place, *path[1:]) for path in mine) if place is not None else NOTHING
+    return (facts - mine) | moved
 
 
 def narrow(type_: Type, facts: Facts, root: str) -> Type:
@@ -137,7 +147,11 @@ def _present(expr: Expr) -> Facts:
     match expr:
         case Call(function=name, arguments=arguments) if FUNCTIONS[name].nulls is Nulls.PROPAGATE:
             return NOTHING.union(*map(_present, arguments))
-        case Get(of=of):
+        case Get(of=of) | Try(body=of):
             return _present(of)
+        case ForEach(kind=kind, list=of):
+            return _present(of) if kind in (Each.MAP, Each.FILTER) else NOTHING
+        case Let(variable=variable, value=value, body=body):
+            return _outside(_present(body), variable, value)
         case _:
             return NOTHING

@@ -9,7 +9,23 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal as Number
 from typing import assert_never, cast
 
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var, children
+from ghcm.expr import (
+    Call,
+    Each,
+    Expr,
+    ForEach,
+    Get,
+    If,
+    Lambda,
+    Let,
+    Literal,
+    MakeList,
+    MakeStruct,
+    Param,
+    Try,
+    Var,
+    children,
+)
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.types import (
     INT_MAX,
@@ -52,8 +68,13 @@ def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: M
 
 def expr_problems(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str, Type]) -> Iterator[str]:
     """What is wrong with an expression, parts before wholes."""
-    for part in children(expr):
-        yield from expr_problems(part, variables, parameters)
+    match expr:
+        case ForEach(list=of, item=bound, body=body) | Let(value=of, variable=bound, body=body):
+            yield from expr_problems(of, variables, parameters)
+            yield from expr_problems(body, {**variables, bound.name: bound.type}, parameters)
+        case _:
+            for part in children(expr):
+                yield from expr_problems(part, variables, parameters)
     problem = _problem(expr, variables, parameters)
     if problem:
         yield problem
@@ -92,8 +113,33 @@ def _problem(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str,
             if not isinstance(type_, List):
                 return f'a list is "{type_}"'
             return next((_misfit(type_.item, item) for item in items if not accepts(type_.item, item.type)), "")
+        case ForEach():
+            return _for_each(expr)
+        case Let(variable=variable, value=value, body=body, type=type_):
+            misfit = "" if accepts(variable.type, value.type) else _misfit(variable.type, value)
+            return misfit or ("" if type_ == body.type else f'a let is "{type_}" and its body "{body.type}"')
+        case Try(body=body, type=type_):
+            return "" if type_ == as_nullable(body.type) else f'what is tried is "{body.type}", not "{type_}"'
         case _:
             assert_never(expr)
+
+
+def _for_each(expr: ForEach) -> str:
+    of, type_ = strip(expr.list.type), strip(expr.type)
+    if not isinstance(of, List) or of.item != expr.item.type:
+        return f'an item of "{of}" is no "{expr.item.type}"'
+    if expr.kind is not Each.MAP and strip(expr.body.type) != Bool():
+        return f'a condition is "{expr.body.type}"'
+    match expr.kind:
+        case Each.MAP:
+            fits, nullable = type_ == List(expr.body.type), is_nullable(expr.list.type)
+        case Each.FILTER:
+            fits, nullable = isinstance(type_, List) and accepts(of.item, type_.item), is_nullable(expr.list.type)
+        case Each.ANY | Each.ALL:
+            fits, nullable = type_ == Bool(), is_nullable(expr.list.type) or is_nullable(expr.body.type)
+        case _:
+            assert_never(expr.kind)
+    return "" if fits and nullable == is_nullable(expr.type) else f'"{expr.kind.value}" does not give "{expr.type}"'
 
 
 def _misfit(wanted: Type, found: Expr) -> str:

@@ -7,7 +7,7 @@ generated code tests for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isfinite, isnan
 from typing import NoReturn, TypeVar
@@ -21,6 +21,9 @@ __all__ = [
     "RecordFailure",
     "absolute",
     "add",
+    "all_of",
+    "any_of",
+    "attempt",
     "date_to_string",
     "divide",
     "duration_to_string",
@@ -249,6 +252,24 @@ def item(items: Sequence[T], index: int) -> T:
 def list_contains(items: Sequence[float], wanted: float) -> bool:
     """Whether a list of floats has the value."""
     return any(equal(each, wanted) for each in items)
+
+
+def any_of(values: Sequence[bool | None]) -> bool | None:
+    """Three-valued `or` of values, some of them null."""
+    return True if True in values else None if None in values else False
+
+
+def all_of(values: Sequence[bool | None]) -> bool | None:
+    """Three-valued `and` of values, some of them null."""
+    return False if False in values else None if None in values else True
+
+
+def attempt(compute: Callable[[], T]) -> T | None:
+    """What is computed, or None where the record would fail."""
+    try:
+        return compute()
+    except RecordFailure:
+        return None
 
 
 # --- time ------------------------------------------------------------------------------------------------------------

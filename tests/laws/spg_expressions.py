@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.types import (
     Bool,
@@ -76,7 +76,7 @@ def expressions(
     """An expression of `of_type`, or of that type with a `?` less; without `fails` none that can fail a record."""
     paths = [path for column in columns for path in paths_of(column) if accepts(of_type, path.type)]
     ways = ["literal", *(["path"] * 6 if paths else [])]
-    ways += ["call"] * 8 + ["if", "coalesce", "known", "least"] if depth > 0 else []
+    ways += ["call"] * 8 + ["if", "coalesce", "known", "least", "each", "each", "let", "try"] if depth > 0 else []
     match draw(st.sampled_from(ways)):
         case "path":
             return draw(st.sampled_from(paths))
@@ -100,6 +100,20 @@ def expressions(
                 known = Call("known", (path,), of_type)
                 other = draw(expressions(of_type, columns, depth - 1, fails=fails))
                 return If(Call("is_not_null", (path,), B), known, other, of_type)
+        case "each":
+            made = draw(_each(of_type, columns, depth - 1, fails))
+            if made is not None:
+                return made
+        case "let":
+            kept = draw(st.sampled_from([*(path.type for column in columns for path in paths_of(column)), *SCALARS]))
+            value = draw(expressions(kept, columns, depth - 1, fails=fails))
+            variable = Var(draw(_names), draw(st.sampled_from([value.type, kept])))
+            body = draw(expressions(of_type, _bound(columns, variable), depth - 1, fails=fails))
+            return Let(variable, value, body, body.type)
+        case "try":
+            if is_nullable(of_type):
+                body = draw(expressions(of_type, columns, depth - 1))
+                return Try(body, as_nullable(body.type))
         case "least":
             if comparable(of_type):
                 sides = [draw(expressions(of_type, columns, depth - 1, fails=fails)) for _ in range(2)]
@@ -109,6 +123,42 @@ def expressions(
         case _:
             pass
     return draw(_made(of_type, columns, depth - 1, fails))
+
+
+_names = st.sampled_from(["x", "y", "i", "each", "f.x", "if"])
+"""What lambdas and lets inside an expression call their values; some hide others."""
+
+
+def _bound(columns: Sequence[Var | Param], variable: Var) -> list[Var | Param]:
+    hidden = [each for each in columns if not (isinstance(each, Var) and each.name == variable.name)]
+    return [*hidden, variable, variable]
+
+
+@st.composite
+def _each(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr | None:
+    """A lambda over a list."""
+    wanted, paths = strip(of_type), [path for column in columns for path in paths_of(column)]
+    known = [stripped for path in paths if isinstance(stripped := strip(path.type), List)]
+    match wanted:
+        case List():
+            kind = draw(st.sampled_from([Each.MAP, Each.FILTER]))
+        case Bool():
+            kind = draw(st.sampled_from([Each.ANY, Each.ALL]))
+        case _:
+            return None
+    of = wanted if kind is Each.FILTER else draw(st.sampled_from([*known, List(N), List(as_nullable(S))]))
+    assert isinstance(of, List)
+    items = draw(expressions(as_nullable(of) if is_nullable(of_type) else of, columns, depth, fails=fails))
+    found = strip(items.type)
+    assert isinstance(found, List)
+    item = Var(draw(_names), found.item)
+    asked = wanted.item if kind is Each.MAP and isinstance(wanted, List) else as_nullable(B)
+    if kind in (Each.ANY, Each.ALL) and not is_nullable(of_type):
+        asked = B
+    body = draw(expressions(asked, _bound(columns, item), depth, fails=fails))
+    made: Type = List(body.type) if kind is Each.MAP else found if kind is Each.FILTER else B
+    nullable = is_nullable(items.type) or (kind in (Each.ANY, Each.ALL) and is_nullable(body.type))
+    return ForEach(kind, items, item, body, as_nullable(made) if nullable else made)
 
 
 @st.composite

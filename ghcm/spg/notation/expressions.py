@@ -7,30 +7,20 @@ Types are left out where they follow from the parts; elsewhere they are written:
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
-from ghcm.functions import FUNCTIONS, resolve
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
+from ghcm.spg.notation.natural import Scope, natural, struct_of
 from ghcm.spg.notation.tokens import Tokens, is_word, quoted, word_or_quoted
 from ghcm.spg.notation.types import is_tuple, print_type, read_type
 from ghcm.spg.notation.values import print_value, read_number, read_value
 from ghcm.types import (
-    Bool,
     Date,
-    Field,
-    Float,
-    Int,
     List,
     Null,
-    String,
     Struct,
     Timestamp,
     Type,
-    as_nullable,
-    is_nullable,
     strip,
     tuple_of,
 )
@@ -57,69 +47,8 @@ _SIGNS = {
 }
 _FUNCTIONS = {sign: (name, level) for name, (sign, level) in _SIGNS.items()}
 _NOT, _COMPARISON, _PRIMARY = 3, 4, 9
-_KEYWORDS = frozenset({"if", "then", "else", "and", "or", "not", "is", "null", "true", "false"})
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What names stand for: records' aliases by their texts and back, the unit's parameters, the lambda's variables."""
-
-    texts: Mapping[str, str] = field(default_factory=dict[str, str])
-    types: Mapping[str, Type] = field(default_factory=dict[str, Type])
-    parameters: Mapping[str, Type] = field(default_factory=dict[str, Type])
-    variables: Mapping[str, Type] = field(default_factory=dict[str, Type])
-
-    def inside(self, function: Lambda) -> Scope:
-        """The scope of the body of a lambda."""
-        return dataclasses.replace(self, variables={each.name: each.type for each in function.parameters})
-
-
-def natural(expr: Expr, scope: Scope) -> Type | None:
-    """The type that follows from the parts of an expression, or None."""
-    match expr:
-        case Literal(value=value):
-            return _of_literal(value)
-        case Var(name=name):
-            return scope.variables.get(name)
-        case Param(name=name):
-            return scope.parameters.get(name)
-        case Get(of=of, field=name):
-            struct = strip(of.type)
-            found = struct.get(name) if isinstance(struct, Struct) else None
-            return None if found is None else as_nullable(found.type) if is_nullable(of.type) else found.type
-        case Call(function=name, arguments=arguments):
-            function = FUNCTIONS.get(name)
-            resolution = resolve(function, tuple(each.type for each in arguments)) if function and arguments else None
-            return resolution.result if resolution else None
-        case If(then=then):
-            return then.type
-        case MakeStruct(values=values, type=type_):
-            if isinstance(type_, Struct) and print_type(type_) in scope.texts and len(values) == len(type_.fields):
-                return type_
-            names = type_.names if isinstance(type_, Struct) and not is_tuple(type_) else None
-            return tuple_of(*(each.type for each in values)) if names is None else _struct(names, values)
-        case MakeList(items=items):
-            return List(items[0].type) if items else None
-
-
-def _of_literal(value: object) -> Type | None:
-    match value:
-        case None:
-            return Null()
-        case bool():
-            return Bool()
-        case int():
-            return Int()
-        case float():
-            return Float() if math.isfinite(value) else None
-        case str():
-            return String()
-        case _:
-            return None
-
-
-def _struct(names: tuple[str, ...], values: tuple[Expr, ...]) -> Struct:
-    return Struct(tuple(Field(name, value.type) for name, value in zip(names, values, strict=True)))
+_KEYWORDS = frozenset({"if", "then", "else", "and", "or", "not", "is", "null", "true", "false", "let", "in", "try"})
+_EACH = {each.value: each for each in Each}
 
 
 # --- printing --------------------------------------------------------------------------------------------------------
@@ -176,6 +105,16 @@ def _print(expr: Expr, scope: Scope) -> tuple[str, int]:
             return _print_struct(values, type_, scope), _PRIMARY
         case MakeList(items=items):
             return f"[{', '.join(print_expr(each, scope) for each in items)}]", _PRIMARY
+        case ForEach(kind=kind, list=of, item=item, body=body):
+            name = word_or_quoted(item.name)
+            text = print_expr(body, scope.binding(item))
+            return f"{print_expr(of, scope, _PRIMARY)}.{kind.value}({name} => {text})", _PRIMARY
+        case Let(variable=variable, value=value, body=body):
+            typed = "" if variable.type == value.type else f": {print_type(variable.type, scope.texts)}"
+            head = f"let {word_or_quoted(variable.name)}{typed} = {print_expr(value, scope, 1)}"
+            return f"{head} in {print_expr(body, scope.binding(variable))}", 0
+        case Try(body=body):
+            return f"try({print_expr(body, scope)})", _PRIMARY
 
 
 def _print_call(call: Call, scope: Scope) -> tuple[str, int]:
@@ -233,6 +172,8 @@ def read_expr(tokens: Tokens, scope: Scope, level: int = 0) -> Expr:
         then = read_expr(tokens, scope, 1)
         tokens.expect("else")
         return If(condition, then, read_expr(tokens, scope), then.type)
+    if tokens.accept("let"):
+        return _read_let(tokens, scope)
     left = _call(scope, "not", read_expr(tokens, scope, _NOT)) if tokens.accept("not") else _read_postfix(tokens, scope)
     while True:
         token = tokens.peek
@@ -260,8 +201,32 @@ def _typed(expr: Expr, scope: Scope) -> Expr:
 def _read_postfix(tokens: Tokens, scope: Scope) -> Expr:
     expr = _read_primary(tokens, scope)
     while tokens.accept("."):
-        expr = _typed(Get(expr, tokens.name(), Null()), scope)
+        name = tokens.name()
+        if name in _EACH and tokens.accept("("):
+            expr = _read_each(tokens, scope, _EACH[name], expr)
+        else:
+            expr = _typed(Get(expr, name, Null()), scope)
     return expr
+
+
+def _read_each(tokens: Tokens, scope: Scope, kind: Each, of: Expr) -> Expr:
+    items = strip(of.type)
+    variable = Var(tokens.name(), items.item if isinstance(items, List) else Null())
+    tokens.expect("=>")
+    body = read_expr(tokens, scope.binding(variable))
+    tokens.expect(")")
+    return _typed(ForEach(kind, of, variable, body, Null()), scope)
+
+
+def _read_let(tokens: Tokens, scope: Scope) -> Expr:
+    name = tokens.name()
+    type_ = read_type(tokens, scope.types) if tokens.accept(":") else None
+    tokens.expect("=")
+    value = read_expr(tokens, scope, 1)
+    tokens.expect("in")
+    variable = Var(name, value.type if type_ is None else type_)
+    body = read_expr(tokens, scope.binding(variable))
+    return Let(variable, value, body, body.type)
 
 
 def _read_primary(tokens: Tokens, scope: Scope) -> Expr:
@@ -284,6 +249,11 @@ def _read_primary(tokens: Tokens, scope: Scope) -> Expr:
         return _typed(MakeList(_read_list(tokens, scope, "]"), Null()), scope)
     if tokens.at("{"):
         return _read_struct(tokens, scope, None)
+    if tokens.accept("try"):
+        tokens.expect("(")
+        body = read_expr(tokens, scope)
+        tokens.expect(")")
+        return _typed(Try(body, Null()), scope)
     name = tokens.name()
     if tokens.at("{") and isinstance(scope.types.get(name), Struct):
         return _read_struct(tokens, scope, cast("Struct", scope.types[name]))
@@ -336,4 +306,4 @@ def _read_struct(tokens: Tokens, scope: Scope, type_: Struct | None) -> Expr:
         values.append(read_expr(tokens, scope))
         if not tokens.at("}"):
             tokens.expect(",")
-    return MakeStruct(tuple(values), type_ or _struct(tuple(names), tuple(values)))
+    return MakeStruct(tuple(values), type_ or struct_of(tuple(names), tuple(values)))

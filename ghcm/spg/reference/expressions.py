@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never, cast
 
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct, Param, Var
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.spg.reference.functions import call
+from ghcm.spg.reference.functions import Failed, call
 from ghcm.types import Struct, strip
 
 __all__ = ["apply", "evaluate"]
@@ -43,18 +43,47 @@ def evaluate(expr: Expr, variables: Mapping[str, object], parameters: Mapping[st
             return tuple([evaluate(each, variables, parameters) for each in values])
         case MakeList(items=items):
             return [evaluate(each, variables, parameters) for each in items]
+        case ForEach():
+            return _for_each(expr, variables, parameters)
+        case Let(variable=variable, value=value, body=body):
+            given = evaluate(value, variables, parameters)
+            return evaluate(body, {**variables, variable.name: given}, parameters)
+        case Try(body=body):
+            try:
+                return evaluate(body, variables, parameters)
+            except Failed:
+                return None
         case Call(function="and" | "or" as name, arguments=(left, right)):
             return _logic(name == "or", left, right, variables, parameters)
         case Call(function="coalesce", arguments=arguments):
-            found = (evaluate(each, variables, parameters) for each in arguments)
-            return next((value for value in found if value is not None), None)
+            lazy = (evaluate(each, variables, parameters) for each in arguments)
+            return next((value for value in lazy if value is not None), None)
         case Call(function=name, arguments=arguments):
-            given = [evaluate(each, variables, parameters) for each in arguments]
-            if FUNCTIONS[name].nulls is Nulls.PROPAGATE and any(each is None for each in given):
+            found = [evaluate(each, variables, parameters) for each in arguments]
+            if FUNCTIONS[name].nulls is Nulls.PROPAGATE and any(each is None for each in found):
                 return None
-            return call(name, arguments[0].type, given)
+            return call(name, arguments[0].type, found)
         case _:
             assert_never(expr)
+
+
+def _for_each(expr: ForEach, variables: Mapping[str, object], parameters: Mapping[str, object]) -> object:
+    items = evaluate(expr.list, variables, parameters)
+    if items is None:
+        return None
+    several = cast("list[object]", items)
+    values = [evaluate(expr.body, {**variables, expr.item.name: each}, parameters) for each in several]
+    match expr.kind:
+        case Each.MAP:
+            return values
+        case Each.FILTER:
+            return [item for item, value in zip(several, values, strict=True) if value is True]
+        case Each.ANY:
+            return True if True in values else None if None in values else False
+        case Each.ALL:
+            return False if False in values else None if None in values else True
+        case _:
+            assert_never(expr.kind)
 
 
 def _logic(

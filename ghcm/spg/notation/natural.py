@@ -1,0 +1,114 @@
+"""What the text form of expressions leaves out: types that follow from the parts, and what names stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
+from ghcm.functions import FUNCTIONS, resolve
+from ghcm.spg.notation.types import is_tuple, print_type
+from ghcm.types import (
+    Bool,
+    Field,
+    Float,
+    Int,
+    List,
+    Null,
+    String,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    strip,
+    tuple_of,
+)
+
+__all__ = ["Scope", "natural", "struct_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What names stand for: records' aliases by their texts and back, the unit's parameters, the lambda's variables."""
+
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    types: Mapping[str, Type] = field(default_factory=dict[str, Type])
+    parameters: Mapping[str, Type] = field(default_factory=dict[str, Type])
+    variables: Mapping[str, Type] = field(default_factory=dict[str, Type])
+
+    def inside(self, function: Lambda) -> Scope:
+        """The scope of the body of a lambda."""
+        return dataclasses.replace(self, variables={each.name: each.type for each in function.parameters})
+
+    def binding(self, variable: Var) -> Scope:
+        """The scope in which a name is bound as well."""
+        return dataclasses.replace(self, variables={**self.variables, variable.name: variable.type})
+
+
+def natural(expr: Expr, scope: Scope) -> Type | None:
+    """The type that follows from the parts of an expression, or None."""
+    match expr:
+        case Literal(value=value):
+            return _of_literal(value)
+        case Var(name=name):
+            return scope.variables.get(name)
+        case Param(name=name):
+            return scope.parameters.get(name)
+        case Get(of=of, field=name):
+            struct = strip(of.type)
+            found = struct.get(name) if isinstance(struct, Struct) else None
+            return None if found is None else as_nullable(found.type) if is_nullable(of.type) else found.type
+        case Call(function=name, arguments=arguments):
+            function = FUNCTIONS.get(name)
+            resolution = resolve(function, tuple(each.type for each in arguments)) if function and arguments else None
+            return resolution.result if resolution else None
+        case If(then=then):
+            return then.type
+        case MakeStruct(values=values, type=type_):
+            if isinstance(type_, Struct) and print_type(type_) in scope.texts and len(values) == len(type_.fields):
+                return type_
+            names = type_.names if isinstance(type_, Struct) and not is_tuple(type_) else None
+            return tuple_of(*(each.type for each in values)) if names is None else struct_of(names, values)
+        case MakeList(items=items):
+            return List(items[0].type) if items else None
+        case ForEach():
+            return _of_each(expr)
+        case Let(body=body):
+            return body.type
+        case Try(body=body):
+            return as_nullable(body.type)
+
+
+def _of_each(expr: ForEach) -> Type:
+    nullable = is_nullable(expr.list.type)
+    match expr.kind:
+        case Each.MAP:
+            made: Type = List(expr.body.type)
+        case Each.FILTER:
+            made = strip(expr.list.type)
+        case Each.ANY | Each.ALL:
+            made, nullable = Bool(), nullable or is_nullable(expr.body.type)
+    return as_nullable(made) if nullable else made
+
+
+def _of_literal(value: object) -> Type | None:
+    match value:
+        case None:
+            return Null()
+        case bool():
+            return Bool()
+        case int():
+            return Int()
+        case float():
+            return Float() if math.isfinite(value) else None
+        case str():
+            return String()
+        case _:
+            return None
+
+
+def struct_of(names: tuple[str, ...], values: tuple[Expr, ...]) -> Struct:
+    """The record without a name that is made of these values."""
+    return Struct(tuple(Field(name, value.type) for name, value in zip(names, values, strict=True)))
