@@ -9,20 +9,30 @@ from ghcm.errors import Diagnostics
 from ghcm.expr import Expr
 from ghcm.lowering.codes import Code
 from ghcm.lowering.narrowing import NOTHING, Facts
+from ghcm.lowering.notes import Notes
 from ghcm.lowering.spelling import in_python
 from ghcm.lowering.types import Records
 from ghcm.source import Origin, Span
+from ghcm.types import Collection, Type
 
 __all__ = ["Context", "Scope", "origin_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The program around a check: its records, and the kinds of its other names (`sink`, `unit`, ...)."""
+    """The program around a check: its records, and the kinds of its other names (`sink`, `unit`, ...). `notes` keeps
+    what is found out on the way, where somebody asks for it.
+    """
 
     diagnostics: Diagnostics
     records: Records
     kinds: Mapping[str, str]
+    notes: Notes | None = None
+
+    def note(self, span: Span | None, type_: Type | Collection) -> None:
+        """Note the type of what stands at a place."""
+        if self.notes is not None:
+            self.notes.note(span, type_)
 
     def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
         """Note one mistake; the hint is written for the text language."""

@@ -33,7 +33,13 @@ _REASONABLE = 12
 
 def typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
     """The typed expression, or None after a report."""
+    made = _typed(written, scope, context)
+    if made is not None:
+        context.note(written.span, made.type)
+    return made
 
+
+def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
     def value(part: ast.Expr, inner: Scope) -> Expr | None:
         return typed(part, inner, context)
 
@@ -121,6 +127,8 @@ def lambda_of(
         context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
         return None
     variables = tuple(Var(name, type_) for name, type_ in zip(names, types, strict=True))
+    for parameter, type_ in zip(written.parameters, types, strict=True):
+        context.note(parameter.span, type_)
     inner = scope.binding(dict(zip(names, variables, strict=True)))
     body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)
     return None if body is None else TypedLambda(variables, body)

@@ -10,6 +10,7 @@ from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
+from ghcm.lowering.notes import Notes
 from ghcm.lowering.types import BUILT_IN, Records
 
 __all__ = ["Declared", "declare", "writers"]
@@ -25,7 +26,7 @@ class Declared:
     units: Mapping[str, ast.UnitDecl]
 
 
-def declare(program: ast.Program, diagnostics: Diagnostics) -> Declared:
+def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None) -> Declared:
     """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
     kinds: dict[str, str] = {}
     records: dict[str, ast.RecordDecl] = {}
@@ -52,7 +53,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics) -> Declared:
                 kinds[name], sinks[name] = "sink", declaration
             case ast.UnitDecl():
                 kinds[name], units[name] = "unit", declaration
-    context = Context(diagnostics, Records(records, diagnostics), kinds)
+    context = Context(diagnostics, Records(records, diagnostics), kinds, notes)
     for name in records:
         context.records.get(name)
     _check_caches(units, caches, context)

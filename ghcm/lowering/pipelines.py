@@ -30,6 +30,13 @@ _AFTER_TO = ("to", "publish", "named")
 
 def evaluate(written: ast.Expr, unit: UnitDraft) -> Bound:
     """The collection that a pipeline gives, its tasks added to the unit; None after a report."""
+    bound = _evaluated(written, unit)
+    if isinstance(bound, Flow):
+        unit.context.note(written.span, bound.collection)
+    return bound
+
+
+def _evaluated(written: ast.Expr, unit: UnitDraft) -> Bound:
     match written:
         case ast.Ref():
             return _name(written, unit)

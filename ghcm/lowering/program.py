@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ghcm.errors import Diagnostics, ProgramError, suggest
@@ -12,7 +13,8 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, origin_of
 from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
 from ghcm.lowering.flows import Draft, Flow
-from ghcm.lowering.names import declare, writers
+from ghcm.lowering.names import Declared, declare, writers
+from ghcm.lowering.notes import Notes
 from ghcm.lowering.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
@@ -20,7 +22,7 @@ from ghcm.spg.graph import Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Shape, Type
 
-__all__ = ["lower"]
+__all__ = ["look", "lower"]
 
 
 def lower(program: ast.Program) -> Program:
@@ -35,23 +37,40 @@ def lower(program: ast.Program) -> Program:
     raise ProgramError(diagnostics)
 
 
+def look(program: ast.Program, units: Iterable[str]) -> Notes:
+    """What can be found out about these units of a program that may have mistakes."""
+    notes = Notes()
+    declared = declare(program, Diagnostics(), notes)
+    assembly = _assembled(declared)
+    for name in units:
+        if name in declared.units:
+            with suppress(RecursionError):
+                assembly.unit(name)
+    return notes
+
+
 def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
     declared = declare(program, diagnostics)
     context = declared.context
     caches = [cache_of(each, context) for each in declared.caches.values()]
-    assembly = _Assembly(
-        context,
-        declared.units,
-        {name: sink_of(each, context) for name, each in declared.sinks.items()},
-        {name: signature_of(each, context) for name, each in declared.units.items()},
-        writers(declared.units),
-    )
+    assembly = _assembled(declared)
     check_places((sink for sink in assembly.sinks.values() if sink is not None), context)
     units = [_unit(assembly.unit(name), context) for name in declared.units]
     check_cycles(assembly.published, context)
     sinks = assembly.finished_sinks()
     diagnostics.check()
     return Program(program.name.text, tuple(each for each in caches if each is not None), sinks, tuple(units))
+
+
+def _assembled(declared: Declared) -> _Assembly:
+    context = declared.context
+    return _Assembly(
+        context,
+        declared.units,
+        {name: sink_of(each, context) for name, each in declared.sinks.items()},
+        {name: signature_of(each, context) for name, each in declared.units.items()},
+        writers(declared.units),
+    )
 
 
 @dataclass(eq=False, slots=True)

@@ -91,6 +91,8 @@ def _statement(statement: ast.Statement, unit: UnitDraft, taken: set[str]) -> No
     drafts = unit.drafts[first:]
     name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit, sound=bound is not None)
     if isinstance(statement, ast.Assign):
+        if isinstance(bound, Flow):
+            unit.context.note(statement.name.span, bound.collection)
         sound = _check_name(statement.name, unit)
         unit.assigned[statement.name.text] = _kept(bound)
     else:
