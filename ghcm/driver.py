@@ -79,6 +79,14 @@ def _optimise(draft: Draft) -> Draft:
     return replace(draft, optimised=optimise(_made(draft.lowered)))
 
 
+def _place(draft: Draft) -> Draft:
+    from ghcm.spg.places import seen_from
+
+    folder, optimised = draft.path.parent, _made(draft.optimised)
+    placed = replace(optimised, program=seen_from(optimised.program, folder))
+    return replace(draft, lowered=seen_from(_made(draft.lowered), folder), optimised=placed)
+
+
 def _generate(draft: Draft) -> Draft:
     from ghcm.codegen.backend import generate
 
@@ -91,7 +99,7 @@ def _bundle(draft: Draft) -> Draft:
 
 
 CHECK = (Stage("load", _load), Stage("lower", _lower), Stage("verify", _verify))
-COMPILE = (*CHECK, Stage("optimise", _optimise), Stage("generate", _generate))
+COMPILE = (*CHECK, Stage("optimise", _optimise), Stage("place", _place), Stage("generate", _generate))
 BUILD = (*COMPILE, Stage("bundle", _bundle))
 
 

@@ -22,10 +22,12 @@ from ghcm.runtime.daemon.state import StateDirectory
 PATIENCE = 120.0
 
 
-def ghcm(*words: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def ghcm(
+    *words: str | Path, cwd: Path, python: str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """The command line, to its end."""
     return subprocess.run(
-        [sys.executable, "-m", "ghcm.cli", *map(str, words)],
+        [python, "-m", "ghcm.cli", *map(str, words)],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -75,6 +77,7 @@ class Running:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     process: subprocess.Popen[bytes] | None = None
     url: str = ""
+    python: str = sys.executable
 
     @property
     def state(self) -> StateDirectory:
@@ -87,7 +90,7 @@ class Running:
     def start(self) -> None:
         """Start the daemon and wait until HTTP answers."""
         self.state.logs.mkdir(parents=True, exist_ok=True)
-        line = [sys.executable, "-m", "ghcm.runtime.daemon", "--state", str(self.state.path)]
+        line = [self.python, "-m", "ghcm.runtime.daemon", "--state", str(self.state.path)]
         port = self.url.rpartition(":")[2] or "0"
         with (self.state.logs / "daemon.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -131,7 +134,7 @@ class Running:
         return next((each["pid"] for each in listed if each["name"] == name), None)
 
     def cli(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
-        return ghcm(*words, cwd=self.folder)
+        return ghcm(*words, cwd=self.folder, python=self.python, **self.environment)
 
     def submit(self, program: str | Path) -> str:
         """Submit a program and wait until it runs; the job's id."""
@@ -156,9 +159,9 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Running]:
+def running(folder: Path, python: str = sys.executable, **environment: str) -> Iterator[Running]:
     """A daemon for the time of the block."""
-    daemon = Running(folder, environment)
+    daemon = Running(folder, environment, python=python)
     daemon.start()
     try:
         yield daemon

@@ -235,32 +235,6 @@ def test_no_half_written_state_is_left_by_a_stop(folder: Path) -> None:
     assert "control.sock" not in left
 
 
-BLOCKER = """\
-import sys
-import zipfile
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        top, _, part = name.partition(".")
-        if top == "ghcm" and part.split(".")[0] in ("language", "lowering", "optimizer", "codegen", "driver"):
-            raise ModuleNotFoundError(f"{name} is not installed here")
-
-sys.meta_path.insert(0, Absent())
-"""
-
-
-def test_a_bundle_runs_where_no_compiler_is(folder: Path) -> None:
-    assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
-    (folder / "absent").mkdir()
-    (folder / "absent" / "sitecustomize.py").write_text(BLOCKER)
-    path = str(folder / "absent")
-    refused = ghcm("check", "visits.istream", cwd=folder, PYTHONPATH=path)
-    assert "is not installed here" in refused.stderr
-    done = ghcm("run", "visits.ghcm", cwd=folder, PYTHONPATH=path)
-    assert done.returncode == 0, done.stderr
-    assert windows(folder) == pages(folder)
-
-
 def test_edited_code_of_a_bundle_is_used_and_told(folder: Path) -> None:
     assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
     with zipfile.ZipFile(folder / "visits.ghcm") as archive:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ PROGRAM = GOLDEN / "traffic.istream"
 
 @pytest.fixture(scope="module")
 def code() -> dict[str, str]:
-    return dict(driver.compile(PROGRAM.relative_to(ROOT) if Path.cwd() == ROOT else PROGRAM).code)
+    return dict(driver.compile(PROGRAM).code)
 
 
 @pytest.mark.parametrize("unit", ["monitor", "talkers"])
