@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ghcm.bindings import free_names
 from ghcm.expr import Call, Expr, Literal, Param, Try, children, walk
+from ghcm.functions import FUNCTIONS
 from ghcm.types import (
     Bool,
     Bytes,
@@ -30,7 +31,6 @@ from ghcm.types import (
 __all__ = ["can_fail", "constant", "mentions_record", "parameters_of", "plainly_ordered"]
 
 _COUNTED = (Int, Int32, Timestamp, Duration)
-_PATTERNS = ("matches", "extract_all")
 
 
 def can_fail(expr: Expr) -> bool:
@@ -58,12 +58,8 @@ def _call_can_fail(call: Call) -> bool:
             return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
         case "split":
             return not constant(arguments[1])
-        case "get" | "truncate":
-            return True
-        case name if name in _PATTERNS:
-            return not isinstance(arguments[1], Literal)
-        case _:
-            return False
+        case name:
+            return bool(FUNCTIONS[name].failures)
 
 
 def _is_nonzero(expr: Expr) -> bool:

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parent / "reference.md"
 
 _HEAD = """# Reference: operators and functions
 
-Made from `ghcm/operators.py` and `ghcm/functions.py` by `docs/build_reference.py`; do not edit.
+Made from `ghcm/operators.py` and `ghcm/functions/` by `docs/build_reference.py`; do not edit.
 
 Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`,
 `2h`, `1d`.

@@ -8,44 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from ghcm.functions import Failure
+from ghcm.support import YES, Engine, Never, NotYet, Support, Yes
 from ghcm.types import Shape
 
 __all__ = ["OPERATORS", "YES", "Argument", "Engine", "Never", "NotYet", "Operator", "Role", "Support", "Yes"]
-
-
-class Engine(Enum):
-    """Who can run a task. The native engine's two forms are listed apart: a task without a columnar form runs by rows."""
-
-    REFERENCE = "reference"
-    ROW = "native, row form"
-    COLUMNAR = "native, columnar form"
-    SPARK = "spark"
-
-
-@dataclass(frozen=True, slots=True)
-class Yes:
-    """It runs there."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotYet:
-    """It will run there; `reason` says what it waits for."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Never:
-    """It cannot run there; `reason` says why."""
-
-    reason: str
-
-
-Support: TypeAlias = Yes | NotYet | Never
-YES = Yes()
 
 
 class Role(Enum):

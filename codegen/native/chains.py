@@ -9,19 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import (
-    Filter,
-    FlatMap,
-    Fused,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Op,
-    PythonCall,
-    Stage,
-    Window,
-)
+from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, Op, PythonCall, Stage, Window
 from ghcm.types import Field, Struct, Type
 
 __all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "operator_name"]

@@ -74,7 +74,7 @@ def _step(writer: _Writer, step: Step) -> None:
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
             writer.lines += [
-                f'start = columns.truncate(pl.col("@time"), pl.lit({assigner.size_us:_}, pl.Int64))',
+                f'start = column_time.truncate(pl.col("@time"), pl.lit({assigner.size_us:_}, pl.Int64))',
                 f"if columns.any_fails(frame, columns.too_late(start, {assigner.size_us:_}, {lateness:_})):",
                 "    return None",
                 f"frame = frame.select({names}, columns.window(start, {assigner.size_us:_}), *columns.TIMES)",

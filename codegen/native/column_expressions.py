@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS
+from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS, refusal
 from ghcm.codegen.native.column_items import Fields, attempt, for_each, let
-from ghcm.codegen.native.column_support import refusal
 from ghcm.codegen.native.column_text import AND, ATOM, Column, Unsupported, either, literal, typed, where
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ghcm.functions import FAMILIES
+
 __all__ = ["imports_of"]
 
 _STANDARD = (
@@ -30,6 +32,7 @@ _CODE = (
     "TaskCode",
     "TimeCode",
 )
+_FORMS = ("column", "row")
 _ROWS = ("Failure", "RecordFailure")
 
 
@@ -46,6 +49,7 @@ def imports_of(body: str) -> list[str]:
         [*_from("ghcm.runtime.native", _NATIVE, names), *_checked(names)],
     ]
     groups[2] += _from("ghcm.runtime.native.code", _CODE, names | {"TaskCode"})
+    groups[2] += _families(names)
     groups[2] += _from("ghcm.runtime.native.rows", _ROWS, names)
     lines = [line for group in groups if group for line in [*group, ""]]
     return lines[:-1]
@@ -53,6 +57,16 @@ def imports_of(body: str) -> list[str]:
 
 def _checked(names: set[str]) -> list[str]:
     return ["from ghcm.runtime.native import rows as checked"] if "checked" in names else []
+
+
+def _families(names: set[str]) -> list[str]:
+    """Modules of functions, each under a name that says its form: both forms have one of each family."""
+    found = [
+        (f"ghcm.runtime.native.{form}_functions", family, f"{form}_{family}")
+        for form in _FORMS
+        for family in sorted(FAMILIES)
+    ]
+    return [f"from {package} import {family} as {name}" for package, family, name in found if name in names]
 
 
 def _from(module: str, wanted: tuple[str, ...], names: set[str]) -> list[str]:

@@ -13,13 +13,7 @@ from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
-from ghcm.codegen.native.others import (
-    expression_function,
-    order_functions,
-    policy_functions,
-    sink_key,
-    time_functions,
-)
+from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.templating import render

@@ -6,13 +6,16 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from ghcm.functions import FAMILIES
+
 __all__ = ["ARGUMENTS", "RESERVED", "Names", "identifier"]
 
 _MODULES = "checked rows columns per_item order aggregates python pl re math"
+_FAMILIES = " ".join(f"row_{family} column_{family}" for family in FAMILIES)
 _LOCALS = "dead parameters functions frame result emit row record failure time watermark _"
 _TYPES = "RecordFailure Failure TASKS Decimal Any Callable Sequence Row Dead Parameters Function"
 _BUILTINS = "None True False len min max abs sum list dict tuple set str int float bool bytes zip map any all sorted"
-RESERVED = frozenset(f"{_MODULES} {_LOCALS} {_TYPES} {_BUILTINS} range print object type id call".split())
+RESERVED = frozenset(f"{_MODULES} {_FAMILIES} {_LOCALS} {_TYPES} {_BUILTINS} range print object type id call".split())
 """What the module itself uses; columns that are called so get an underscore."""
 
 ARGUMENTS = frozenset(("state", "value", "left", "right"))

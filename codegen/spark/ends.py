@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ghcm.codegen.spark.expressions import can_fail, quote
+from ghcm.codegen.spark.expressions import can_fail
 from ghcm.codegen.spark.groups import argument_columns, final_value
 from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.text import quote
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never, cast
 
+from ghcm.codegen.spark.functions import EMITTED
 from ghcm.codegen.spark.schemas import Schemas, identifier
+from ghcm.codegen.spark.text import python_text, quote
 from ghcm.expr import (
     Call,
     Expr,
@@ -46,7 +46,7 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["EMITTED", "Binding", "Emitter", "can_fail", "columns_binding", "python_text", "quote", "value_binding"]
+__all__ = ["Binding", "Emitter", "can_fail", "columns_binding", "value_binding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +65,6 @@ def columns_binding(whole: str) -> Binding:
 def value_binding(text: str) -> Binding:
     """A value that stands in one column or variable."""
     return Binding(text, lambda name: f"part_of({text}, {quote(name)})")
-
-
-def quote(text: str) -> str:
-    """A text as Python writes it, in double quotes where that needs no escape."""
-    plain = repr(text)
-    return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'
-
-
-def python_text(value: object) -> str:
-    """A canonical value as Python writes it.
-
-    >>> python_text((1, [None, "a"], float("inf")))
-    '(1, [None, "a"], float("inf"))'
-    """
-    match value:
-        case float() if not math.isfinite(value):
-            return f'float("{value!r}")'
-        case str():
-            return quote(value)
-        case tuple():
-            items = [python_text(each) for each in cast("tuple[object, ...]", value)]
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        case list():
-            return f"[{', '.join(python_text(each) for each in cast('list[object]', value))}]"
-        case dict():
-            pairs = cast("dict[object, object]", value).items()
-            return f"{{{', '.join(f'{python_text(k)}: {python_text(v)}' for k, v in pairs)}}}"
-        case _:
-            return repr(value)
 
 
 def can_fail(expr: Expr) -> bool:
@@ -139,8 +110,8 @@ class Emitter:
                 return self.bindings[name].part(part)
             case Get(of=of, field=part):
                 return f"part_of({self.emit(of)}, {quote(part)})"
-            case Call(function=name, arguments=arguments):
-                return EMITTED[name](self, arguments)
+            case Call():
+                return EMITTED[expr.function](self, expr)
             case If(condition=condition, then=then, otherwise=otherwise):
                 return f"if_else({self.emit(condition)}, {self.emit(then)}, {self.emit(otherwise)})"
             case MakeStruct(values=values, type=type_):
@@ -159,6 +130,10 @@ class Emitter:
     def call(self, name: str, *arguments: str) -> str:
         """The text of a call."""
         return f"{name}({', '.join(arguments)})"
+
+    def type(self, type_: Type) -> str:
+        """A type as the job writes it."""
+        return self.schemas.text(type_, self.hint)
 
     def _inside(self, prefix: str, variable: Var, body: Expr) -> str:
         """A function of Python that writes an expression in which a name is bound."""
@@ -206,125 +181,3 @@ class Emitter:
                 return "lit(None)"
             case _:
                 assert_never(plain)
-
-
-_Emit = Callable[[Emitter, tuple[Expr, ...]], str]
-
-
-def _plain(name: str) -> _Emit:
-    return lambda emitter, arguments: emitter.call(name, *map(emitter.emit, arguments))
-
-
-def _by_first(**names: str) -> _Emit:
-    """The helper that the type of the first argument asks for."""
-
-    def emit(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-        kind = type(strip(arguments[0].type)).__name__
-        return emitter.call(names.get(kind, names.get("other", "")), *map(emitter.emit, arguments))
-
-    return emit
-
-
-def _sub(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-    match strip(arguments[0].type), strip(arguments[1].type):
-        case Timestamp(), Timestamp():
-            name = "between"
-        case Timestamp(), _:
-            name = "earlier"
-        case Float(), _:
-            name = "subtract_float"
-        case _:
-            name = "subtract"
-    return emitter.call(name, *map(emitter.emit, arguments))
-
-
-def _same(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-    return emitter.emit(arguments[0])
-
-
-def _to_int(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-    match strip(arguments[0].type):
-        case Float():
-            name = "float_to_int"
-        case String():
-            name = "parse_int"
-        case Int():
-            return emitter.emit(arguments[0])
-        case _:
-            name = "to_int"
-    return emitter.call(name, emitter.emit(arguments[0]))
-
-
-def _to_micros(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-    text = emitter.emit(arguments[0])
-    return f"micros({text})" if isinstance(strip(arguments[0].type), Timestamp) else text
-
-
-def _pattern(name: str) -> _Emit:
-    def emit(emitter: Emitter, arguments: tuple[Expr, ...]) -> str:
-        pattern = arguments[1]
-        assert isinstance(pattern, Literal), "the lowering takes constant patterns only"
-        return f"{name}({emitter.emit(arguments[0])}, {quote(_java_pattern(str(pattern.value)))})"
-
-    return emit
-
-
-def _java_pattern(pattern: str) -> str:
-    r"""The pattern for Java: what the lowering leaves reads alike but for `$`, which Java writes `\z`.
-
-    >>> _java_pattern("a[$]\\$b$")
-    'a[$]\\$b\\z'
-    """
-    return re.sub(
-        r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\$", lambda part: r"\z" if part[0] == "$" else part[0], pattern, flags=re.S
-    )
-
-
-EMITTED: Mapping[str, _Emit] = {
-    "add": _by_first(Float="add_float", String="join_text", Timestamp="later", other="add"),
-    "sub": _sub,
-    "mul": _by_first(Float="multiply_float", other="multiply"),
-    "div": _plain("divide"),
-    "floordiv": _by_first(Float="floor_divide_float", other="floor_divide"),
-    "mod": _by_first(Float="modulo_float", other="modulo"),
-    "neg": _by_first(Float="negative_float", other="negative"),
-    "abs": _by_first(Float="magnitude_float", other="magnitude"),
-    "eq": _plain("equal"),
-    "ne": _plain("unequal"),
-    "lt": _plain("less"),
-    "le": _plain("at_most"),
-    "gt": _plain("greater"),
-    "ge": _plain("at_least"),
-    "least": _plain("least"),
-    "greatest": _plain("greatest"),
-    "and": _plain("both"),
-    "or": _plain("either"),
-    "not": _plain("negated"),
-    "is_null": _plain("is_null"),
-    "is_not_null": _plain("is_not_null"),
-    "coalesce": _plain("coalesce"),
-    "known": _same,
-    "widen": _plain("to_int"),
-    "to_int": _to_int,
-    "to_float": _by_first(String="parse_float", Float="to_float", other="to_float"),
-    "to_string": _by_first(
-        Float="float_text", Timestamp="timestamp_text", Date="date_text", Duration="duration_text", other="plain_text"
-    ),
-    "length": _by_first(List="size", other="length"),
-    "lower": _plain("lower"),
-    "upper": _plain("upper"),
-    "trim": _plain("trim"),
-    "starts_with": _plain("starts_with"),
-    "ends_with": _plain("ends_with"),
-    "contains": _by_first(List="has_item", other="contains"),
-    "replace": _plain("replace"),
-    "substring": _plain("substring"),
-    "split": _plain("split"),
-    "matches": _pattern("matches"),
-    "extract_all": _pattern("extract_all"),
-    "get": _plain("item"),
-    "truncate": _plain("truncate"),
-    "to_micros": _to_micros,
-    "from_micros": _plain("from_micros"),
-}
-"""How each function of `ghcm.functions` is written; a test holds it total."""

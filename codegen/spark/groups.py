@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from ghcm.codegen.spark.expressions import can_fail, quote, value_binding
+from ghcm.codegen.spark.expressions import can_fail, value_binding
 from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.text import quote
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
 from ghcm.types import Duration, Float, Shape, Struct, Type, strip

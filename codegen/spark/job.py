@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ghcm.codegen.formatting import format_python
-from ghcm.codegen.spark.expressions import quote
 from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
 from ghcm.codegen.spark.library import library_for
 from ghcm.codegen.spark.schemas import Schemas, identifier
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.tasks import task_body
+from ghcm.codegen.spark.text import quote
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Parameter, Program, Task, Unit
 from ghcm.spg.ops import Publish, Reply, To

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from ghcm.codegen.templating import render
+from ghcm.functions import FAMILIES
 
 __all__ = ["Library", "library_for"]
 
-_BLOCKS = ("main", "job", "groups", "sources", "python", "tables", "redis", "policies", "expressions", "types")
+_BLOCKS = (
+    *("main", "job", "groups", "sources", "python", "tables", "redis", "policies"),
+    *(f"functions/{family}" for family in FAMILIES),
+    *("expressions", "types"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ghcm.codegen.spark.expressions import Binding, Emitter, can_fail, columns_binding, quote, value_binding
+from ghcm.codegen.spark.expressions import Binding, Emitter, can_fail, columns_binding, value_binding
 from ghcm.codegen.spark.schemas import Schemas
+from ghcm.codegen.spark.text import quote
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
 from ghcm.spg.graph import Program, Unit

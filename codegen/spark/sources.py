@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ghcm.codegen.spark.expressions import python_text, quote
 from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.text import python_text, quote
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, ReadSink, Redis, Socket, Source

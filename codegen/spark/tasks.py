@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
-from ghcm.codegen.spark.expressions import can_fail, quote, value_binding
+from ghcm.codegen.spark.expressions import can_fail, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
 from ghcm.codegen.spark.hidden import TIME, WATERMARK
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sources import read_sink_body, source_body
+from ghcm.codegen.spark.text import quote
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda, Literal, MakeStruct
 from ghcm.spg.graph import Task

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
-from ghcm.functions import FUNCTIONS, resolve
+from ghcm.functions import FAMILIES, FUNCTIONS, resolve
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
@@ -36,7 +36,7 @@ CALLABLE: dict[str, str] = {
 """From the names that programs call to functions: `min` to `least`."""
 
 _AGGREGATES = tuple(each.value for each in AggregateFunction)
-_PATTERNS = ("matches", "extract_all")
+_PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
 
 def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> Expr | None:

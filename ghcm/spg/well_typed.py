@@ -168,8 +168,8 @@ def _call(call: Call) -> str:
         return f"{call.function} does not take ({shown})"
     if resolution.result != call.type:
         return f'{call.function} of ({shown}) is "{resolution.result}", not "{call.type}"'
-    if call.function in ("matches", "extract_all") and not isinstance(call.arguments[1], Literal):
-        return f"the pattern of {call.function} is no constant"
+    if not all(isinstance(call.arguments[place], Literal) for place in function.constants):
+        return f"an argument of {call.function} is no constant"
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import assert_never, cast
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.spg.reference.functions import Failed, call
+from ghcm.spg.reference.functions import Failed, Types, call
 from ghcm.types import Struct, strip
 
 __all__ = ["apply", "evaluate"]
@@ -58,11 +58,11 @@ def evaluate(expr: Expr, variables: Mapping[str, object], parameters: Mapping[st
         case Call(function="coalesce", arguments=arguments):
             lazy = (evaluate(each, variables, parameters) for each in arguments)
             return next((value for value in lazy if value is not None), None)
-        case Call(function=name, arguments=arguments):
+        case Call(function=name, arguments=arguments, type=result):
             found = [evaluate(each, variables, parameters) for each in arguments]
             if FUNCTIONS[name].nulls is Nulls.PROPAGATE and any(each is None for each in found):
                 return None
-            return call(name, arguments[0].type, found)
+            return call(name, Types(tuple(each.type for each in arguments), result), found)
         case _:
             assert_never(expr)
 

@@ -1,0 +1,57 @@
+"""Arithmetic as Python."""
+
+from __future__ import annotations
+
+from ghcm.codegen.expressions import constant
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, infix, kind_of
+from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code
+from ghcm.expr import Call
+from ghcm.types import Float, String
+
+__all__ = ["EMITTERS"]
+
+
+def _arithmetic(operator: str, level: int, checked: str) -> Emit:
+    def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+        return infix(operator, level, *codes) if isinstance(kind_of(expr), Float | String) else helper(checked, *codes)
+
+    return emit
+
+
+def _divide(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    return infix("/", PRODUCT, *codes) if constant(expr.arguments[1]) else helper("arithmetic.divide", *codes)
+
+
+def _floordiv(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    divisor = constant(expr.arguments[1])
+    if divisor and (divisor != -1 or isinstance(kind_of(expr), Float)):
+        return infix("//", PRODUCT, *codes)
+    return helper("arithmetic.floordiv_float" if isinstance(kind_of(expr), Float) else "arithmetic.floordiv", *codes)
+
+
+def _modulo(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    return infix("%", PRODUCT, *codes) if constant(expr.arguments[1]) else helper("arithmetic.modulo", *codes)
+
+
+def _negate(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    return (
+        Code(f"-{codes[0].at(UNARY)}", UNARY)
+        if isinstance(kind_of(expr), Float)
+        else helper("arithmetic.negate", *codes)
+    )
+
+
+def _absolute(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    return Code(f"abs({codes[0].inner})") if isinstance(kind_of(expr), Float) else helper("arithmetic.absolute", *codes)
+
+
+EMITTERS: dict[str, Emit] = {
+    "add": _arithmetic("+", SUM, "arithmetic.add"),
+    "sub": _arithmetic("-", SUM, "arithmetic.subtract"),
+    "mul": _arithmetic("*", PRODUCT, "arithmetic.multiply"),
+    "div": _divide,
+    "floordiv": _floordiv,
+    "mod": _modulo,
+    "neg": _negate,
+    "abs": _absolute,
+}

@@ -1,0 +1,56 @@
+"""Conversion as Python."""
+
+from __future__ import annotations
+
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, kind_of, same
+from ghcm.codegen.native.row_text import IF, OR, Code
+from ghcm.expr import Call
+from ghcm.types import Bool, Date, Duration, Float, Int, Int32, String, Timestamp
+
+__all__ = ["EMITTERS"]
+
+
+def _to_int(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    match kind_of(expr):
+        case Float():
+            return helper("conversion.float_to_int", *codes)
+        case String():
+            return helper("conversion.string_to_int", *codes)
+        case Bool():
+            return Code(f"int({codes[0].inner})")
+        case _:
+            return codes[0]
+
+
+def _to_float(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    match kind_of(expr):
+        case String():
+            return helper("conversion.string_to_float", *codes)
+        case Int() | Int32():
+            return Code(f"float({codes[0].inner})")
+        case _:
+            return codes[0]
+
+
+def _to_string(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    match kind_of(expr):
+        case Bool():
+            return Code(f'"true" if {codes[0].at(OR)} else "false"', IF)
+        case Timestamp():
+            return helper("conversion.timestamp_to_string", *codes)
+        case Date():
+            return helper("conversion.date_to_string", *codes)
+        case Duration():
+            return helper("conversion.duration_to_string", *codes)
+        case String():
+            return codes[0]
+        case _:
+            return Code(f"str({codes[0].inner})")
+
+
+EMITTERS: dict[str, Emit] = {
+    "widen": same,
+    "to_int": _to_int,
+    "to_float": _to_float,
+    "to_string": _to_string,
+}

@@ -1,0 +1,23 @@
+"""The functions of the language as a job writes them, one module per family.
+
+The helpers that they call stand in the templates of `spark/functions/`.
+"""
+
+from __future__ import annotations
+
+from ghcm.codegen.spark.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.codegen.spark.functions.emitting import Emit
+
+__all__ = ["EMITTED"]
+
+EMITTED: dict[str, Emit] = {
+    **arithmetic.EMITTERS,
+    **comparison.EMITTERS,
+    **logic.EMITTERS,
+    **conversion.EMITTERS,
+    **strings.EMITTERS,
+    **patterns.EMITTERS,
+    **lists.EMITTERS,
+    **time.EMITTERS,
+}
+"""How each function of `ghcm.functions` is written; a test holds it total."""

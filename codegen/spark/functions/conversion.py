@@ -1,0 +1,32 @@
+"""Conversion as a job writes it."""
+
+from __future__ import annotations
+
+from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first, plain
+from ghcm.expr import Call
+from ghcm.types import Float, Int, String, strip
+
+__all__ = ["EMITTERS"]
+
+
+def _to_int(writer: Writer, call: Call) -> str:
+    match strip(call.arguments[0].type):
+        case Float():
+            name = "float_to_int"
+        case String():
+            name = "parse_int"
+        case Int():
+            return writer.emit(call.arguments[0])
+        case _:
+            name = "to_int"
+    return writer.call(name, writer.emit(call.arguments[0]))
+
+
+EMITTERS: dict[str, Emit] = {
+    "widen": plain("to_int"),
+    "to_int": _to_int,
+    "to_float": by_first(String="parse_float", Float="to_float", other="to_float"),
+    "to_string": by_first(
+        Float="float_text", Timestamp="timestamp_text", Date="date_text", Duration="duration_text", other="plain_text"
+    ),
+}

@@ -1,0 +1,37 @@
+"""Regular expressions as a job writes it."""
+
+from __future__ import annotations
+
+import re
+
+from ghcm.codegen.spark.functions.emitting import Emit, Writer
+from ghcm.codegen.spark.text import quote
+from ghcm.expr import Call, Literal
+
+__all__ = ["EMITTERS"]
+
+
+def _pattern(name: str) -> Emit:
+    def emit(writer: Writer, call: Call) -> str:
+        pattern = call.arguments[1]
+        assert isinstance(pattern, Literal), "the lowering takes constant patterns only"
+        return f"{name}({writer.emit(call.arguments[0])}, {quote(_java_pattern(str(pattern.value)))})"
+
+    return emit
+
+
+def _java_pattern(pattern: str) -> str:
+    r"""The pattern for Java: what the lowering leaves reads alike but for `$`, which Java writes `\z`.
+
+    >>> _java_pattern("a[$]\\$b$")
+    'a[$]\\$b\\z'
+    """
+    return re.sub(
+        r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\$", lambda part: r"\z" if part[0] == "$" else part[0], pattern, flags=re.S
+    )
+
+
+EMITTERS: dict[str, Emit] = {
+    "matches": _pattern("matches"),
+    "extract_all": _pattern("extract_all"),
+}

@@ -1,0 +1,53 @@
+"""Conversion in the table of functions.
+
+`widen`, and `to_float` of an int, are also what the language inserts by itself.
+"""
+
+from __future__ import annotations
+
+from ghcm.functions.table import Failure, Function
+from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, first, fixed
+from ghcm.types import Bool, Date, Duration, Float, Int, Int32, String, Timestamp, Type
+
+__all__ = ["TABLE"]
+
+
+def widen(arguments: tuple[Type, ...]) -> Resolution | None:
+    """An int32 as int."""
+    return Resolution(arguments, INT) if arguments == (Int32(),) else None
+
+
+def to_string(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A scalar that has a text form."""
+    text = (
+        isinstance(arguments[0], Bool | Int | Int32 | Float | String | Timestamp | Date | Duration)
+        if len(arguments) == 1
+        else False
+    )
+    return Resolution(arguments, STRING) if text else None
+
+
+TABLE = (
+    Function("widen", "an int32 as int", widen, "the same number", method=False),
+    Function(
+        "to_int",
+        "to_int(a)",
+        first(fixed(INT, INT), fixed(INT, FLOAT), fixed(INT, STRING), fixed(INT, BOOL)),
+        "a float cut towards zero; a string of an optional sign and ASCII digits, nothing else; true is 1",
+        failures=(Failure.BAD_CAST, Failure.OVERFLOW),
+    ),
+    Function(
+        "to_float",
+        "to_float(a)",
+        first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING)),
+        "the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
+        failures=(Failure.BAD_CAST,),
+    ),
+    Function(
+        "to_string",
+        "to_string(a)",
+        to_string,
+        "as Python's str for numbers; true and false; a timestamp as 2026-01-02T03:04:05.000006Z, always six decimals; a date as 2026-01-02; a duration in seconds with six decimals",
+        failures=(),
+    ),
+)

@@ -1,0 +1,69 @@
+"""Three-valued logic and nulls in the table of functions.
+
+The right side is evaluated only where the left does not decide.
+"""
+
+from __future__ import annotations
+
+from ghcm.functions.table import Function, Nulls
+from ghcm.signatures import BOOL, Resolution, fixed
+from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip, unify
+
+__all__ = ["TABLE"]
+
+
+def any_to_bool(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Any one value gives bool."""
+    return Resolution(arguments, BOOL) if len(arguments) == 1 else None
+
+
+def logic(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Two bools, either perhaps null."""
+    if len(arguments) != 2 or not all(strip(each) == BOOL for each in arguments):
+        return None
+    return Resolution(arguments, as_nullable(BOOL) if any(map(is_nullable, arguments)) else BOOL)
+
+
+def coalesce(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Two or more values that unify; nullable only if the last is."""
+    if len(arguments) < 2:
+        return None
+    result: Type | None = arguments[0]
+    for each in arguments[1:]:
+        result = None if result is None else unify(result, each)
+    if result is None or isinstance(result, Null):
+        return None
+    last = result if is_nullable(arguments[-1]) else strip(result)
+    return Resolution((*(as_nullable(result) if is_nullable(each) else strip(result) for each in arguments),), last)
+
+
+def known(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A nullable value that is proved not to be null."""
+    fits = len(arguments) == 1 and isinstance(arguments[0], Nullable)
+    return Resolution(arguments, strip(arguments[0])) if fits else None
+
+
+TABLE = (
+    Function(
+        "and", "a and b", logic, "false if either is false, else null if either is null", Nulls.HANDLED, method=False
+    ),
+    Function("or", "a or b", logic, "true if either is true, else null if either is null", Nulls.HANDLED, method=False),
+    Function("not", "not a", fixed(BOOL, BOOL), "the opposite", method=False),
+    Function("is_null", "a is null", any_to_bool, "whether it is null", Nulls.HANDLED, method=False),
+    Function("is_not_null", "a is not null", any_to_bool, "whether it is a value", Nulls.HANDLED, method=False),
+    Function(
+        "coalesce",
+        "a ?? b, coalesce(a, b, ...)",
+        coalesce,
+        "the first that is not null; later ones are evaluated only where needed",
+        Nulls.HANDLED,
+    ),
+    Function(
+        "known",
+        "a, where it is known not to be null",
+        known,
+        "the same value, typed without its `?`: the compiler has proved that it is not null; engines need no check",
+        Nulls.HANDLED,
+        method=False,
+    ),
+)

@@ -1,0 +1,34 @@
+"""The meaning of each function of `ghcm.functions`, on arguments that are not null (but where it handles nulls itself).
+
+`and`, `or` and `coalesce` do not evaluate all of their arguments and stand in `ghcm.spg.reference.expressions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from ghcm.spg.reference.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.spg.reference.functions.meaning import Failed, Meaning, Types, checked
+
+__all__ = ["MEANINGS", "Failed", "Types", "call", "checked"]
+
+MEANINGS: dict[str, Meaning] = {
+    **arithmetic.MEANINGS,
+    **comparison.MEANINGS,
+    **logic.MEANINGS,
+    **conversion.MEANINGS,
+    **strings.MEANINGS,
+    **patterns.MEANINGS,
+    **lists.MEANINGS,
+    **time.MEANINGS,
+}
+"""By name: total over the table but for the three that are lazy."""
+
+
+def call(name: str, types: Types, arguments: list[object]) -> object:
+    """The function of these arguments; `Failed` where the record fails.
+
+    What arithmetic means for timestamps and durations follows from their canonical values.
+    """
+    return cast("Callable[..., object]", MEANINGS[name])(types, *arguments)

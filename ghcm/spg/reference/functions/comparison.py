@@ -1,0 +1,27 @@
+"""The meanings of the functions of comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ghcm.spg.reference.functions.meaning import Meaning
+from ghcm.spg.reference.order import order_key
+
+__all__ = ["MEANINGS"]
+
+
+def _comparison(holds: Callable[[Any, Any], bool]) -> Meaning:
+    return lambda types, left, right: holds(order_key(left, types.first), order_key(right, types.first))
+
+
+MEANINGS: dict[str, Meaning] = {
+    "eq": _comparison(lambda a, b: a == b),
+    "ne": _comparison(lambda a, b: a != b),
+    "lt": _comparison(lambda a, b: a < b),
+    "le": _comparison(lambda a, b: a <= b),
+    "gt": _comparison(lambda a, b: a > b),
+    "ge": _comparison(lambda a, b: a >= b),
+    "least": lambda types, a, b: a if order_key(a, types.first) <= order_key(b, types.first) else b,
+    "greatest": lambda types, a, b: a if order_key(a, types.first) >= order_key(b, types.first) else b,
+}

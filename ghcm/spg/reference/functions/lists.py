@@ -1,0 +1,19 @@
+"""The meanings of the functions of lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ghcm.functions import Failure
+from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
+
+__all__ = ["MEANINGS"]
+
+
+def _get(_: Types, items: list[Any], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else fail(Failure.OUT_OF_RANGE, f"no item {index} of {len(items)}")
+
+
+MEANINGS: dict[str, Meaning] = {
+    "get": _get,
+}

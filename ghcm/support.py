@@ -1,0 +1,41 @@
+"""Which engine can run what: the words in which the tables of operators and functions say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+__all__ = ["YES", "Engine", "Never", "NotYet", "Support", "Yes"]
+
+
+class Engine(Enum):
+    """Who can run a task. The native engine has two forms: a task without a columnar form runs by rows."""
+
+    REFERENCE = "reference"
+    ROW = "native, row form"
+    COLUMNAR = "native, columnar form"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """It runs there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """It will run there; `reason` says what it waits for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """It cannot run there; `reason` says why."""
+
+    reason: str
+
+
+Support: TypeAlias = Yes | NotYet | Never
+YES = Yes()

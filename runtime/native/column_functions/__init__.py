@@ -1,0 +1,3 @@
+"""What generated columnar code calls for the functions of the language, one module per family."""
+
+__all__: list[str] = []

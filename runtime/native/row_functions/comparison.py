@@ -1,0 +1,32 @@
+"""Comparison in generated row code."""
+
+from __future__ import annotations
+
+from math import isnan
+
+__all__ = ["equal", "greatest", "least", "less", "less_or_equal"]
+
+
+def equal(left: float, right: float) -> bool:
+    """Whether two floats are the same value."""
+    return left == right or (isnan(left) and isnan(right))
+
+
+def less(left: float, right: float) -> bool:
+    """Whether the left float is less."""
+    return left < right or (isnan(right) and not isnan(left))
+
+
+def less_or_equal(left: float, right: float) -> bool:
+    """Whether the left float is less or equal."""
+    return left <= right or isnan(right)
+
+
+def least(left: float, right: float) -> float:
+    """The smaller float."""
+    return left if less_or_equal(left, right) else right
+
+
+def greatest(left: float, right: float) -> float:
+    """The greater float."""
+    return left if less_or_equal(right, left) else right

@@ -1,0 +1,16 @@
+"""Cases of arithmetic."""
+
+from __future__ import annotations
+
+from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP
+from tests.conformance.functions.case import Case, case
+
+__all__ = ["CASES"]
+
+CASES: tuple[Case, ...] = (
+    *(case(name, type_, type_) for name in ("add", "sub", "mul", "floordiv", "mod") for type_ in (INT, FLOAT)),
+    case("add", STRING, STRING), case("add", TIMESTAMP, DURATION), case("add", DURATION, DURATION),
+    case("sub", TIMESTAMP, DURATION), case("sub", TIMESTAMP, TIMESTAMP), case("sub", DURATION, DURATION),
+    case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", FLOAT, FLOAT),
+    *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION)),
+)  # fmt: skip

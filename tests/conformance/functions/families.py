@@ -1,0 +1,19 @@
+"""All cases, by family of functions."""
+
+from __future__ import annotations
+
+from tests.conformance.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from tests.conformance.functions.case import Case
+
+__all__ = ["FAMILY_CASES"]
+
+FAMILY_CASES: dict[str, tuple[Case, ...]] = {
+    "arithmetic": arithmetic.CASES,
+    "comparison": comparison.CASES,
+    "logic": logic.CASES,
+    "conversion": conversion.CASES,
+    "strings": strings.CASES,
+    "patterns": patterns.CASES,
+    "lists": lists.CASES,
+    "time": time.CASES,
+}

@@ -1,0 +1,103 @@
+"""Every function means on every engine what it means in the reference: hard values in rows, in columns and on Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS, REFUSALS, refusal
+from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
+from ghcm.codegen.spark.functions import EMITTED
+from ghcm.expr import Call, Get, Var
+from ghcm.functions import FAMILIES, FUNCTIONS, Nulls
+from ghcm.spg.reference import run
+from ghcm.spg.reference.functions import MEANINGS
+from ghcm.support import Never
+from tests.conformance.comparing import assert_same_letters, assert_same_rows
+from tests.conformance.functions.case import Case, call_of, fields_of, rows_of
+from tests.conformance.functions.families import FAMILY_CASES
+from tests.conformance.functions.units import case_program, family_program, stream
+from tests.conformance.spark_runs import agree
+from tests.unit.runtime.operators.harness import run_unit
+
+CASES = [pytest.param(case, id=str(case)) for cases in FAMILY_CASES.values() for case in cases]
+LAZY = {"and", "or", "coalesce"}
+
+
+def test_every_layer_has_every_function() -> None:
+    columnar = {name for name, function in FUNCTIONS.items() if not isinstance(function.columnar, Never)}
+    assert MEANINGS.keys() | LAZY == FUNCTIONS.keys()
+    assert ROW_FUNCTIONS.keys() | HANDLED.keys() == FUNCTIONS.keys()
+    assert HANDLED.keys() == {name for name, function in FUNCTIONS.items() if function.nulls is Nulls.HANDLED}
+    assert COLUMN_FUNCTIONS.keys() == columnar
+    assert REFUSALS.keys() <= columnar
+    assert EMITTED.keys() == FUNCTIONS.keys()
+
+
+def test_every_function_has_a_case_in_its_family() -> None:
+    named = {family: {case.function for case in cases} for family, cases in FAMILY_CASES.items()}
+    assert named == {family: {row.name for row in table} for family, table in FAMILIES.items()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_only_the_tables_refuse(case: Case) -> None:
+    record = Var("r", stream({f"a{place}": each for place, each in enumerate(fields_of(case))}))
+    call = call_of(case, [Get(record, f"a{place}", each) for place, each in enumerate(fields_of(case))])
+    scope = ColumnScope()
+    scope.bind(record)
+    if isinstance(call, Call):
+        if reason := refusal(call):
+            assert len(reason) > 20
+        else:
+            assert 'pl.col("a0")' in scope.value(call).text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_agree(case: Case) -> None:
+    program = case_program(case, list(rows_of(case)))
+    expected = run(program, "functions")
+    found = run_unit(program, program.unit("functions"), "rows", size=1000)
+    assert_same_rows(found.reply or [], expected.reply or [], ordered=True)
+    assert_same_letters(found.letters, expected.dead)
+    assert found.counts["made"]["columns"] == 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_columns_agree(case: Case) -> None:
+    """Once all together, where one failure sends the batch to the row form; once only what does not fail, which the
+    columnar form must do alone but for the texts that it leaves to the other; once failing records one by one.
+    """
+    rows = list(rows_of(case))
+    done = run(case_program(case, rows), "functions").reply or []
+    good = {row[0] for row in done if isinstance(row, tuple)}
+    parts = (
+        (rows, 64),
+        ([row for number, row in enumerate(rows) if number in good], 4),
+        ([row for number, row in enumerate(rows) if number not in good][:60], 1),
+    )
+    for part, size in parts:
+        program = case_program(case, part)
+        expected = run(program, "functions")
+        found = run_unit(program, program.unit("functions"), "columns", size=size)
+        assert_same_rows(found.reply or [], expected.reply or [], ordered=True)
+        assert_same_letters(found.letters, expected.dead)
+        if size == 4 and part and not _is_refused(case):
+            assert found.counts["made"]["columns"] > 0
+        if size == 1:
+            assert found.counts["made"]["columns"] == 0
+
+
+def _is_refused(case: Case) -> bool:
+    fields = fields_of(case)
+    record = Var("r", stream({f"a{place}": each for place, each in enumerate(fields)}))
+    call = call_of(case, [Get(record, f"a{place}", each) for place, each in enumerate(fields)])
+    return isinstance(call, Call) and bool(refusal(call))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILY_CASES)
+def test_spark_agrees(family: str, spark: SparkSession, tmp_path: Path) -> None:
+    agree(spark, family_program(FAMILY_CASES[family]), "functions", tmp_path)
