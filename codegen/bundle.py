@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ghcm.codegen.backend import engine_of, module_path
+from ghcm.errors import GhcmError
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
 from ghcm.spg.ops import Kafka, Redis
@@ -38,15 +39,32 @@ def write(
     python: Mapping[str, str],
     path: Path,
 ) -> None:
-    """Write the bundle to `path`; a reader sees the old file or the new one, never a part."""
+    """Write the bundle to `path`; a reader sees the old file or the new one, never a part. GhcmError where it cannot
+    be written.
+    """
     data = build(program, optimised, code, sources, python)
+    try:
+        _replace(path, data)
+    except OSError as error:
+        raise GhcmError(
+            f'the bundle "{path}" cannot be written: {(error.strerror or str(error)).lower()}',
+            code="GHCM-615",
+            hint="choose a file in a folder that can be written and has room: ghcm build -o FILE.",
+        ) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:  # whatever ends it, Ctrl-C too, no part of a bundle is left beside it
+            os.unlink(file.name)
+            raise
 
 
 def build(

@@ -187,15 +187,16 @@ def _made(value: T | None) -> T:
 
 def readable(path: Path) -> None:
     """GhcmError that says what there is, if there is no program at `path`."""
+    if path.is_dir():
+        inside = ", ".join(sorted(_programs_in(path)))
+        found = f"It has {inside}." if inside else "It has no program."
+        raise GhcmError(f'"{path}" is a folder, a program is a file', code="GHCM-602", detail=found)
     if path.suffix not in (".istream", ".py"):
         raise GhcmError(
             f'"{path}" is no program: its name ends neither in .istream nor in .py',
             code="GHCM-601",
             hint='"ghcm init" writes a first program.',
         )
-    if path.is_dir():
-        hint = "name a file in it." if any(_programs_in(path)) else ""
-        raise GhcmError(f'"{path}" is a folder, a program is a file', code="GHCM-602", hint=hint)
     if not path.is_file():
         near = sorted(_programs_in(path.parent))
         found = f"The folder has {', '.join(near)}." if near else "The folder has no program."

@@ -176,8 +176,11 @@ def _unpack(path: Path, cache: Path) -> tuple[Path, str]:
     folder = cache / digest
     if folder.is_dir():
         return folder, digest
-    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".unpacking-"))
+    try:
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".unpacking-"))
+    except OSError as error:
+        raise _no_cache(cache, error) from error
     try:
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
@@ -191,9 +194,19 @@ def _unpack(path: Path, cache: Path) -> tuple[Path, str]:
                 raise
     except zipfile.BadZipFile as error:
         raise GhcmError(f'"{path}" is no bundle: it is no zip file', code="GHCM-610") from error
+    except OSError as error:
+        raise _no_cache(cache, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return folder, digest
+
+
+def _no_cache(cache: Path, error: OSError) -> GhcmError:
+    return GhcmError(
+        f'bundles cannot be unpacked into "{cache}": {(error.strerror or str(error)).lower()}',
+        code="GHCM-616",
+        hint="set XDG_CACHE_HOME to a folder that this user may write and that has room.",
+    )
 
 
 def _hash_file(path: Path) -> str:

@@ -1,6 +1,6 @@
 """`python -m ghcm.cli`: the command line where the script `ghcm` is not on the path."""
 
-from ghcm.cli.main import main
+from ghcm.cli.entry import main
 
 __all__: list[str] = []
 

@@ -70,7 +70,8 @@ def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool
             _print_rows(call["data"] or [], csv)
             terminal.note(f"done in {_seconds(call):.3f} s")
         case "failed":
-            terminal.error(GhcmError(f"the call has failed: {call['error']['message']}", code=call["error"]["code"]))
+            message, code = f"the call has failed: {call['error']['message']}", call["error"]["code"]
+            terminal.error(GhcmError(message, code=code, hint=call["detail"]))
         case state:
             terminal.say(f"{call['id']}: {state}")
 

@@ -82,6 +82,7 @@ def _draw(compiled: Compiled, path: Path) -> None:
     (width, height), (other, below) = _size(before), _size(after)
     size = f'width="{max(width, other):g}" height="{height + below:g}"'
     inner = after.replace("<svg ", f'<svg y="{height:g}" ', 1)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{before}{inner}</svg>\n', encoding="utf-8")
 
 

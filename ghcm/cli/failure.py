@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -25,12 +27,26 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 P = ParamSpec("P")
 
+_ELSEWHERE = "choose a place that this user may write: another folder, for the state --state or GHCM_STATE."
+_HINTS = {
+    errno.EACCES: _ELSEWHERE,
+    errno.EPERM: _ELSEWHERE,
+    errno.EROFS: _ELSEWHERE,
+    errno.ENOSPC: "free some room on that disk.",
+    errno.EDQUOT: "free some room: the quota of this user is used up.",
+    errno.ENOTDIR: "a part of that path is a file.",
+    errno.EMFILE: "raise the limit of open files: ulimit -n 4096.",
+}
+"""What to do about what the system says."""
+
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """The command, ending as the command line promises whatever it raises."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it was while modules were imported
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             command(*args, **kwargs)
         except GhcmError as error:
@@ -87,7 +103,8 @@ def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
 
 def _of_system(error: OSError) -> GhcmError:
     what = f'"{error.filename}"' if error.filename else "the system"
-    return GhcmError(f"{what} refused: {error.strerror or error}", code="GHCM-790")
+    hint = _HINTS.get(error.errno or 0, "")
+    return GhcmError(f"{what} refused: {error.strerror or error}", code="GHCM-790", hint=hint)
 
 
 def _of_bug(text: str) -> GhcmError:

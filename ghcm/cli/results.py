@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Mode, Program, Sink
-from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket, To
+from ghcm.spg.ops import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket, To
 from ghcm.types import Struct
 from ghcm.values import to_json
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
     from ghcm.runtime.pubsub.table_directory import TableDirectory
 
-__all__ = ["News", "Sinks", "dead_letters", "place"]
+__all__ = ["News", "Sinks", "dead_letters", "first_reason", "place"]
 
 _SAMPLE = 5
 
@@ -45,7 +45,7 @@ class Sinks:
 
     def look(self) -> Iterator[News]:
         """The versions of sinks that came since the last look; of a place in Redis only the latest."""
-        written = {task.op.sink for unit in self.program.units for task in unit.tasks if isinstance(task.op, To)}
+        written = self._written()
         for sink in self.program.sinks:
             if sink.name in written:
                 try:
@@ -58,13 +58,20 @@ class Sinks:
         import_module("ghcm.runtime.pubsub.sink")
         import_module("ghcm.runtime.pubsub.table_directory")
 
-    def skip_tables(self) -> None:
-        """Take as seen what earlier runs have left in folders."""
+    def skip_tables(self) -> dict[str, int]:
+        """Take as seen what earlier runs have left in folders; the rows in those that the program appends to."""
+        kept: dict[str, int] = {}
         for sink in self.program.sinks:
             if isinstance(sink.connector, Files | Parquet):
-                self._sequences[sink.name] = max(
-                    (each.sequence for each in self._table(sink.connector).manifests()), default=0
-                )
+                manifests = self._table(sink.connector).manifests()
+                self._sequences[sink.name] = max((each.sequence for each in manifests), default=0)
+                rows = sum(each.rows for each in manifests)
+                if rows and sink.mode is Mode.APPEND and sink.name in self._written():
+                    kept[sink.name] = rows
+        return kept
+
+    def _written(self) -> set[str]:
+        return {task.op.sink for unit in self.program.units for task in unit.tasks if isinstance(task.op, To)}
 
     def _look(self, sink: Sink) -> Iterator[News]:
         match sink.connector:
@@ -110,6 +117,19 @@ def place(sink: Sink) -> str:
             return f"redis {place}" + (":<version>" if sink.mode is Mode.REPLACE else "")
         case _:
             return ""
+
+
+def first_reason(folder: Path) -> str:
+    """Why the first dead letter of this table failed; empty where that cannot be read."""
+    from ghcm.runtime.dead_letter import DEAD_LETTER
+    from ghcm.runtime.pubsub.table_sink import read_table
+
+    try:
+        letters = read_table(folder, Files(str(folder), Format("json")), DEAD_LETTER, None)
+        first = next(iter(letters), None)
+    except GhcmError:
+        return ""
+    return "" if first is None else str(first[DEAD_LETTER.names.index("detail")])
 
 
 def dead_letters(folder: Path) -> dict[str, int]:

@@ -98,7 +98,11 @@ def _bundle(program: Path, state: Any) -> Path:
 
 def _missing(program: Path) -> None:
     from ghcm import driver
+    from ghcm.cli.submit import is_bundle
+    from ghcm.runtime.bundle import Bundle
 
+    if is_bundle(program):
+        Bundle.open(program)
     driver.check(program)  # says what is missing, and what there is
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED
-from ghcm.cli.results import News, Sinks, dead_letters, place
+from ghcm.cli.results import News, Sinks, dead_letters, first_reason, place
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
@@ -45,7 +45,7 @@ class Report:
         """Say what runs where."""
         self._url = status["url"]
         self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0))
-        self._sinks.skip_tables()
+        kept = self._sinks.skip_tables()
         if self._json:
             terminal.json_line({"event": "start", "program": self.program.name, **status})
             return
@@ -53,6 +53,10 @@ class Report:
             terminal.note("profile: embedded (logs and places are served by a private Redis)")
         terminal.note(f"state:   {self._state.path}")
         terminal.note(f"http:    {self._url}/docs")
+        for sink, rows in kept.items():
+            terminal.note(
+                f"note:    {sink} has {rows:,} row{'s' if rows > 1 else ''} of earlier runs; this one appends to it"
+            )
         for path in self._edited:
             terminal.note(f"warning: {path} was edited since the bundle was built; it is used as it is")
 
@@ -98,11 +102,15 @@ class Report:
             for unit, count in dead.items():
                 folder = self._state.dead / self.program.name / unit
                 terminal.note(f"{count} record{'s' if count > 1 else ''} of {unit} failed: see {folder}")
+                if reason := first_reason(folder):
+                    terminal.note(f"    the first: {reason}")
             if calls:
                 terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in _counted(calls).items())}")
             for call in failed[:10]:
                 error = call["feedback"]["error"] or {"message": call["state"]}
                 terminal.note(f"call {call['id']} of {call['unit']} {call['state']}: {error['message']}")
+                if hint := call["feedback"]["detail"]:
+                    terminal.note(f"    hint: {hint}")
         if failed:
             raise typer.Exit(FAILED)
 

@@ -10,20 +10,34 @@ import typer
 
 from ghcm.cli import daemon, terminal
 from ghcm.cli.options import Directory, Json, Runnable, State
+from ghcm.errors import GhcmError
 
 __all__ = ["command", "is_bundle"]
 
 Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]
 
 
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where the program's last job ended.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Read everything again, whatever earlier jobs have appended.")]
+
+
 def command(
-    program: Runnable, directory: Directory = Path(), wait: Wait = False, state: State = None, json: Json = False
+    program: Runnable,
+    directory: Directory = Path(),
+    wait: Wait = False,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    state: State = None,
+    json: Json = False,
 ) -> None:
     """Hand a program to the daemon."""
+    if resume and fresh:
+        raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
+    again = "resume" if resume else "fresh" if fresh else "unsaid"
     control = daemon.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         bundle = program if is_bundle(program) else _build(program, Path(folder))
-        answer = control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
+        answer = control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()), again=again)
     job = cast("dict[str, Any]", answer["job"])
     if wait:
         job = _await_running(control, job)
@@ -46,8 +60,6 @@ def _build(program: Path, folder: Path) -> Path:
 
 
 def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
-    from ghcm.errors import GhcmError
-
     for event in control.stream("watch"):
         listed = event.get("jobs", [event["job"]] if event.get("event") == "job" else [])
         for each in listed:

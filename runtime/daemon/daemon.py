@@ -17,6 +17,7 @@ from pathlib import Path
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Child
+from ghcm.runtime.daemon.claims import Claims, NoClaims, RedisClaims, owner_of
 from ghcm.runtime.daemon.control import ControlServer
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.options import Options, options
@@ -26,6 +27,7 @@ from ghcm.runtime.daemon.requests import answers, status
 from ghcm.runtime.daemon.state import Lock
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.settings import EMBEDDED
 from ghcm.spg.graph import Program
 
 __all__ = ["Daemon", "Options", "options", "run"]
@@ -48,7 +50,9 @@ class Daemon:
         self.processes = Processes(options, listener, listeners)
         connections = Connections(Path.cwd(), self.processes.redis_url)
         self._calls = CallKeeper(store, connections, self._programs, options.call_timeout)
-        self.jobs = Jobs(options, store, self._calls, self.processes, self.tell)
+        embedded = options.redis == EMBEDDED
+        self._claims: Claims = NoClaims() if embedded else RedisClaims(options.redis, owner_of(options.state.path))
+        self.jobs = Jobs(options, store, self._calls, self.processes, self._claims, self.tell)
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
 
     @property
@@ -63,15 +67,20 @@ class Daemon:
         ready(status(self))
         await self.processes.start()
         keeping = asyncio.create_task(self._calls.run(), name="calls")
+        claiming: asyncio.Task[None] | None = None
         try:
             self.jobs.resume()
+            claiming = asyncio.create_task(self._claims.keep(self._claimed, self.jobs.claim_is_lost), name="claims")
             await self.stopping.wait()
         finally:
             log.info("stopping")
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            tasks = [task for task in (keeping, claiming) if task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self.processes.stop(self.jobs.leave)
             await self._control.close()
+            await self._claims.close()
             await asyncio.to_thread(self._calls.close)
 
     async def watch(self, name: str) -> AsyncIterator[Document]:
@@ -100,6 +109,9 @@ class Daemon:
 
     def _spark_is_broken(self, why: str) -> None:
         self.jobs.spark_is_broken(why)
+
+    def _claimed(self) -> list[str]:
+        return [keeper.program.name for keeper in self.jobs.keepers.values() if not keeper.job.over]
 
     def _programs(self) -> list[Program]:
         return self.jobs.programs()

@@ -8,12 +8,15 @@ import secrets
 import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import assert_never
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon import commands
+from ghcm.runtime.daemon.again import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Phase
+from ghcm.runtime.daemon.claims import Claims
 from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
 from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.processes import Processes
@@ -35,7 +38,13 @@ class Jobs:
     """`tell` is called with every event of a job."""
 
     def __init__(
-        self, options: Options, store: Store, calls: CallKeeper, processes: Processes, tell: Callable[[Document], None]
+        self,
+        options: Options,
+        store: Store,
+        calls: CallKeeper,
+        processes: Processes,
+        claims: Claims,
+        tell: Callable[[Document], None],
     ) -> None:
         self.keepers: dict[str, JobKeeper] = {}
         self._state = options.state
@@ -43,30 +52,82 @@ class Jobs:
         self._store = store
         self._calls = calls
         self._processes = processes
+        self._claims = claims
         self._tell = tell
         self._submitting = asyncio.Lock()
         self._background: set[asyncio.Task[None]] = set()
+        self._retirements: dict[str, asyncio.Task[None]] = {}
 
-    async def submit(self, path: Path, base: Path) -> Job:
-        """Take a bundle and start its job. GhcmError if the program runs already."""
+    async def submit(self, path: Path, base: Path, again: Again = Again.UNSAID) -> Job:
+        """Take a bundle and start its job, or with `Again.RESUME` the latest job of its program where that ended.
+
+        GhcmError if the program runs already, here or at another daemon on the same Redis; if it has run before and
+        would append to its sinks again, unless that is what `again` says; if what is to be resumed has changed.
+        """
         async with self._submitting:
-            program = (await asyncio.to_thread(Bundle.open, path)).program
-            for keeper in self.keepers.values():
-                if keeper.program.name == program.name and not keeper.job.over:
-                    raise GhcmError(
-                        f'program "{program.name}" runs already as job "{keeper.id}"',
-                        code="GHCM-724",
-                        hint=f"end it first: ghcm stop {keeper.id}",
-                    )
-            # Unique for ever, not only here: sinks keep the versions that jobs have written.
-            id = f"{program.name}-{secrets.token_hex(4)}"
-            copy = self._state.bundle(id)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            await asyncio.to_thread(_copy, path, copy)
-            self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
-            job = self._store.jobs.submit(id, program.name, str(copy))
+            bundle = await asyncio.to_thread(Bundle.open, path)
+            program = bundle.program
+            self._refuse_running(program.name)
+            if (retirement := self._retirements.get(program.name)) is not None:
+                await asyncio.wait((retirement,))
+            resumed = await asyncio.to_thread(self._resumed, bundle, base, again)
+            await self._claims.take(program.name)
+            job = resumed or await self._new(path, program.name, base)
             self._start(job, program, base)
-            return self._store.jobs.known(id)
+            return self._store.jobs.known(job.id)
+
+    def _refuse_running(self, program: str) -> None:
+        for keeper in self.keepers.values():
+            if keeper.program.name == program and not keeper.job.over:
+                raise GhcmError(
+                    f'program "{program}" runs already as job "{keeper.id}"',
+                    code="GHCM-724",
+                    hint=f"end it first: ghcm stop {keeper.id}",
+                )
+
+    def _resumed(self, bundle: Bundle, base: Path, again: Again) -> Job | None:
+        """The job that goes on, None where one begins; GhcmError as `submit` says."""
+        found = self._earlier(bundle.program.name, base, again)
+        if found is None:
+            return None
+        job, before = found
+        match again:
+            case Again.RESUME:
+                resumable(job, before, bundle)
+                return job
+            case Again.UNSAID:
+                refuse_doubles(job, before.program, bundle.program)
+                return None
+            case Again.FRESH:
+                return None
+            case _:
+                assert_never(again)
+
+    def _earlier(self, program: str, base: Path, again: Again) -> tuple[Job, Bundle] | None:
+        """The latest job of the program in this folder, with its bundle. GhcmError where it is needed to be resumed."""
+        for job in self._store.jobs.find(program):
+            try:
+                if Path(self._state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
+                    return job, Bundle.open(Path(job.bundle))
+            except (GhcmError, OSError) as error:
+                log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
+        if again is Again.RESUME:
+            raise GhcmError(
+                f'program "{program}" has no earlier job that could be resumed',
+                code="GHCM-607",
+                detail=f'None was submitted for "{base.absolute()}" to this daemon, or its bundle is gone.',
+                hint="submit it without --resume; ghcm ps --all lists the jobs.",
+            )
+        return None
+
+    async def _new(self, path: Path, program: str, base: Path) -> Job:
+        # Unique for ever, not only here: sinks keep the versions that jobs have written.
+        id = f"{program}-{secrets.token_hex(4)}"
+        copy = self._state.bundle(id)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(_copy, path, copy)
+        self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        return self._store.jobs.submit(id, program, str(copy))
 
     def resume(self) -> None:
         """Go on with the jobs of an earlier daemon."""
@@ -89,6 +150,13 @@ class Jobs:
     async def leave(self) -> None:
         """End all engine processes; another daemon goes on with the jobs."""
         await asyncio.gather(*(keeper.leave() for keeper in self.keepers.values()))
+        await asyncio.gather(*(self._give_up(program) for program in {each.name for each in self.programs()}))
+
+    def claim_is_lost(self, program: str, reason: str) -> None:
+        """End the job of a program that another daemon runs."""
+        for keeper in self.keepers.values():
+            if keeper.program.name == program and not keeper.job.over:
+                keeper.fail(reason)
 
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
@@ -130,7 +198,7 @@ class Jobs:
         if keeper.inputs_done and keeper.begin_completion():
             self._spawn(self._complete(keeper))
         if job.over and keeper.begin_retirement():
-            self._spawn(self._retire(keeper))
+            self._retirements[keeper.program.name] = self._spawn(self._retire(keeper))
         if keeper.child is not None and keeper.child.phase is Phase.WAITING:
             self._calls.send_again()
 
@@ -168,16 +236,24 @@ class Jobs:
         """Forget a job that is over, once its process has ended and its calls have their answers."""
         job = keeper.job
         await keeper.leave()
+        await self._give_up(job.program)
         if job.state is JobState.FAILED:
             log.error('job "%s" has failed: %s', job.id, job.reason)
             await self._calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}')
         self.keepers.pop(keeper.id, None)
         self._processes.refresh_spark()
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    async def _give_up(self, program: str) -> None:
+        try:
+            await self._claims.drop(program)
+        except GhcmError as error:  # it ends by itself soon
+            log.warning('the claim on "%s" could not be given up: %s', program, error.message)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
 
 def _copy(bundle: Path, copy: Path) -> None:

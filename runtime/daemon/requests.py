@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.daemon.again import Again
 from ghcm.runtime.daemon.log_files import follow, tail
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.jobs.calls import CallState
@@ -30,7 +31,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             yield status(daemon)
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
-            yield {"job": daemon.jobs.document(await daemon.jobs.submit(path, base))}
+            again = Again(_optional(arguments, "again") or Again.UNSAID.value)
+            yield {"job": daemon.jobs.document(await daemon.jobs.submit(path, base, again))}
         case "list":
             yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
         case "stop":

@@ -51,6 +51,17 @@ def find_files(path: str, base: Path) -> list[str]:
     return sorted(name for name in found if (base / name).is_file())
 
 
+def _nothing_to_read(path: str, base: Path) -> GhcmError:
+    what, hint = "no file matches", ""
+    if (base / path).is_dir():
+        what, hint = "it is a folder", f'write "{path.rstrip("/")}/*" for the files in it.'
+    elif (base / path).exists():
+        what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
+    return GhcmError(
+        f'cannot read files "{path}": {what}', code="GHCM-722", detail=f'Paths start from "{base}".', hint=hint
+    )
+
+
 class FilesSource:
     """Lines of files. The position: the files that are left, and bytes (decompressed) and lines used of the first."""
 
@@ -76,11 +87,7 @@ class FilesSource:
         else:
             self._left = find_files(self._connector.path, self._base)
             if not self._left:
-                raise GhcmError(
-                    f'cannot read files "{self._connector.path}": no file matches',
-                    code="GHCM-722",
-                    detail=f'Paths start from "{self._base}".',
-                )
+                raise _nothing_to_read(self._connector.path, self._base)
         if self._left:
             self._decoder.begin(saved)
             self._lines = self._begin(self._left[0], offset, number)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,9 @@ from ghcm.runtime.settings import Spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Session", "java_process"]
+__all__ = ["Session", "find_java", "java_process"]
+
+_JAVA = "batch units need Java 17 or newer: install it, or set JAVA_HOME to one."
 
 
 class Session:
@@ -62,6 +66,7 @@ class Session:
                 detail=f"{error}.",
                 hint='pip install "pyspark[sql]>=4.3,<5"',
             ) from error
+        find_java(os.environ)
         builder = SparkSession.builder.appName("ghcm").master(self._settings.master)
         for name, value in self._options().items():
             builder = builder.config(name, value)
@@ -71,8 +76,8 @@ class Session:
             raise GhcmError(
                 "Spark cannot start",
                 code="GHCM-750",
-                detail=f"{str(error).splitlines()[0]}.",
-                hint="it needs Java 17 or newer: install it, or set JAVA_HOME to one.",
+                detail=f"{str(error).splitlines()[0].rstrip('.')}.",
+                hint=_JAVA,
             ) from error
         _warm(spark)
         return spark
@@ -99,6 +104,18 @@ class Session:
             "spark.local.dir": str(self._folder / "local"),
             "spark.python.worker.reuse": "true",
         }
+
+
+def find_java(variables: Mapping[str, str]) -> Path:
+    """The Java that Spark will take: that of JAVA_HOME, else the first on the path. GhcmError if there is none."""
+    home = variables.get("JAVA_HOME")
+    found = shutil.which(str(Path(home, "bin", "java")) if home else "java", path=variables.get("PATH", ""))
+    if found is None:
+        where = (
+            f'JAVA_HOME is "{home}", which has no bin/java' if home else "JAVA_HOME is not set, nor is java on the path"
+        )
+        raise GhcmError("Spark cannot start without Java", code="GHCM-750", detail=f"{where}.", hint=_JAVA)
+    return Path(found)
 
 
 def java_process(spark: SparkSession) -> subprocess.Popen[bytes] | None:

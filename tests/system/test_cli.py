@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import Golden
+from tests.conftest import ROOT, Golden
 from tests.system.running import clean_environment, ghcm
 
 pytestmark = pytest.mark.system
@@ -45,7 +46,11 @@ COMMANDS = {
     "fmt wrong syntax": ["fmt", "broken.istream"],
     "explain wrong": ["explain", "wrong.istream"],
     "build wrong": ["build", "wrong.istream"],
+    "build into a folder": ["build", "visits.istream", "-o", "folder"],
+    "check folder": ["check", "folder"],
     "run nothing there": ["run", "none.istream"],
+    "run no bundle there": ["run", "none.ghcm"],
+    "submit both ways": ["submit", "visits.istream", "--resume", "--fresh"],
     "run no bundle": ["run", "broken.ghcm"],
     "run no directory": ["run", "visits.istream", "-C", "nowhere"],
     "submit without daemon": ["submit", "visits.istream"],
@@ -70,6 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "untidy.istream").write_text("program untidy\nrecord A{a:int}\n")
     (folder / "broken.ghcm").write_text("no zip file")
     (folder / "program.py").write_text("")
+    (folder / "folder").mkdir()
     return folder
 
 
@@ -99,6 +105,12 @@ def test_fmt_rewrites_files_and_reads_standard_input(tmp_path: Path) -> None:
         [sys.executable, "-m", "ghcm.cli", "fmt", "-"], input=untidy, capture_output=True, text=True, check=True
     )
     assert piped.stdout == tidy
+
+
+def test_a_bundle_that_cannot_be_written_leaves_nothing_behind(folder: Path) -> None:
+    before = set(os.listdir(folder))
+    assert ghcm("build", "visits.istream", "-o", "folder", cwd=folder).returncode == 2
+    assert set(os.listdir(folder)) == before
 
 
 def test_explain_shows_both_graphs_and_draws_them(folder: Path, tmp_path: Path) -> None:
@@ -147,6 +159,21 @@ def test_a_bug_of_ours_becomes_a_message_and_a_log(folder: Path, tmp_path: Path)
     log = Path(place.rstrip("."))
     assert "LookupError: the cat" in log.read_text()
     log.unlink()
+
+
+def test_ctrl_c_while_modules_are_imported_shows_no_traceback(folder: Path, tmp_path: Path) -> None:
+    """A typer that takes its time stands for a slow disk."""
+    (tmp_path / "typer.py").write_text("import time\n\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    line = [sys.executable, "-m", "ghcm.cli", "check", "visits.istream"]
+    environment = clean_environment()
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", str(ROOT))])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, cwd=folder, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (-signal.SIGINT, "")
 
 
 def test_a_terminal_gets_colours_and_a_pipe_does_not(folder: Path) -> None:

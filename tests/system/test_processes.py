@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.conftest import RedisServer
 from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gone, running, until
 
 pytestmark = pytest.mark.system
@@ -144,6 +145,62 @@ def test_a_job_from_submit_to_stop(folder: Path) -> None:
         assert daemon.cli("stop", "visits").stdout == "visits: stopped\n"
         assert json.loads(daemon.cli("ps", "--json").stdout)["jobs"] == []
         assert daemon.job(job)["state"] == "stopped"
+
+
+def test_what_has_run_before_appends_nothing_twice_unless_that_is_asked_for(folder: Path) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        assert daemon.cli("stop", "visits").returncode == 0
+        refused = daemon.cli("submit", "visits.istream")
+        assert refused.returncode == 2
+        assert f'has run before, as job "{job}" (stopped)' in refused.stderr
+        assert '"per_window"' in refused.stderr and "--resume" in refused.stderr
+        assert daemon.cli("submit", "visits.istream", "--resume", "--fresh").returncode == 2
+
+        resumed = daemon.cli("submit", "visits.istream", "--resume", "--wait", "--json")
+        assert json.loads(resumed.stdout)["id"] == job
+        until(lambda: daemon.job(job)["inputs_done"], "the job to be where it was")
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=20", {"n": 1})
+        assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
+        assert windows(folder) == pages(folder)
+
+        assert daemon.cli("stop", "visits").returncode == 0
+        fresh = json.loads(daemon.cli("submit", "visits.istream", "--fresh", "--wait", "--json").stdout)["id"]
+        assert fresh != job
+        until(lambda: daemon.job(fresh)["inputs_done"], "the inputs to be read again")
+        assert windows(folder) == pages(folder) + pages(folder)
+
+
+def test_a_changed_program_is_not_resumed(folder: Path) -> None:
+    with running(folder) as daemon:
+        nothing = daemon.cli("submit", "visits.istream", "--resume")
+        assert nothing.returncode == 2
+        assert "no earlier job" in nothing.stderr
+        daemon.submit("visits.istream")
+        assert daemon.cli("stop", "visits").returncode == 0
+        text = (folder / "visits.istream").read_text()
+        (folder / "visits.istream").write_text(text.replace("tumbling(10s)", "tumbling(20s)"))
+        refused = daemon.cli("submit", "visits.istream", "--resume")
+        assert refused.returncode == 2
+        assert "the program has changed since" in refused.stderr
+        (folder / "visits.istream").write_text("# a comment changes nothing\n" + text)
+        assert daemon.cli("submit", "visits.istream", "--resume").returncode == 0
+
+
+def test_two_daemons_on_one_redis_do_not_run_the_same_program(folder: Path, redis_server: RedisServer) -> None:
+    (folder / "other").mkdir()
+    for name in ("visits.istream", "visits.jsonl"):
+        (folder / "other" / name).write_text((folder / name).read_text())
+    url = redis_server.url
+    with running(folder, GHCM_REDIS=url) as one, running(folder / "other", GHCM_REDIS=url) as other:
+        one.submit("visits.istream")
+        refused = other.cli("submit", "visits.istream")
+        assert refused.returncode == 1
+        assert 'another daemon on this Redis runs program "visits"' in refused.stderr
+        assert str(one.state.path) in refused.stderr
+        assert one.cli("stop", "visits").returncode == 0
+        until(lambda: other.cli("submit", "visits.istream").returncode == 0, "the claim to be given up", 20)
 
 
 def test_a_second_daemon_on_the_same_state_is_refused(folder: Path) -> None:

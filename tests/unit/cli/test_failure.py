@@ -53,4 +53,6 @@ def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_the_system_refuses_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of(raising(PermissionError(13, "Permission denied", "/root/x"))) == 1
-    assert 'error[GHCM-790]: "/root/x" refused: Permission denied' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert 'error[GHCM-790]: "/root/x" refused: Permission denied' in said
+    assert "hint: choose a place" in said

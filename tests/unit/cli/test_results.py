@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from ghcm.cli.results import Sinks, dead_letters, place
+from ghcm.cli.results import Sinks, dead_letters, first_reason, place
+from ghcm.runtime.dead_letter import DEAD_LETTER
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import open_writer
 from ghcm.source import Origin
@@ -39,7 +40,7 @@ def test_every_version_is_news_once(tmp_path: Path) -> None:
     connections, found = Connections(tmp_path), program()
     write(found, connections, "before", 0)
     sinks = Sinks(found, connections)
-    sinks.skip_tables()
+    assert sinks.skip_tables() == {"out": 1}
     assert list(sinks.look()) == []
     write(found, connections, "a", 1, 2)
     write(found, connections, "b", *range(10))
@@ -59,6 +60,23 @@ def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
         writer.commit(version)
         writer.close()
     assert dead_letters(tmp_path) == {"u": 4}
+
+
+def test_what_is_replaced_is_not_kept(tmp_path: Path) -> None:
+    connections, found = Connections(tmp_path), program(Mode.REPLACE)
+    write(found, connections, "before", 0)
+    assert Sinks(found, connections).skip_tables() == {}
+
+
+def test_the_first_dead_letter_says_why(tmp_path: Path) -> None:
+    assert first_reason(tmp_path / "none") == ""
+    letters = Sink("out", Files("u", Format("json")), Mode.APPEND, None, DEAD_LETTER, HERE)
+    writer = open_writer(letters, Connections(tmp_path), writer="w")
+    writer.write([("u", "t", "bad_record", f"line {n}", "x", "p:1:1") for n in (3, 4)])
+    writer.prepare("a")
+    writer.commit("a")
+    writer.close()
+    assert first_reason(tmp_path / "u") == "line 3"
 
 
 def test_places_in_words() -> None:

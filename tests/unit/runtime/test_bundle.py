@@ -90,3 +90,9 @@ def test_broken_code_and_missing_modules_are_said(tmp_path: Path) -> None:
         Bundle.open(folder).load("no_such_module_anywhere")
     with pytest.raises(GhcmError, match='no unit "man"'):
         Bundle.open(folder).unit_module("man")
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GhcmError, match="XDG_CACHE_HOME"):
+        Bundle.open(make(tmp_path / "small.ghcm"), cache=tmp_path / "file" / "cache")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import socket
 import time
 from pathlib import Path
@@ -11,11 +12,12 @@ from threading import Thread
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.generate import GenerateSource
 from ghcm.spg.graph import Program, Sink
 from ghcm.spg.ops import Connector as AnyConnector
 from ghcm.spg.ops import Files, Format, Generate, Memory, ReadSink, Socket, Source, To
-from ghcm.types import Type
+from ghcm.types import Struct, Type
 from tests.unit.runtime.small_operators import LINE, NUMBERED, WORD, engine, rows_of, sink, task, unit
 
 
@@ -139,3 +141,14 @@ def test_an_idle_engine_takes_no_turns(tmp_path: Path) -> None:
         server.close()
         assert running.wait(timeout=30)
     assert len(rows_of(program, "out", tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("none", "no file matches"), ("folder", "it is a folder"), ("pipe", "it is no file")]
+)
+def test_what_is_no_file_is_said(tmp_path: Path, name: str, what: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    source = FilesSource(Files(name, Format("json")), Struct(()), "p", tmp_path)
+    with pytest.raises(GhcmError, match=what):
+        source.open(None, lambda: None)

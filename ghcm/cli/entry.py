@@ -1,0 +1,19 @@
+"""Where the process of the command line begins: before anything is imported that takes time.
+
+Ctrl-C ends it at once until a command runs, which then says so in order; nobody is shown a traceback of imports.
+"""
+
+from __future__ import annotations
+
+import signal
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command that the arguments name. Never returns."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from ghcm.cli.main import main as run
+
+    run()

@@ -1,0 +1,145 @@
+"""Which daemon runs a program, where several share one Redis: a claim per program that its owner renews.
+
+Calls of a program travel through places that bear its name, so two daemons with the same program would take each
+other's calls. A private Redis has one owner and needs no claims.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Protocol, TypeVar, cast
+
+import redis
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
+
+__all__ = ["CLAIM_SECONDS", "Claims", "NoClaims", "RedisClaims", "owner_of"]
+
+log = logging.getLogger("ghcm.daemon")
+
+T = TypeVar("T")
+
+CLAIM_SECONDS = 30.0
+"""How long the claim of a daemon that is gone keeps others out."""
+
+_TAKE = """
+-- ARGV: owner, milliseconds; returns who else owns it, or nothing
+local found = redis.call('GET', KEYS[1])
+if found and found ~= ARGV[1] then return found end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+"""
+
+_DROP = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+class Claims(Protocol):
+    """The programs of a daemon, held against others."""
+
+    async def take(self, program: str) -> None:
+        """Claim a program. GhcmError if another daemon has it, or the server cannot be reached."""
+        ...
+
+    async def drop(self, program: str) -> None:
+        """Give a program up."""
+        ...
+
+    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
+        """Renew the claims on these programs until cancelled; `lost` is told program and reason of one that another
+        daemon has.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give the connection back."""
+        ...
+
+
+class NoClaims:
+    """For a Redis that nobody else can reach."""
+
+    async def take(self, program: str) -> None:
+        """As `Claims.take`."""
+
+    async def drop(self, program: str) -> None:
+        """As `Claims.drop`."""
+
+    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
+        """As `Claims.keep`."""
+
+    async def close(self) -> None:
+        """As `Claims.close`."""
+
+
+class RedisClaims:
+    """Claims as keys that expire. `owner` tells this daemon from others and is the same after a restart."""
+
+    def __init__(self, url: str, owner: str, *, seconds: float = CLAIM_SECONDS) -> None:
+        self._url = url
+        self._owner = owner
+        self._seconds = seconds
+        self._client = open_async_client(url)
+
+    async def take(self, program: str) -> None:
+        """As `Claims.take`."""
+        found = await self._run(_TAKE, program, str(int(self._seconds * 1000)))
+        if found:
+            raise self._taken(program, cast("bytes", found).decode())
+
+    async def drop(self, program: str) -> None:
+        """As `Claims.drop`."""
+        await self._run(_DROP, program)
+
+    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
+        """As `Claims.keep`."""
+        while True:
+            for program in set(programs()):
+                try:
+                    await self.take(program)
+                except GhcmError as error:
+                    if error.code == "GHCM-729":
+                        lost(program, f"{error.message}. {error.detail}")
+                    else:
+                        log.warning('the claim on "%s" could not be renewed: %s', program, error.message)
+            await asyncio.sleep(self._seconds / 3)
+
+    async def close(self) -> None:
+        """As `Claims.close`."""
+        await self._client.aclose()
+
+    async def _run(self, script: str, program: str, *arguments: str) -> object:
+        evaluated = cast(
+            "Awaitable[object]", self._client.eval(script, 1, f"ghcm:owner:{program}", self._owner, *arguments)
+        )
+        try:
+            return await evaluated
+        except redis.RedisError as error:
+            raise failed(self._url, error) from error
+
+    def _taken(self, program: str, owner: str) -> GhcmError:
+        _, _, who = owner.partition(" ")
+        return GhcmError(
+            f'another daemon on this Redis runs program "{program}"',
+            code="GHCM-729",
+            detail=f"It is {who}. Two would take each other's calls.",
+            hint="stop the program there, or use another database of that Redis (redis://host:port/1). The claim of a "
+            f"daemon that has died ends within {self._seconds:.0f} seconds.",
+        )
+
+
+def owner_of(state: Path) -> str:
+    """The name of the daemon of this state directory: a word that no other has, and where it is for people."""
+    file = state / "owner"
+    try:
+        word = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        word = secrets.token_hex(16)
+        file.write_text(f"{word}\n", encoding="ascii")
+    return f'{word} the one with the state "{state.absolute()}" on {socket.gethostname()}'

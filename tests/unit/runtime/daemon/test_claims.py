@@ -1,0 +1,63 @@
+"""Two daemons on one Redis: the first has the program until it gives it up or is gone."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.claims import RedisClaims, owner_of
+from tests.conftest import RedisServer
+
+
+def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:
+    async def scene() -> None:
+        one, other = (RedisClaims(redis_server.url, f"{name} the {name} one") for name in ("first", "second"))
+        await one.take("claimed")
+        await one.take("claimed")  # as after a restart
+        with pytest.raises(GhcmError, match="It is the first one"):
+            await other.take("claimed")
+        await other.take("unclaimed")
+        await other.drop("claimed")  # not its own to give
+        with pytest.raises(GhcmError, match="GHCM-729"):
+            await other.take("claimed")
+        await one.drop("claimed")
+        await other.take("claimed")
+        for claims in (one, other):
+            await claims.close()
+
+    asyncio.run(scene())
+
+
+def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(redis_server: RedisServer) -> None:
+    async def scene() -> None:
+        one, other = (RedisClaims(redis_server.url, name, seconds=0.3) for name in ("first", "second"))
+        lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        await one.take("kept")
+        await other.take("taken")
+        keeping = asyncio.create_task(one.keep(lambda: ["kept", "taken"], lambda name, _: lost.set_result(name)))
+        assert await asyncio.wait_for(lost, 20) == "taken"
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        with pytest.raises(GhcmError, match="GHCM-729"):
+            await other.take("kept")
+        for claims in (one, other):
+            await claims.close()
+
+    asyncio.run(scene())
+
+
+def test_a_server_that_is_away_is_told_at_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        claims = RedisClaims(f"unix://{tmp_path}/none.sock", "me")
+        with pytest.raises(GhcmError, match="cannot be reached"):
+            await claims.take("any")
+        await claims.close()
+
+    asyncio.run(scene())
+
+
+def test_an_owner_is_the_same_after_a_restart_and_differs_between_states(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    assert owner_of(tmp_path) == owner_of(tmp_path)
+    assert owner_of(tmp_path) != owner_of(tmp_path / "other")
