@@ -188,8 +188,8 @@ def _made(value: T | None) -> T:
 def readable(path: Path) -> None:
     """GhcmError that says what there is, if there is no program at `path`."""
     if path.is_dir():
-        inside = ", ".join(sorted(_programs_in(path)))
-        found = f"It has {inside}." if inside else "It has no program."
+        inside = sorted(_programs_in(path))
+        found = f"It has {_some(inside)}." if inside else "It has no program."
         raise GhcmError(f'"{path}" is a folder, a program is a file', code="GHCM-602", detail=found)
     if path.suffix not in (".istream", ".py"):
         raise GhcmError(
@@ -199,12 +199,17 @@ def readable(path: Path) -> None:
         )
     if not path.is_file():
         near = sorted(_programs_in(path.parent))
-        found = f"The folder has {', '.join(near)}." if near else "The folder has no program."
+        found = f"The folder has {_some(near)}." if near else "The folder has no program."
         raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found, hint=suggest(path.name, near))
 
 
 def _programs_in(folder: Path) -> Iterator[str]:
     return (each.name for each in folder.glob("*") if each.suffix in (".istream", ".py") and each.is_file())
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _python_files(program: Program, folder: Path) -> Mapping[str, str]:

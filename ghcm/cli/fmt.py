@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.failure import FAILED
+from ghcm.cli.failure import FAILED, INTERRUPTED, guarded
 from ghcm.cli.options import Json
 from ghcm.errors import GhcmError
 
@@ -24,8 +24,26 @@ Check = Annotated[bool, typer.Option("--check", help="Change nothing; end with 1
 
 
 def command(programs: Programs, check: Check = False, json: Json = False) -> None:
-    """Rewrite programs in canonical text."""
-    changed = [path for path in programs if _format(path, check)]
+    """Rewrite programs in canonical text.
+
+    Goes on where one cannot be; ends with 2 if any is wrong, with 1 if one could not be written or, with --check,
+    would change.
+    """
+    changed: list[Path] = []
+    worst = 0
+    for path in programs:
+        try:
+            guarded(_note)(path, check, changed)
+        except typer.Exit as end:
+            if end.exit_code == INTERRUPTED:
+                raise
+            worst = max(worst, end.exit_code)
+    _print(changed, check, json)
+    if worst or (check and changed):
+        raise typer.Exit(worst or FAILED)
+
+
+def _print(changed: list[Path], check: bool, json: bool) -> None:
     if json:
         terminal.json_line({"changed": [str(path) for path in changed]})
     elif check:
@@ -34,8 +52,11 @@ def command(programs: Programs, check: Check = False, json: Json = False) -> Non
     else:
         for path in changed:
             terminal.note(f"{path}: rewritten")
-    if check and changed:
-        raise typer.Exit(FAILED)
+
+
+def _note(path: Path, check: bool, changed: list[Path]) -> None:
+    if _format(path, check):
+        changed.append(path)
 
 
 def _format(path: Path, check: bool) -> bool:

@@ -69,3 +69,13 @@ def test_a_missing_file_and_a_folder_are_mistakes_of_the_caller(
     assert 'did you mean "ab.istream"?' in capsys.readouterr().err
     assert fmt(tmp_path / "b.istream") == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_one_file_that_is_wrong_does_not_keep_others_from_being_rewritten(tmp_path: Path) -> None:
+    wrong, untidy = tmp_path / "a.istream", tmp_path / "b.istream"
+    wrong.write_text("program {\n")
+    untidy.write_text(UNTIDY)
+    with pytest.raises(typer.Exit) as ended:
+        command([wrong, untidy])
+    assert ended.value.exit_code == 2
+    assert untidy.read_text() == TIDY
