@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ghcm.aggregates import AGGREGATES, Rule
 from ghcm.functions import FUNCTIONS, Function, Nulls
 from ghcm.operators import OPERATORS, Argument, Engine, Never, NotYet, Operator, Role, Yes
 
@@ -17,7 +18,7 @@ PAGE = Path(__file__).parent / "reference.md"
 
 _HEAD = """# Reference: operators and functions
 
-Made from `ghcm/operators.py` and `ghcm/functions/` by `docs/build_reference.py`; do not edit.
+Made from `ghcm/operators.py`, `ghcm/aggregates.py` and `ghcm/functions/` by `docs/build_reference.py`; do not edit.
 
 Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`,
 `2h`, `1d`.
@@ -32,7 +33,10 @@ def reference() -> str:
     for role, title in roles.items():
         parts.append(f"## {title}\n")
         parts += [_operator(each) for each in OPERATORS.values() if each.role is role]
-    parts.append("## Functions of expressions\n")
+    parts.append("## Aggregates\n\nOf `aggregate_by_key` and of the arguments of a published call. All skip nulls.\n")
+    parts.append("| written | meaning | of nothing | state of bounded size |\n|---|---|---|---|")
+    parts += [_aggregate(each) for each in AGGREGATES.values()]
+    parts.append("\n## Functions of expressions\n")
     parts.append("| written | meaning | nulls | fails with |\n|---|---|---|---|")
     parts += [_function(each) for each in FUNCTIONS.values()]
     return "\n".join(parts) + "\n"
@@ -75,6 +79,10 @@ def _function(function: Function) -> str:
     nulls = "a null argument gives null" if function.nulls is Nulls.PROPAGATE else "as said"
     failures = ", ".join(failure.value for failure in function.failures) or "nothing"
     return f"| `{function.signature}` | {function.meaning} | {nulls} | {failures} |"
+
+
+def _aggregate(rule: Rule) -> str:
+    return f"| `{rule.signature}` | {rule.meaning} | {rule.nothing.value} | {'yes' if rule.merges else 'no'} |"
 
 
 if __name__ == "__main__":

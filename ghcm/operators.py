@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from ghcm.aggregates import AGGREGATES
 from ghcm.functions import Failure
 from ghcm.support import YES, Engine, Never, NotYet, Support, Yes
 from ghcm.types import Shape
@@ -152,7 +153,7 @@ _TABLE_OF_OPERATORS = (
     _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time", _everywhere(), failures=(_F.LATE,)),
     # groups
     _op("reduce_by_key", _T, (_PAIRS,), (Argument("function", "lambda2"), Argument("order", "lambda1", required=False, positional=False)), "Pairs<K, V>, or Table<K, V> of unbounded unwindowed input", "one value per key", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
-    _op("aggregate_by_key", _T, (_PAIRS,), (Argument("aggregates", "aggregate", repeated=True),), "Pairs<K, {...}>, or Table", "named aggregates per key: sum count mean min max", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
+    _op("aggregate_by_key", _T, (_PAIRS,), (Argument("aggregates", "aggregate", repeated=True),), "Pairs<K, {...}>, or Table", f"named aggregates per key: {' '.join(each.value for each in AGGREGATES)}", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
     _op("group_by_key", _T, (_PAIRS,), (), "Pairs<K, list<V>>, or Table", "the values of a key as a list in ascending order", _everywhere(), exchange="hash", stateful=True),
     _op("count", _T, _FLOWING, (), "Pairs<K, int> of pairs, Stream<int> of a stream; or Table", "how many", _everywhere(), exchange="hash", stateful=True),
     _op("distinct", _T, _FLOWING, (), "the same", "each different record once", _everywhere(), exchange="hash", stateful=True),

@@ -58,25 +58,51 @@ Reducer: TypeAlias = Builtin | Fields | Custom
 
 
 class AggregateFunction(Enum):
-    """An aggregate of `aggregate_by_key` and of publish arguments. All skip nulls; count of no argument counts
-    records; the sum, min, max, mean of nothing are null."""
+    """An aggregate of `aggregate_by_key` and of publish arguments. All skip nulls; what each means stands in
+    `ghcm.aggregates`."""
 
     COUNT = "count"
     SUM = "sum"
     MIN = "min"
     MAX = "max"
     MEAN = "mean"
+    VAR = "var"
+    STD = "std"
+    FIRST = "first"
+    LAST = "last"
+    COLLECT = "collect"
+    DISTINCT_COUNT = "distinct_count"
+    APPROX_DISTINCT = "approx_distinct"
+    QUANTILE = "quantile"
+    TOP_K = "top_k"
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """`name = function(argument)`: a column of an aggregation. `argument` None only for `count()`. `type` is the
-    result's."""
+    result's.
+
+    `fraction` belongs to `quantile`, `limit` to `top_k`. `order` is what `first` and `last` go by; where they have
+    none they go by event time.
+    """
 
     name: str
     function: AggregateFunction
     argument: Lambda | None
     type: Type
+    fraction: float | None = None
+    limit: int | None = None
+    order: Lambda | None = None
+
+    @property
+    def placed(self) -> bool:
+        """Whether it picks one record by its place among the others."""
+        return self.function in (AggregateFunction.FIRST, AggregateFunction.LAST)
+
+    @property
+    def by_time(self) -> bool:
+        """Whether it reads the event time of records."""
+        return self.placed and self.order is None
 
 
 def splittable(reducer: Reducer) -> bool:

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
+from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, extreme_series, wide
-from ghcm.codegen.native.row_text import Module
+from ghcm.codegen.native.row_text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.types import Float, Type, is_nullable, strip
+from ghcm.types import (
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    List,
+    Map,
+    Null,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    is_nullable,
+    strip,
+)
 
-__all__ = ["add_text", "argument_type", "merge_text", "partial_of", "result_text", "zero_text"]
+__all__ = ["Added", "add_text", "argument_type", "gathered", "merge_text", "partial_of", "result_text", "zero_text"]
 
 _F = AggregateFunction
+
+
+class Added:
+    """The texts of what a record adds: the argument's value; for `first` and `last` also the record's place and the
+    record itself.
+    """
+
+    __slots__ = ("place", "record", "value")
+
+    def __init__(self, value: str, place: str = "", record: str = "") -> None:
+        self.value, self.place, self.record = value, place, record
 
 
 def argument_type(aggregate: Aggregate) -> Type | None:
@@ -31,17 +59,15 @@ def zero_text(aggregate: Aggregate) -> str:
     match aggregate.function:
         case _F.COUNT:
             return "0"
-        case _F.SUM | _F.MIN | _F.MAX:
-            return "None"
         case _F.MEAN:
             return "(0, None)"
         case _:
-            assert_never(aggregate.function)
+            return "None"
 
 
-def add_text(module: Module, aggregate: Aggregate, state: str, value: str) -> str:
-    """The state with one more value (which may be null)."""
-    type_ = argument_type(aggregate)
+def add_text(module: Module, aggregate: Aggregate, state: str, added: Added) -> str:
+    """The state with what one more record adds (which may be null)."""
+    type_, value = argument_type(aggregate), added.value
     match aggregate.function:
         case _F.COUNT:
             return f"{state} + 1" if type_ is None or not is_nullable(type_) else f"{state} + ({value} is not None)"
@@ -52,8 +78,10 @@ def add_text(module: Module, aggregate: Aggregate, state: str, value: str) -> st
         case _F.MEAN:
             add = "add_float" if _of_floats(aggregate) else "add_int"
             return f"aggregates.add_mean({state}, {value}, aggregates.{add})"
+        case _F.FIRST | _F.LAST:
+            return f"{_summary(module, aggregate)}.add({state}, {added.place}, {added.record}, {value})"
         case _:
-            assert_never(aggregate.function)
+            return f"{_summary(module, aggregate)}.add({state}, {value})"
 
 
 def merge_text(module: Module, aggregate: Aggregate, left: str, right: str) -> str:
@@ -69,10 +97,10 @@ def merge_text(module: Module, aggregate: Aggregate, left: str, right: str) -> s
         case _F.MEAN:
             return f"aggregates.merge_mean({left}, {right}, aggregates.{'merge_float' if floats else 'add_int'})"
         case _:
-            assert_never(aggregate.function)
+            return f"{_summary(module, aggregate)}.merge({left}, {right})"
 
 
-def result_text(aggregate: Aggregate, state: str) -> str:
+def result_text(module: Module, aggregate: Aggregate, state: str) -> str:
     """The value that is emitted."""
     floats = _of_floats(aggregate)
     match aggregate.function:
@@ -84,12 +112,12 @@ def result_text(aggregate: Aggregate, state: str) -> str:
             exact = isinstance(strip(aggregate.type), Float)
             return f"aggregates.{'mean_of_floats' if floats else 'mean_of_ints' if exact else 'whole_mean'}({state})"
         case _:
-            assert_never(aggregate.function)
+            return f"{_summary(module, aggregate)}.result({state})"
 
 
-def partial_of(aggregate: Aggregate, column: str, names: Names) -> Partial:
-    """How Polars pre-aggregates the column of that expression text; `names` gives the state columns their names."""
-    type_ = argument_type(aggregate)
+def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names) -> Partial:
+    """How Polars pre-aggregates columns of those expression texts; `names` gives the state columns their names."""
+    type_, column = argument_type(aggregate), added.value
     prefix = names.new(aggregate.name)
     if type_ is None:
         return Partial(((prefix, "pl.len().cast(pl.Int64)"),), prefix)
@@ -98,6 +126,8 @@ def partial_of(aggregate: Aggregate, column: str, names: Names) -> Partial:
         return Partial(((prefix, number),), prefix)
     if aggregate.function in (_F.MIN, _F.MAX):
         return Partial(((prefix, extreme_series(column, type_, least=aggregate.function is _F.MIN)),), prefix)
+    if aggregate.function not in (_F.SUM, _F.MEAN):
+        return _listed(module, aggregate, type_, added, prefix, names)
     count = names.new(f"{prefix}_count")
     total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
@@ -107,6 +137,35 @@ def partial_of(aggregate: Aggregate, column: str, names: Names) -> Partial:
     return Partial(((count, number), (prefix, total)), state, floats)
 
 
+def _listed(module: Module, aggregate: Aggregate, type_: Type, added: Added, prefix: str, names: Names) -> Partial:
+    """Polars gathers the values of a group, of which the state is made."""
+    summary = _summary(module, aggregate)
+    if not aggregate.placed:
+        return Partial(((prefix, f"{gathered(added.value, type_)}.drop_nulls()"),), f"{summary}.of({prefix})")
+    place, record = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
+    by = Timestamp() if aggregate.order is None else aggregate.order.body.type
+    assert aggregate.argument is not None
+    columns = (
+        (place, gathered(added.place, by)),
+        (record, gathered(added.record, aggregate.argument.parameters[0].type)),
+        (prefix, gathered(added.value, type_)),
+    )
+    return Partial(columns, f"{summary}.of({place}, {record}, {prefix})")
+
+
+def gathered(column: str, type_: Type) -> str:
+    """The column of that expression text such that its values are canonical in a list."""
+    match strip(type_):
+        case Struct() | List() | Map() | Decimal() | Null():
+            raise Unsupported(f"lists of {type_} are not canonical in Polars")
+        case Timestamp() | Duration():
+            return f"{column}.cast(pl.Int64)"
+        case Date():
+            return f"{column}.cast(pl.Int32)"
+        case _:
+            return column
+
+
 def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str:
     type_ = argument_type(aggregate)
     assert type_ is not None
@@ -114,3 +173,46 @@ def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str
     plain = strip(type_)
     order = "" if plainly_ordered(plain) else f", {module.order(plain)}"
     return f"aggregates.{word}({left}, {right}{order})"
+
+
+def _summary(module: Module, aggregate: Aggregate) -> str:
+    """The name of the constant that keeps, merges and ends the states of an aggregate."""
+    type_ = argument_type(aggregate)
+    assert type_ is not None and aggregate.argument is not None
+    plain = strip(type_)
+    match aggregate.function:
+        case _F.VAR:
+            text = "summaries.Spread()"
+        case _F.STD:
+            text = "summaries.Spread(root=True)"
+        case _F.FIRST | _F.LAST:
+            by = "order.plain" if aggregate.order is None else order_text(aggregate.order.body.type)
+            tie = order_text(aggregate.argument.parameters[0].type)
+            text = f"summaries.Chosen({aggregate.function is _F.LAST}, {by}, {tie})"
+        case _F.COLLECT:
+            text = f"summaries.Collected({order_text(plain)})"
+        case _F.DISTINCT_COUNT:
+            text = f"summaries.Different({order_text(plain)})"
+        case _F.APPROX_DISTINCT:
+            text = f"summaries.Approximate({_hashed_text(plain)})"
+        case _F.QUANTILE:
+            assert aggregate.fraction is not None
+            rank = rank_fraction(aggregate.fraction)
+            text = f"summaries.Quantile({rank.numerator}, {rank.denominator}, {order_text(plain)})"
+        case _F.TOP_K:
+            text = f"summaries.Greatest({aggregate.limit}, {order_text(plain)})"
+        case _F.COUNT | _F.SUM | _F.MIN | _F.MAX | _F.MEAN:
+            raise AssertionError(f"{aggregate.function.value} has no summary")
+        case _:
+            assert_never(aggregate.function)
+    return module.constant(f"_{aggregate.function.value}", text)
+
+
+def _hashed_text(type_: Type) -> str:
+    match type_:
+        case String():
+            return "str"
+        case Bytes():
+            return "bytes.hex"
+        case _:
+            return "summaries.lower"

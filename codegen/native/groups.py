@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.codegen.native.aggregates import add_text, merge_text, partial_of, result_text, zero_text
+from ghcm.codegen.native.aggregates import Added, add_text, gathered, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import ATOM, Unsupported, varies
@@ -14,10 +14,11 @@ from ghcm.codegen.native.reducers import Partial, Reduction
 from ghcm.codegen.native.row_chains import parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
-from ghcm.types import Date, Decimal, Duration, List, Map, Null, Shape, Struct, Timestamp, Type, strip
+from ghcm.types import Shape, Type
 
 __all__ = ["GroupText", "group_code"]
 
@@ -30,6 +31,7 @@ class GroupText:
 
     functions: tuple[str, ...]
     partial: Unsupported | None
+    timed: bool = False
 
 
 def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -> GroupText:
@@ -97,22 +99,21 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
     zeros = [zero_text(aggregate) for aggregate in op.aggregates]
     zero = writer.module.constant(f"_{writer.name}_zero", _tuple(zeros))
 
+    timed = any(aggregate.by_time for aggregate in op.aggregates)
+
     def add(scope: RowScope) -> list[str]:
-        lines: list[str] = []
+        lines = ["time, value = value"] if timed else list[str]()
         values: list[str] = []
         for aggregate, state in zip(op.aggregates, states, strict=True):
-            argument = ""
-            if aggregate.argument is not None:
-                scope.bind(aggregate.argument.parameters[0], Binding(value=Code("value", simple=True)))
-                code = scope.value(aggregate.argument.body)
-                cheap = code.simple and not code.written
-                argument = code.text if cheap else scope.names.new(f"{state}_of")
-                lines += [] if cheap else [f"{argument} = {code.inner}"]
-            values.append(add_text(writer.module, aggregate, state, argument))
+            argument = _local(scope, aggregate.argument, f"{state}_of", lines)
+            place = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{state}_by", lines)
+            values.append(add_text(writer.module, aggregate, state, Added(argument, place, "value")))
         return [*lines, f"{_targets(states)} = state", f"return {_tuple(values)}"]
 
     def result(scope: RowScope) -> str:
-        found = [result_text(aggregate, f"state[{index}]") for index, aggregate in enumerate(op.aggregates)]
+        found = [
+            result_text(writer.module, aggregate, f"state[{index}]") for index, aggregate in enumerate(op.aggregates)
+        ]
         return found[0] if op.scalar else _tuple(found)
 
     merged = [
@@ -129,32 +130,55 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
     ]
     try:
         prepared, columns = _arguments(op.aggregates)
-        names = Names({*RESERVED, "key", "start", "end", *(f"a{index}" for index in range(len(states)))})
-        parts = [partial_of(aggregate, column, names) for aggregate, column in zip(op.aggregates, columns, strict=True)]
+        names = Names(
+            {*RESERVED, "key", "start", "end", *(f"{letter}{index}" for letter in "ab" for index in range(len(states)))}
+        )
+        parts = [
+            partial_of(writer.module, aggregate, added, names)
+            for aggregate, added in zip(op.aggregates, columns, strict=True)
+        ]
     except Unsupported as reason:
-        return GroupText(tuple(functions), reason)
-    return _with_partial(writer, functions, prepared, lambda: parts, always=True)
+        return GroupText(tuple(functions), reason, timed)
+    return _with_partial(writer, functions, prepared, lambda: parts, always=True, timed=timed)
 
 
-def _arguments(aggregates: tuple[Aggregate, ...]) -> tuple[list[str], list[str]]:
-    """The lines before Polars groups, and for each aggregate the text of its argument; constants need a column of
+def _local(scope: RowScope, function: Lambda | None, wish: str, lines: list[str]) -> str:
+    """The text of a function of the value, by a line of its own where it is not cheap to repeat."""
+    if function is None:
+        return ""
+    scope.bind(function.parameters[0], Binding(value=Code("value", simple=True)))
+    code = scope.value(function.body)
+    if code.simple and not code.written:
+        return code.text
+    name = scope.names.new(wish)
+    lines.append(f"{name} = {code.inner}")
+    return name
+
+
+def _arguments(aggregates: tuple[Aggregate, ...]) -> tuple[list[str], list[Added]]:
+    """The lines before Polars groups, and for each aggregate the texts of its columns; constants need a column of
     their own.
     """
     lines: list[str] = []
     constants: list[str] = []
-    texts: list[str] = []
-    for index, aggregate in enumerate(aggregates):
-        if aggregate.argument is None:
-            texts.append("")
-            continue
+    texts: list[Added] = []
+
+    def column_text(function: Lambda | None, name: str) -> str:
+        if function is None:
+            return ""
         scope = ColumnScope()
-        scope.bind_column(aggregate.argument.parameters[0], "value")
-        column = scope.value(aggregate.argument.body)
-        lines += guard(column.fails)
-        texts.append(column.at(ATOM))
-        if not varies(aggregate.argument.body, column):
-            constants.append(f'{column.at(ATOM)}.alias("a{index}")')
-            texts[-1] = f'pl.col("a{index}")'
+        scope.bind_column(function.parameters[0], "value")
+        column = scope.value(function.body)
+        lines.extend(guard(column.fails))
+        if varies(function.body, column):
+            return column.at(ATOM)
+        constants.append(f'{column.at(ATOM)}.alias("{name}")')
+        return f'pl.col("{name}")'
+
+    for index, aggregate in enumerate(aggregates):
+        argument = column_text(aggregate.argument, f"a{index}")
+        place = 'pl.col("@time")' if aggregate.by_time else column_text(aggregate.order, f"b{index}")
+        texts.append(Added(argument, place, 'pl.col("value")'))
     return [*lines, *([f"frame = frame.with_columns({', '.join(constants)})"] if constants else [])], texts
 
 
@@ -170,20 +194,7 @@ def _lists(writer: _Writer, value: Type) -> GroupText:
     )
     functions[1] = writer.define("add", ("state", "value"), lambda scope: ["state.append(value)", "return state"])
     functions[2] = writer.define("merge", ("left", "right"), lambda scope: ["left.extend(right)", "return left"])
-    return _with_partial(writer, functions, [], lambda: [_list_partial(value)])
-
-
-def _list_partial(value: Type) -> Partial:
-    """The values of a key as a list of canonical values."""
-    match strip(value):
-        case Struct() | List() | Map() | Decimal() | Null():
-            raise Unsupported(f"lists of {value} are not canonical in Polars")
-        case Timestamp() | Duration():
-            return Partial((("s", 'pl.col("value").cast(pl.Int64)'),), "s")
-        case Date():
-            return Partial((("s", 'pl.col("value").cast(pl.Int32)'),), "s")
-        case _:
-            return Partial((("s", 'pl.col("value")'),), "s")
+    return _with_partial(writer, functions, [], lambda: [Partial((("s", gathered('pl.col("value")', value)),), "s")])
 
 
 def _with_partial(
@@ -193,11 +204,12 @@ def _with_partial(
     make: Callable[[], list[Partial]],
     *,
     always: bool = False,
+    timed: bool = False,
 ) -> GroupText:
     try:
         parts = make()
     except Unsupported as reason:
-        return GroupText(tuple(functions), reason)
+        return GroupText(tuple(functions), reason, timed)
     keys = [*(['"key"'] if writer.keyed else []), *(["*columns.WINDOW"] if writer.windowed else [])]
     columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
     grouped = (
@@ -213,7 +225,7 @@ def _with_partial(
             *(f"    {line}" for line in lines),
         ]
     )
-    return GroupText((*functions, partial, _states(writer.name, parts, always)), None)
+    return GroupText((*functions, partial, _states(writer.name, parts, always)), None, timed)
 
 
 def _states(name: str, parts: list[Partial], always: bool) -> str:

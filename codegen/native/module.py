@@ -182,4 +182,4 @@ def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module
         parts |= {part: f"{name}_{part}" for part in ("partial", "states")}
     else:
         section.missing.append(f"not pre-aggregated: {found.partial}")
-    section.entry = _entry("GroupCode", **parts)
+    section.entry = _entry("GroupCode", **parts, timed="True" if found.timed else None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered
-from ghcm.codegen.native.aggregates import add_text, result_text, zero_text
+from ghcm.codegen.native.aggregates import Added, add_text, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import Column, Unsupported
@@ -196,16 +196,15 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     lines: list[str] = []
     values: list[str] = []
     for index, (wanted, each) in enumerate(gathered):
-        local = ""
-        if each.argument is not None:
-            local = scope.names.new(wanted)
-            _bind_row(scope, each.argument, collection)
-            lines.append(f"{local} = {scope.value(each.argument.body).inner}")
-        values.append(add_text(module, each, f"state[{index}]", local))
+        local = _of_row(scope, each.argument, wanted, collection, lines)
+        place = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
+        values.append(add_text(module, each, f"state[{index}]", Added(local, place, _whole(collection))))
     lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
     texts = [_function(f"{name}_add", "state: Any, row: Row", "Any", [*parameter_lines(scope), *lines])]
     scope = scope_of(module)
-    pairs = [f'"{wanted}": {result_text(each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)]
+    pairs = [
+        f'"{wanted}": {result_text(module, each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)
+    ]
     pairs += [f'"{wanted}": {scope.value(each).inner}' for wanted, each in fixed]
     texts.append(
         _function(
@@ -222,6 +221,24 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
         text = f"return bool({test.inner})" if is_nullable(op.policy.when.body.type) else f"return {test.inner}"
         texts.append(_function(f"{name}_when", "row: Row", "bool", [*parameter_lines(scope), text]))
     return texts
+
+
+def _of_row(scope: RowScope, function: Lambda | None, wish: str, collection: Collection, lines: list[str]) -> str:
+    """The local variable of a function of the row."""
+    if function is None:
+        return ""
+    local = scope.names.new(wish)
+    _bind_row(scope, function, collection)
+    lines.append(f"{local} = {scope.value(function.body).inner}")
+    return local
+
+
+def _whole(collection: Collection) -> str:
+    """The record of a row, which has its time and watermark behind it."""
+    element = collection.element
+    if not isinstance(element, Struct):
+        return "row[0]"
+    return f"row[:{len(element.fields)}]" if collection.timed else "row"
 
 
 def _function(name: str, arguments: str, gives: str, lines: list[str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
+from ghcm.codegen.spark.aggregates import RECORD, argument_columns, final_value, grouped_columns
 from ghcm.codegen.spark.expressions import can_fail
-from ghcm.codegen.spark.groups import argument_columns, final_value
+from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
 from ghcm.errors import GhcmError
@@ -68,9 +70,10 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
     for name, what in op.call.arguments:
         match what:
             case Aggregate():
-                named = Aggregate(name, what.function, what.argument, what.type)
-                if what.argument is not None:
-                    values[f"@{name}"] = scope.on_record(what.argument)
+                named = replace(what, name=name)
+                values |= {column: scope.on_record(function) for column, function in grouped_columns(named)}
+                values |= {RECORD: scope.record()} if what.placed else {}
+                values |= {TIME: f"col({quote(TIME)})"} if what.by_time else {}
                 totals = ", ".join(f"{quote(column)}: {total}" for column, total in argument_columns(named))
                 value = final_value(named)
             case _:

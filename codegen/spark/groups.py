@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import assert_never
 
+from ghcm.codegen.spark.aggregates import (
+    RECORD,
+    aggregate_can_fail,
+    argument_columns,
+    column_of,
+    final_value,
+    grouped_columns,
+)
 from ghcm.codegen.spark.expressions import can_fail, value_binding
 from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
-from ghcm.types import Duration, Float, Shape, Struct, Type, strip
+from ghcm.types import Float, Shape, Struct, Type, strip
 
 __all__ = [
     "aggregate_body",
-    "argument_columns",
     "count_body",
     "distinct_body",
-    "final_value",
     "group_body",
     "reduce_body",
 ]
@@ -63,10 +68,6 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _column(name: str) -> str:
-    return quote(_quoted(name))
-
-
 # --- reduce ----------------------------------------------------------------------------------------------------------
 
 
@@ -94,7 +95,7 @@ def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dic
     match reducer:
         case Builtin(kind=kind, type=type_):
             columns[name] = _builtin(kind, type_, value)
-            return f"narrow({_column(name)})" if _may_fail(reducer) else f"col({quote(name)})"
+            return f"narrow({column_of(name)})" if _may_fail(reducer) else f"col({quote(name)})"
         case Fields(parts=parts, type=type_):
             fields = [
                 _reduced(scope, each, f"{value}.{_quoted(part.name)}", f"{name}.{part.name}", columns)
@@ -131,11 +132,11 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
     type_ = scope.type(function.parameters[0].type)
     if order is None:
         columns[name] = f"all_values({quote(value)})"
-        return f"folded({_column(name)}, {type_}, lambda a, b: {merge})"
+        return f"folded({column_of(name)}, {type_}, lambda a, b: {merge})"
     by = scope.emitter.body(order, value_binding(f"Checked({quote(value)})"))
     columns[name] = f"all_values({quote(value)}, by={by})"
     columns[f"{name}.error"] = f"first_failure({by})"
-    return f"folded({_column(name)}, {type_}, lambda a, b: {merge}, failed={_column(f'{name}.error')})"
+    return f"folded({column_of(name)}, {type_}, lambda a, b: {merge}, failed={column_of(f'{name}.error')})"
 
 
 # --- aggregate -------------------------------------------------------------------------------------------------------
@@ -144,13 +145,14 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
 def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     """Named aggregates per key."""
     by = _by(scope)
-    arguments = {
-        f"@{each.name}": scope.emitter.body(each.argument, value_binding('col("value")'))
-        for each in op.aggregates
-        if each.argument is not None
-    }
-    bodies = [each.argument.body for each in op.aggregates if each.argument is not None]
+    read = [pair for each in op.aggregates for pair in grouped_columns(each)]
+    arguments = {name: scope.emitter.body(function, value_binding('col("value")')) for name, function in read}
+    bodies = [function.body for _, function in read]
     taken = {name: f"col({quote(name)})" for name in by} | arguments
+    if any(each.placed for each in op.aggregates):
+        taken[RECORD] = 'col("value")'
+    if any(each.by_time for each in op.aggregates):
+        taken[TIME] = f"col({quote(TIME)})"
     inner = scope.transformed("rows", taken, *bodies).replace(scope.keeping() + ")", ")") if scope.keep else None
     lines = [f"rows = {inner or scope.transformed('rows', taken, *bodies)}"]
     columns = dict(pair for each in op.aggregates for pair in argument_columns(each))
@@ -162,50 +164,8 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
         struct = strip(gives.fields[gives.index("value")].type)
         parts = ", ".join(f"{quote(name)}: {text}" for name, text in values.items())
         value = f"make_struct({scope.type(struct)}, {{{parts}}})"
-    fails = any(_sums(each) and not _is_mean(each) for each in op.aggregates)
+    fails = any(map(aggregate_can_fail, op.aggregates))
     return [*lines, _group(by, columns), *_finish(scope, value, fails=fails)]
-
-
-def _sums(aggregate: Aggregate) -> bool:
-    """Whether it sums whole numbers."""
-    summed = aggregate.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
-    return summed and aggregate.argument is not None and not isinstance(strip(aggregate.argument.body.type), Float)
-
-
-def _is_mean(aggregate: Aggregate) -> bool:
-    return aggregate.function is AggregateFunction.MEAN
-
-
-def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
-    """The grouped columns behind an aggregate of the column `@<name>`."""
-    name = f"@{aggregate.name}"
-    value = f"`{name}`"
-    match aggregate.function:
-        case AggregateFunction.COUNT:
-            yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
-        case AggregateFunction.SUM:
-            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
-        case AggregateFunction.MIN:
-            yield name, quote(f"min({value})")
-        case AggregateFunction.MAX:
-            yield name, quote(f"max({value})")
-        case AggregateFunction.MEAN:
-            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"avg({value})")
-            if _sums(aggregate):
-                yield f"{name}.count", quote(f"count({value})")
-        case _:
-            assert_never(aggregate.function)
-
-
-def final_value(aggregate: Aggregate) -> str:
-    """The aggregate as an expression over the grouped columns."""
-    name = f"@{aggregate.name}"
-    if not _sums(aggregate):
-        return f"col({quote(name)})"
-    if aggregate.function is AggregateFunction.SUM:
-        return f"narrow({_column(name)})"
-    mean = "rounded_mean" if isinstance(strip(aggregate.type), Duration) else "mean_of_whole"
-    return f"Checked({mean}({_column(name)}, {_column(f'{name}.count')}))"
 
 
 # --- lists, counts, distinct -----------------------------------------------------------------------------------------
@@ -223,5 +183,5 @@ def count_body(scope: Scope) -> list[str]:
 
 def distinct_body(scope: Scope) -> list[str]:
     """Each different record once."""
-    names = ", ".join(map(_column, scope.names))
+    names = ", ".join(map(column_of, scope.names))
     return [f"rows = rows.selectExpr({names}).distinct()", *_times(scope), "return rows"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -79,12 +80,21 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             return given
         case Join():
             return given & {TIME}
-        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count() | Distinct():
+        case AggregateByKey(aggregates=aggregates):
+            return _placing(aggregates)
+        case Publish(call=call):
+            return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
+        case ReduceByKey() | GroupByKey() | Count() | Distinct():
             return frozenset()
-        case Source() | ReadSink() | ReadTable() | To() | Publish() | Reply():
+        case Source() | ReadSink() | ReadTable() | To() | Reply():
             return frozenset()
         case _:
             assert_never(op)
+
+
+def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:
+    """What aggregates read that go by event time."""
+    return frozenset({TIME} if any(each.by_time for each in aggregates) else ())
 
 
 def in_order(columns: Iterable[str]) -> list[str]:

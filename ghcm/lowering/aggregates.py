@@ -1,64 +1,93 @@
-"""Aggregates: `count()`, `sum(v => v.bytes)`, `min(ts)` of an aggregation or of a published call."""
+"""Aggregates: `count()`, `sum(v => v.bytes)`, `quantile(x, 0.9)` of an aggregation or of a published call."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, Lambda, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import habits
+from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.expressions import lambda_of, typed
 from ghcm.lowering.types import has_null
+from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.types import Duration, Float, Int, Int32, Struct, Type, as_nullable, is_nullable, strip
+from ghcm.source import Span
+from ghcm.types import Int, Struct, Type, as_nullable, is_nullable
 
-__all__ = ["aggregate_of", "is_aggregate"]
+__all__ = ["Aggregated", "aggregate_of", "is_aggregate"]
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
 """What a bare expression calls a record that is no struct."""
+_BESIDES_EXPRESSIONS = (AggregateFunction.MIN, AggregateFunction.MAX)
+"""Those whose names mean a function of two values, too."""
+_SECOND = {
+    "": (),
+    "fraction": (Argument("fraction", "float"),),
+    "count": (Argument("count", "int"),),
+    "order": (Argument("order", "lambda1", required=False, positional=False),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """The records that are aggregated: their type, whether they have event time, and what expressions over them see."""
+
+    element: Type
+    timed: bool
+    scope: Scope
+    context: Context
 
 
 def is_aggregate(written: ast.Expr) -> bool:
-    """Whether an expression is written like an aggregate: one of their names, of at most one argument."""
+    """Whether an expression is written like an aggregate: one of their names; `min(a, b)` is the lesser of two."""
     match written:
         case ast.Ref(name=name):
             return name in _FUNCTIONS
         case ast.Apply(function=ast.Ref(name=name), arguments=arguments):
-            return name in _FUNCTIONS and len(arguments) < 2
+            return name in _FUNCTIONS and (len(arguments) < 2 or _FUNCTIONS[name] not in _BESIDES_EXPRESSIONS)
         case _:
             return False
 
 
-def aggregate_of(name: str, written: ast.Expr, element: Type, scope: Scope, context: Context) -> Aggregate | None:
-    """The aggregate of that name over records of `element`, whose columns a bare expression sees as names."""
+def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | None:
+    """The aggregate of that name over records, whose columns a bare expression sees as names; None after a report."""
     match written:
-        case ast.Ref(name=said, span=span) if said in _FUNCTIONS:
-            bare = True
-            arguments: tuple[ast.Argument, ...] = ()
-        case ast.Apply(function=ast.Ref(name=said), arguments=arguments, span=span) if is_aggregate(written):
-            bare = False
+        case ast.Ref(name=said) if said in _FUNCTIONS:
+            call = ast.Apply(written, (), None, written.span)
+        case ast.Apply(function=ast.Ref(name=said)) if is_aggregate(written):
+            call = written
         case other:
             said = other.function.name if isinstance(other, ast.Apply) and isinstance(other.function, ast.Ref) else ""
-            context.report(
+            over.context.report(
                 Code.BAD_AGGREGATE,
                 "this is not an aggregate",
                 other.span,
-                detail=f"Aggregates are {', '.join(_FUNCTIONS)}, of one argument.",
+                detail=f"Aggregates are {', '.join(_FUNCTIONS)}.",
                 hint=habits.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS),
             )
             return None
-    function = _FUNCTIONS[said]
-    if function is AggregateFunction.COUNT and not arguments:
-        return Aggregate(name, function, None, Int())
-    if not arguments and not bare:
-        context.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', span, hint=f"For example {said}(x => x).")
+    rule = AGGREGATES[_FUNCTIONS[said]]
+    if rule.function is AggregateFunction.COUNT and not call.arguments:
+        return Aggregate(name, rule.function, None, Int())
+    if not call.arguments and call is written:
+        hint = f"For example {rule.signature.rpartition('), ')[2].replace('x', 'x => x', 1)}."
+        over.context.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
         return None
-    argument = _argument(arguments[0].value, element, scope, context) if arguments else _whole(element)
-    return None if argument is None else _typed_aggregate(name, function, argument, written, context)
+    given = match_arguments(said, (Argument("value", "any", required=False), *_SECOND[rule.option]), call, over.context)
+    if given is None or given.dropped:
+        return None
+    value = given.expr("value")
+    argument = _whole(over.element) if value is None else _argument(value, over, "an aggregate's argument")
+    found = None if argument is None else _typed_aggregate(name, rule, argument, written, over)
+    return None if found is None else _with_option(found, rule, given, over, written.span)
 
 
 def _whole(element: Type) -> Lambda:
@@ -66,54 +95,73 @@ def _whole(element: Type) -> Lambda:
     return Lambda((parameter,), parameter)
 
 
-def _argument(written: ast.Expr, element: Type, scope: Scope, context: Context) -> Lambda | None:
+def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda | None:
+    element = over.element
     if isinstance(written, ast.Lambda):
-        return lambda_of(written, (element,), scope, context, "an aggregate's argument")
+        return lambda_of(written, (element,), over.scope, over.context, what)
     parameter = Var(_WHOLE, element)
     columns: dict[str, Expr | None] = {_WHOLE: parameter}
     if isinstance(element, Struct):
         columns = {field.name: Get(parameter, field.name, field.type) for field in element.fields}
-    body = typed(written, scope.binding(columns), context)
+    body = typed(written, over.scope.binding(columns), over.context)
     return None if body is None else Lambda((parameter,), body)
 
 
-def _typed_aggregate(
-    name: str, function: AggregateFunction, argument: Lambda, written: ast.Expr, context: Context
-) -> Aggregate | None:
-    """The aggregate with the type of its result, which is null only where every value may be."""
+def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate | None:
+    """The aggregate with the type of its result."""
     body = argument.body
-    result = _result(function, strip(body.type))
+    result = result_of(rule.function, body.type)
     if result is None or has_null(body.type):
-        message = f'"{function.value}" does not take "{body.type}"'
-        context.report(Code.BAD_AGGREGATE, message, written.span, detail=_TAKES[function])
+        message = f'"{rule.function.value}" does not take "{body.type}"'
+        over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes)
         return None
-    if function is AggregateFunction.SUM:
+    if rule.function is AggregateFunction.SUM:
         body = convert(body, as_nullable(result) if is_nullable(body.type) else result) or body
-    nullable = is_nullable(body.type) and function is not AggregateFunction.COUNT
-    type_ = as_nullable(result) if nullable else result
-    return Aggregate(name, function, Lambda(argument.parameters, body), type_)
+    return Aggregate(name, rule.function, Lambda(argument.parameters, body), result)
 
 
-_TAKES = {
-    AggregateFunction.COUNT: "It counts the values that are not null.",
-    AggregateFunction.SUM: "It adds numbers and durations.",
-    AggregateFunction.MIN: "It compares values, and maps cannot be compared.",
-    AggregateFunction.MAX: "It compares values, and maps cannot be compared.",
-    AggregateFunction.MEAN: "It is the mean of numbers.",
-}
+def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate | None:
+    """The aggregate with its second argument; None where that was reported."""
+    match rule.option:
+        case "":
+            return found
+        case "count":
+            limit = given.integer("count", least=1)
+            return None if limit is None else replace(found, limit=limit)
+        case "fraction":
+            return _with_fraction(found, given, over)
+        case "order":
+            return _with_order(found, given, over, span)
 
 
-def _result(function: AggregateFunction, of: Type) -> Type | None:
-    match function, of:
-        case AggregateFunction.COUNT, _:
-            return Int()
-        case AggregateFunction.SUM, Int() | Int32():
-            return Int()
-        case AggregateFunction.SUM, Float() | Duration():
-            return of
-        case AggregateFunction.MEAN, Int() | Int32() | Float():
-            return Float()
-        case ((AggregateFunction.MIN | AggregateFunction.MAX), _):
-            return of if comparable(of) else None
-        case _:
+def _with_fraction(found: Aggregate, given: Given, over: Aggregated) -> Aggregate | None:
+    fraction = given.number("fraction")
+    problem = "" if fraction is None else fraction_problem(fraction)
+    if problem:
+        message, hint = f'"fraction" of "quantile" {problem}', "The median is quantile(x, 0.5)."
+        over.context.report(Code.OUT_OF_RANGE, message, given.span("fraction"), hint=hint)
+    return None if fraction is None or problem else replace(found, fraction=fraction)
+
+
+def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | None) -> Aggregate | None:
+    """`first` and `last` by an order, or by event time where there is one."""
+    name = found.function.value
+    written = given.expr("order")
+    order = None if written is None else _argument(written, over, f'"order" of "{name}"')
+    if written is not None and order is None:
+        return None
+    if order is None and not over.timed:
+        over.context.report(
+            Code.NEEDS_TIME,
+            f'"{name}" goes by event time, and these records have none',
+            span,
+            hint=f"{name}(x, order = r => ...) says which is {name}; event_time(...) near the source gives records"
+            " their time.",
+        )
+        return None
+    for type_ in (over.element,) if order is None else (order.body.type, over.element):
+        if not comparable(type_):
+            message = f'"{type_}" has no order'
+            over.context.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
             return None
+    return replace(found, order=order)

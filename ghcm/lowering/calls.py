@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ghcm.errors import suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
-from ghcm.lowering.aggregates import aggregate_of, is_aggregate
+from ghcm.lowering.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
@@ -17,13 +17,13 @@ from ghcm.lowering.records import fits
 from ghcm.reducers import Aggregate
 from ghcm.source import Span
 from ghcm.spg.ops import CallTemplate
-from ghcm.types import Struct, Type, accepts, strip
+from ghcm.types import Collection, Struct, Type, accepts, strip
 
 __all__ = ["call_of", "check_cycles"]
 
 
-def call_of(step: Step, element: Type) -> CallTemplate | None:
-    """The instruction that a policy sends, over records of `element`; None after a report."""
+def call_of(step: Step, collection: Collection) -> CallTemplate | None:
+    """The instruction that a policy sends, over the records of a collection; None after a report."""
     written = step.given.expr("call")
     signatures = step.unit.around.signatures
     match written:
@@ -49,7 +49,7 @@ def call_of(step: Step, element: Type) -> CallTemplate | None:
     given = _given(step, name, signature, written)
     arguments: list[tuple[str, Aggregate | Expr]] = []
     for parameter, argument in given.items():
-        made = _argument(step, parameter, argument, signature.parameters[parameter], element)
+        made = _argument(step, parameter, argument, signature.parameters[parameter], collection)
         if made is not None:
             arguments.append((parameter, made))
     return CallTemplate(name, tuple(arguments)) if len(arguments) == len(given) else None
@@ -115,11 +115,12 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
 
 
 def _argument(
-    step: Step, parameter: str, written: ast.Expr, wanted: Type | None, element: Type
+    step: Step, parameter: str, written: ast.Expr, wanted: Type | None, collection: Collection
 ) -> Aggregate | Expr | None:
     what = f'parameter "{parameter}"'
     if is_aggregate(written):
-        aggregate = aggregate_of(parameter, written, element, step.unit.scope, step.context)
+        over = Aggregated(collection.element, collection.timed, step.unit.scope, step.context)
+        aggregate = aggregate_of(parameter, written, over)
         if aggregate is None or wanted is None:
             return None
         if accepts(wanted, aggregate.type):
@@ -131,7 +132,7 @@ def _argument(
             hint="filter(...) or ?? takes the nulls out." if accepts(wanted, strip(aggregate.type)) else "",
         )
         return None
-    column = _column(written, step, element)
+    column = _column(written, step, collection.element)
     if column:
         step.report(
             Code.BAD_AGGREGATE,

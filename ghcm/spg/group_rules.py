@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from ghcm.aggregates import AGGREGATES, fraction_problem, result_of
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.joining import joined_element, joined_pair
@@ -29,16 +30,16 @@ from ghcm.types import (
     Field,
     Float,
     Int,
+    Int32,
     List,
     Shape,
     Struct,
     Type,
     accepts,
-    as_nullable,
-    is_nullable,
     strip,
 )
 
+_F = AggregateFunction
 __all__ = ["aggregate_problems", "grouped_problems", "join_problems", "whole_record_problems"]
 
 
@@ -108,26 +109,39 @@ def _reducer(around: Around, reducer: Reducer, value: Type) -> Iterator[str]:
 
 def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator[str]:
     """What is wrong with an aggregate over records of that type."""
+    yield from _option_problems(around, what, value)
     if what.argument is None:
         if what.function is not AggregateFunction.COUNT or what.type != Int():
             yield f'aggregate "{what.name}" has no argument'
         return
     yield from around.of(what.argument, value)
-    type_ = strip(what.argument.body.type)
-    match what.function:
-        case AggregateFunction.COUNT:
-            wanted: Type | None = Int()
-        case AggregateFunction.SUM:
-            wanted = type_ if isinstance(type_, Int | Float | Duration) else None
-        case AggregateFunction.MIN | AggregateFunction.MAX:
-            wanted = type_ if comparable(type_) else None
-        case AggregateFunction.MEAN:
-            wanted = Float() if str(type_) in ("int", "int32", "float") else None
-        case _:
-            assert_never(what.function)
-    nullable = is_nullable(what.argument.body.type) and what.function is not AggregateFunction.COUNT
-    if wanted is None or not accepts(what.type, as_nullable(wanted) if nullable else wanted):
+    type_ = what.argument.body.type
+    wanted = result_of(what.function, type_)
+    if (
+        wanted is None
+        or not accepts(what.type, wanted)
+        or (what.function is _F.SUM and isinstance(strip(type_), Int32))
+    ):
         yield f'{what.function.value} of "{type_}" is not "{what.type}"'
+
+
+def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[str]:
+    """What is wrong with the second argument of an aggregate, and with the time that it needs."""
+    wanted = AGGREGATES[what.function].option
+    if (what.fraction is not None) != (wanted == "fraction") or (what.limit is not None) != (wanted == "count"):
+        yield f'aggregate "{what.name}" lacks its second argument, or has one too many'
+    if what.fraction is not None and (problem := fraction_problem(what.fraction)):
+        yield f'the fraction of "{what.name}" {problem}'
+    if what.limit is not None and what.limit < 1:
+        yield f'the count of "{what.name}" is less than 1'
+    if what.order is not None:
+        yield from around.of(what.order, value)
+        if not what.placed or not comparable(what.order.body.type):
+            yield f'aggregate "{what.name}" cannot go by "{what.order.body.type}"'
+    if what.by_time and not around.takes[0].timed:
+        yield f'aggregate "{what.name}" goes by event time, which its input has not'
+    if what.placed and not comparable(value):
+        yield f'"{value}" has no order'
 
 
 def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator[str]:

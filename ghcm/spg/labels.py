@@ -134,7 +134,10 @@ def _reducer(reducer: Reducer) -> str:
 
 
 def _aggregate(what: Aggregate) -> str:
-    return f"{what.name} = {what.function.value}({'' if what.argument is None else _body(what.argument)})"
+    parts = [] if what.argument is None else [_body(what.argument)]
+    parts += [str(each) for each in (what.fraction, what.limit) if each is not None]
+    parts += [] if what.order is None else [f"order = {_body(what.order)}"]
+    return f"{what.name} = {what.function.value}({', '.join(parts)})"
 
 
 def _policy(policy: Policy) -> str:

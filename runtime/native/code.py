@@ -78,6 +78,7 @@ class GroupCode:
 
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
+    Where it is `timed`, a value is a pair of the record's event time and its value.
     """
 
     first: Callable[[object, Parameters], object]
@@ -86,6 +87,7 @@ class GroupCode:
     result: Callable[[object, Parameters], object]
     partial: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
     states: Callable[[pl.DataFrame], list[object]] | None = None
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

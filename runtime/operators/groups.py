@@ -129,6 +129,7 @@ class GroupOperator:
     def _rows(self, batch: Batch, outbox: Outbox) -> None:
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._context.parameters
+        timed = self._code.timed
         groups: dict[object, object] = {} if layout.window is not None else self._groups(_UNWINDOWED)
         last = None
         for row in batch.rows():
@@ -140,6 +141,8 @@ class GroupOperator:
                 if window != last:
                     groups, last = self._groups(window), window
             value = None if layout.value is None else row[layout.value]
+            if timed:
+                value = row[-2], value
             try:
                 groups[key] = add(groups[key], value, parameters) if key in groups else first(value, parameters)
             except RecordFailure as failure:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
-from ghcm.runtime.native.code import PolicyCode
+from ghcm.runtime.native.code import Parameters, PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import INFINITY, Context, Outbox, Publication
 from ghcm.runtime.operators.letters import Letters, group_type
@@ -62,14 +62,23 @@ class PublishOperator:
             window: Any = row[self._window]
             self._windows[window] = code.add(self._windows.get(window, code.zero), row, parameters)
             return
-        state = code.add(self._state, row, parameters)
-        wanted = code.when is not None and code.when(row, parameters)
-        self._state = state
+        wanted = code.when is not None and self._wanted(code.when, row)
+        self._state = code.add(self._state, row, parameters)
         self._records += 1
         if policy.every_us is not None and self._due is None:
             self._due = self._context.now() + policy.every_us
         if wanted or self._records == policy.every_records:
             self._publish(outbox)
+
+    def _wanted(self, when: Callable[[Row, Parameters], bool], row: Row) -> bool:
+        """Whether the record asks for an instruction. It is asked first, since a state may change when it is added to;
+        an argument that fails comes before a condition that does.
+        """
+        try:
+            return when(row, self._context.parameters)
+        except RecordFailure:
+            self._code.add(self._code.zero, row, self._context.parameters)
+            raise
 
     def _publish(self, outbox: Outbox) -> None:
         state, self._state, self._records, self._due = self._state, self._code.zero, 0, None

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
+from ghcm.aggregates import result_of, sums_floats
 from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -29,7 +30,9 @@ from ghcm.spg.ops import (
 from ghcm.types import (
     WINDOW,
     Bool,
+    Bytes,
     Collection,
+    Date,
     Duration,
     Field,
     Float,
@@ -39,6 +42,7 @@ from ghcm.types import (
     Shape,
     String,
     Struct,
+    Timestamp,
     Type,
     as_nullable,
     is_nullable,
@@ -107,11 +111,13 @@ def reduce_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     )
 
 
-def aggregate(draw: st.DrawFn, name: str, value: Type) -> Aggregate:
+def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False) -> Aggregate:
     """An aggregate over values of that type."""
     if draw(st.integers(0, 4)) == 0:
         return Aggregate(name, AggregateFunction.COUNT, None, Int())
-    function: AggregateFunction = draw(st.sampled_from(list(AggregateFunction)))
+    placed = (AggregateFunction.FIRST, AggregateFunction.LAST)
+    some = [each for each in AggregateFunction if each not in placed or comparable(value)]
+    function: AggregateFunction = draw(st.sampled_from(some))
     wanted: Type
     match function:
         case AggregateFunction.COUNT:
@@ -119,19 +125,39 @@ def aggregate(draw: st.DrawFn, name: str, value: Type) -> Aggregate:
         case AggregateFunction.SUM:
             sums: list[Type] = [Int(), Float(), Duration()]
             wanted = draw(st.sampled_from(sums))
-        case AggregateFunction.MEAN:
+        case AggregateFunction.MEAN | AggregateFunction.VAR | AggregateFunction.STD:
             numbers: list[Type] = [Int(), Float(), Int32()]
             wanted = draw(st.sampled_from(numbers))
-        case AggregateFunction.MIN | AggregateFunction.MAX:
+        case AggregateFunction.FIRST | AggregateFunction.LAST:
+            wanted = type_like(draw, value)
+        case AggregateFunction.APPROX_DISTINCT:
+            hashed: list[Type] = [Bool(), Int(), Int32(), String(), Bytes(), Timestamp(), Date(), Duration()]
+            wanted = draw(st.sampled_from(hashed))
+        case (
+            AggregateFunction.MIN
+            | AggregateFunction.MAX
+            | AggregateFunction.COLLECT
+            | AggregateFunction.DISTINCT_COUNT
+            | AggregateFunction.QUANTILE
+            | AggregateFunction.TOP_K
+        ):
             wanted = type_like(draw, value, keys=True, nullable=False)
         case _:
             assert_never(function)
     argument = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), value, depth=1))
-    found = strip(argument.body.type)
-    results: dict[AggregateFunction, Type] = {AggregateFunction.COUNT: Int(), AggregateFunction.MEAN: Float()}
-    result = results.get(function, found)
-    nullable = is_nullable(argument.body.type) and function is not AggregateFunction.COUNT
-    return Aggregate(name, function, argument, as_nullable(result) if nullable else result)
+    result = result_of(function, argument.body.type)
+    assert result is not None
+    return _with_option(draw, Aggregate(name, function, argument, result), value, timed=timed)
+
+
+def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool) -> Aggregate:
+    if found.function is AggregateFunction.QUANTILE:
+        return replace(found, fraction=draw(st.sampled_from([0.0, 0.07, 0.5, 0.9, 1.0])))
+    if found.function is AggregateFunction.TOP_K:
+        return replace(found, limit=draw(st.integers(1, 3)))
+    if found.placed and not (timed and draw(st.booleans())):
+        return replace(found, order=draw(functions(type_like(draw, value, keys=True), value, depth=1)))
+    return found
 
 
 def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
@@ -139,12 +165,9 @@ def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         return None
     scalar = draw(st.integers(0, 3)) == 0
     names = ["n"] if scalar else ["n", "total", "some"][: draw(st.integers(1, 3))]
-    aggregates = tuple(aggregate(draw, name, part_of(flow, "value")) for name in names)
+    aggregates = tuple(aggregate(draw, name, part_of(flow, "value"), timed=flow.collection.timed) for name in names)
     value = aggregates[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in aggregates))
-    inexact = any(
-        each.function in (AggregateFunction.SUM, AggregateFunction.MEAN) and isinstance(strip(each.type), Float)
-        for each in aggregates
-    )
+    inexact = any(map(sums_floats, aggregates))
     return _grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)
 
 

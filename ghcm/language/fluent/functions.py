@@ -89,13 +89,64 @@ class agg:
         """The greatest, null of nothing."""
         return _aggregate("max", of)
 
+    @staticmethod
+    def var(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The sample variance, null of fewer than two values."""
+        return _aggregate("var", of)
 
-def _aggregate(name: str, of: object) -> Traced:
+    @staticmethod
+    def std(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The sample standard deviation, null of fewer than two values."""
+        return _aggregate("std", of)
+
+    @staticmethod
+    def first(of: str | Callable[[Any], Any] | None = None, *, order: str | Callable[[Any], Any] | None = None) -> Any:
+        """The value that comes first by event time, or by `order`."""
+        return _aggregate("first", of, order=order)
+
+    @staticmethod
+    def last(of: str | Callable[[Any], Any] | None = None, *, order: str | Callable[[Any], Any] | None = None) -> Any:
+        """The value that comes last by event time, or by `order`."""
+        return _aggregate("last", of, order=order)
+
+    @staticmethod
+    def collect(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """The values as an ascending list."""
+        return _aggregate("collect", of)
+
+    @staticmethod
+    def distinct_count(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """How many different values."""
+        return _aggregate("distinct_count", of)
+
+    @staticmethod
+    def approx_distinct(of: str | Callable[[Any], Any] | None = None) -> Any:
+        """About how many different values, in bounded memory."""
+        return _aggregate("approx_distinct", of)
+
+    @staticmethod
+    def quantile(of: str | Callable[[Any], Any], fraction: float) -> Any:
+        """The value that so large a fraction of the values does not exceed."""
+        return _aggregate("quantile", of, fraction)
+
+    @staticmethod
+    def top_k(of: str | Callable[[Any], Any], count: int) -> Any:
+        """The so many greatest values as a descending list."""
+        return _aggregate("top_k", of, count)
+
+
+def _aggregate(name: str, of: object, *others: object, order: object = None) -> Traced:
     span = here()
-    if of is None:
+    if of is None and order is None:
         return Traced(ast.Ref(name, span)) if name != "count" else call(ast.Ref(name, span), span)
-    argument = _path(of, span) if isinstance(of, str) else expr_of(of, span)
-    return Traced(ast.Apply(ast.Ref(name, span), (ast.Argument(argument, None, span),), None, span))
+    arguments = [] if of is None else [ast.Argument(_function(of, span), None, span)]
+    arguments += [ast.Argument(expr_of(each, span), None, span) for each in others]
+    arguments += [] if order is None else [ast.Argument(_function(order, span), "order", span)]
+    return Traced(ast.Apply(ast.Ref(name, span), tuple(arguments), None, span))
+
+
+def _function(of: object, span: Span) -> ast.Expr:
+    return _path(of, span) if isinstance(of, str) else expr_of(of, span)
 
 
 def _path(text: str, span: Span) -> ast.Expr:

@@ -36,7 +36,7 @@ def to(step: Step, flow: Flow) -> Bound:
 def publish(step: Step, flow: Flow) -> Bound:
     """Calls a unit by a policy."""
     policy = _policy(step, flow)
-    call = call_of(step, flow.collection.element)
+    call = call_of(step, flow.collection)
     if policy is None or call is None:
         return replace(flow, ended=True)
     draft = step.add(Publish(call, policy, None), flow.collection, (flow, Global()))

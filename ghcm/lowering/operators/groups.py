@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.functions import comparable
-from ghcm.lowering.aggregates import aggregate_of
+from ghcm.lowering.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
@@ -40,10 +40,8 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
         if argument.name in names[:index]:
             step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
             return None
-    found = [
-        aggregate_of(argument.name or "value", argument.value, value, step.unit.scope, step.context)
-        for argument in step.given.rest
-    ]
+    over = Aggregated(value, flow.collection.timed, step.unit.scope, step.context)
+    found = [aggregate_of(argument.name or "value", argument.value, over) for argument in step.given.rest]
     aggregates = tuple(each for each in found if each is not None)
     if len(aggregates) < len(found):
         return None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never, cast
 
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.reference.distinct import estimate
 from ghcm.spg.reference.functions import checked
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import Run
+from ghcm.spg.reference.state import Record, Run
 from ghcm.types import Float, Type, strip
 
-__all__ = ["aggregate", "reduce"]
+__all__ = ["Given", "aggregate", "given", "reduce"]
 
 
 def reduce(run: Run, reducer: Reducer, values: Sequence[object]) -> object:
@@ -61,9 +63,30 @@ def _builtin(run: Run, kind: Kind, type_: Type, values: list[object]) -> object:
             assert_never(kind)
 
 
-def aggregate(run: Run, what: Aggregate, values: list[object]) -> object:
-    """The aggregate of the argument's values (of `count()`: any value per record); `Failed` if it does not fit."""
-    known = [each for each in values if each is not None]
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a record adds to an aggregate: the argument's value (of `count()` any), and where the record stands among
+    the others, for those that pick one by its place.
+    """
+
+    value: object
+    place: tuple[object, ...] = ()
+
+
+def given(run: Run, what: Aggregate, record: Record, value: object, type_: Type) -> Given:
+    """What a record adds, of which `value` (of that type) is aggregated; `Failed` if an argument fails."""
+    found = True if what.argument is None else run.apply(what.argument, value)
+    if not what.placed:
+        return Given(found)
+    if what.order is None:
+        return Given(found, (record.time, order_key(value, type_)))
+    return Given(found, (order_key(run.apply(what.order, value), what.order.body.type), order_key(value, type_)))
+
+
+def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
+    """The aggregate of what the records add; `Failed` if it does not fit."""
+    some = [each for each in gathered if each.value is not None]
+    known = [each.value for each in some]
     type_ = what.argument.body.type if what.argument is not None else what.type
     match what.function:
         case AggregateFunction.COUNT:
@@ -76,8 +99,44 @@ def aggregate(run: Run, what: Aggregate, values: list[object]) -> object:
             return _builtin(run, Kind.MAX, type_, known)
         case AggregateFunction.MEAN:
             return _mean(run, what.type, type_, known) if known else None
+        case AggregateFunction.VAR:
+            return _variance(run, cast("list[float]", known))
+        case AggregateFunction.STD:
+            variance = _variance(run, cast("list[float]", known))
+            return None if variance is None else math.sqrt(variance)
+        case AggregateFunction.FIRST | AggregateFunction.LAST:
+            placed = sorted(some, key=lambda each: each.place)
+            return None if not placed else placed[0 if what.function is AggregateFunction.FIRST else -1].value
+        case AggregateFunction.COLLECT:
+            return _ascending(known, type_)
+        case AggregateFunction.DISTINCT_COUNT:
+            return len({order_key(each, type_) for each in known})
+        case AggregateFunction.APPROX_DISTINCT:
+            return estimate(known, type_)
+        case AggregateFunction.QUANTILE:
+            rank = math.ceil(Fraction(repr(what.fraction)) * len(known))
+            return _ascending(known, type_)[max(rank, 1) - 1] if known else None
+        case AggregateFunction.TOP_K:
+            return _ascending(known, type_)[::-1][: what.limit]
         case _:
             assert_never(what.function)
+
+
+def _ascending(values: list[object], type_: Type) -> list[object]:
+    return sorted(values, key=lambda value: order_key(value, type_))
+
+
+def _variance(run: Run, values: list[float]) -> float | None:
+    """The double nearest to the exact sample variance; NaN where a value is not finite, null of fewer than two."""
+    if len(values) < 2:
+        return None
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    exact = [Fraction(each) for each in values]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    squares = _double(sum((each * each for each in exact), Fraction(0)))
+    run.result.magnitude = max(run.result.magnitude, squares, math.sqrt(squares))
+    return _double(sum(((each - mean) ** 2 for each in exact), Fraction(0)) / (len(exact) - 1))
 
 
 def _sum(run: Run, type_: Type, values: list[object]) -> object:

@@ -8,7 +8,7 @@ from typing import cast
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Publish, To
-from ghcm.spg.reference.aggregates import aggregate
+from ghcm.spg.reference.aggregates import Given, aggregate, given
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
@@ -52,20 +52,20 @@ def publish(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Non
         run.result.instructions.append(Published(step.id, op.call.unit, arguments))
 
 
-def _argument(run: Run, what: object, index: int, group: list[tuple[object, ...]]) -> object:
+def _argument(run: Run, what: object, index: int, group: list[tuple[Given, ...]]) -> object:
     if isinstance(what, Aggregate):
         return aggregate(run, what, [values[index] for values in group])
     return evaluate(what, {}, run.parameters)  # type: ignore[arg-type]
 
 
-def _groups(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Iterator[list[tuple[object, ...]]]:
+def _groups(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Iterator[list[tuple[Given, ...]]]:
     """The records' argument values, cut where an instruction is sent."""
     policy = op.policy
     if policy.on == "window_close":
         yield from _windows(run, step, op, records)
         return
-    waiting: list[tuple[object, ...]] = []
-    for _, (values, due) in run.each(step, records, lambda record: _looked_at(run, op, record)):
+    waiting: list[tuple[Given, ...]] = []
+    for _, (values, due) in run.each(step, records, lambda record: _looked_at(run, step, op, record)):
         waiting.append(values)
         if due or len(waiting) == policy.every_records:
             yield waiting
@@ -74,20 +74,25 @@ def _groups(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Ite
         yield waiting
 
 
-def _looked_at(run: Run, op: Publish, record: Record) -> tuple[tuple[object, ...], bool]:
+def _looked_at(run: Run, step: Step, op: Publish, record: Record) -> tuple[tuple[Given, ...], bool]:
     when = op.policy.when
-    return _values(run, op, record), when is not None and run.apply(when, record.value) is True
+    return _values(run, step, op, record), when is not None and run.apply(when, record.value) is True
 
 
-def _values(run: Run, op: Publish, record: Record) -> tuple[object, ...]:
+def _values(run: Run, step: Step, op: Publish, record: Record) -> tuple[Given, ...]:
     """Per argument what the record adds to it; a constant takes nothing."""
-    functions = [each.argument if isinstance(each, Aggregate) else None for _, each in op.call.arguments]
-    return tuple([True if function is None else run.apply(function, record.value) for function in functions])
+    element = step.takes.element
+    return tuple(
+        [
+            given(run, each, record, record.value, element) if isinstance(each, Aggregate) else Given(None)
+            for _, each in op.call.arguments
+        ]
+    )
 
 
-def _windows(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Iterator[list[tuple[object, ...]]]:
-    closed: dict[tuple[int, int], list[tuple[object, ...]]] = {}
-    for record, values in run.each(step, records, lambda record: _values(run, op, record)):
+def _windows(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Iterator[list[tuple[Given, ...]]]:
+    closed: dict[tuple[int, int], list[tuple[Given, ...]]] = {}
+    for record, values in run.each(step, records, lambda record: _values(run, step, op, record)):
         window = cast("tuple[int, int]", part(record.value, cast("Struct", step.takes.element), "window"))
         closed.setdefault(window, []).append(values)
     yield from (closed[window] for window in sorted(closed, key=lambda window: window[1]))

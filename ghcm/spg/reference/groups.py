@@ -12,7 +12,7 @@ from typing import cast
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey
-from ghcm.spg.reference.aggregates import aggregate, reduce
+from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, part
@@ -73,17 +73,19 @@ def reduced(run: Run, step: Step, op: ReduceByKey, records: Sequence[Record]) ->
 def aggregated(run: Run, step: Step, op: AggregateByKey, records: Sequence[Record]) -> list[Record]:
     """The aggregates per key; a record whose arguments fail takes part in none of them."""
 
-    def arguments(record: Record) -> tuple[object, ...]:
+    type_ = _type(step.takes.columns, "value")
+
+    def arguments(record: Record) -> tuple[Given, ...]:
         value = part(record.value, step.takes.element, "value")
-        return tuple([True if each.argument is None else run.apply(each.argument, value) for each in op.aggregates])
+        return tuple([given(run, each, record, value, type_) for each in op.aggregates])
 
     groups = _groups(step, run.each(step, records, arguments))
     return _results(run, step, groups, lambda group: _aggregates(run, op.aggregates, op.scalar, group.values))
 
 
 def _aggregates(run: Run, aggregates: tuple[Aggregate, ...], scalar: bool, rows: list[object]) -> object:
-    columns = list(zip(*cast("list[tuple[object, ...]]", rows), strict=True))
-    values = tuple([aggregate(run, each, list(column)) for each, column in zip(aggregates, columns, strict=True)])
+    columns = list(zip(*cast("list[tuple[Given, ...]]", rows), strict=True))
+    values = tuple([aggregate(run, each, column) for each, column in zip(aggregates, columns, strict=True)])
     return values[0] if scalar else values
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
+from ghcm.aggregates import result_of
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
+from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Program
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
@@ -129,6 +133,28 @@ def aggregates(draw: st.DrawFn, value: Type, name: str) -> Aggregate:
         case AggregateFunction.MIN | AggregateFunction.MAX:
             argument = draw(functions(draw(types(keys=True)), value))
             return Aggregate(name, function, argument, argument.body.type)
+        case _:
+            return draw(other_aggregates(value, name, function))
+
+
+@st.composite
+def other_aggregates(draw: st.DrawFn, value: Type, name: str, function: AggregateFunction) -> Aggregate:
+    if function in (AggregateFunction.FIRST, AggregateFunction.LAST) and not comparable(value):
+        function = AggregateFunction.COLLECT
+    wanted: list[Type] = [WHOLE, F, Nullable(WHOLE), Nullable(F)]
+    if function is AggregateFunction.APPROX_DISTINCT:
+        wanted = [WHOLE, S, B, Nullable(S), Duration()]
+    elif function not in (AggregateFunction.VAR, AggregateFunction.STD):
+        wanted = [draw(types(keys=True))]
+    argument = draw(functions(draw(st.sampled_from(wanted)), value))
+    result = result_of(function, argument.body.type)
+    assert result is not None
+    found = Aggregate(name, function, argument, result)
+    if function is AggregateFunction.QUANTILE:
+        return replace(found, fraction=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])))
+    if function is AggregateFunction.TOP_K:
+        return replace(found, limit=draw(st.integers(1, 3)))
+    return replace(found, order=draw(functions(draw(types(keys=True)), value))) if found.placed else found
 
 
 @st.composite

@@ -1,0 +1,124 @@
+"""Aggregates as grouped columns, and what is made of these: the same for `aggregate_by_key` and for published calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from ghcm.aggregates import rank_fraction
+from ghcm.codegen.spark.hidden import TIME
+from ghcm.codegen.spark.text import quote
+from ghcm.expr import Lambda
+from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.types import Bytes, Date, Duration, Float, String, Timestamp, Type, strip
+
+__all__ = ["RECORD", "aggregate_can_fail", "argument_columns", "column_of", "final_value", "grouped_columns"]
+
+RECORD = "@record"
+"""The whole record, by which `first` and `last` tell apart what stands at the same place."""
+
+_F = AggregateFunction
+
+
+def grouped_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
+    """The columns that an aggregate reads, with the functions of the record that give them."""
+    if aggregate.argument is not None:
+        yield f"@{aggregate.name}", aggregate.argument
+    if aggregate.order is not None:
+        yield f"@{aggregate.name}.order", aggregate.order
+
+
+def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
+    """The grouped columns behind an aggregate of the column `@<name>`."""
+    name = f"@{aggregate.name}"
+    value = _quoted(name)
+    match aggregate.function:
+        case _F.COUNT:
+            yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
+        case _F.SUM:
+            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
+        case _F.MIN:
+            yield name, quote(f"min({value})")
+        case _F.MAX:
+            yield name, quote(f"max({value})")
+        case _F.MEAN:
+            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"avg({value})")
+            if _sums(aggregate):
+                yield f"{name}.count", quote(f"count({value})")
+        case _F.VAR | _F.STD:
+            yield name, quote(f"var_samp(double({value}))")
+            yield f"{name}.count", quote(f"count({value})")
+            yield f"{name}.odd", quote(f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))")
+        case _F.FIRST | _F.LAST:
+            by = _quoted(TIME) if aggregate.by_time else _quoted(f"{name}.order")
+            pick = "min_by" if aggregate.function is _F.FIRST else "max_by"
+            place = f"named_struct('by', {by}, 'record', {_quoted(RECORD)})"
+            yield name, quote(f"{pick}({value}, {place}) FILTER (WHERE {value} IS NOT NULL)")
+        case _F.COLLECT | _F.QUANTILE:
+            yield name, quote(f"sort_array(collect_list({value}))")
+        case _F.DISTINCT_COUNT:
+            yield name, quote(f"count(DISTINCT {value})")
+        case _F.APPROX_DISTINCT:
+            assert aggregate.argument is not None
+            yield name, f"hash_places({quote(_hashed(value, aggregate.argument.body.type))})"
+        case _F.TOP_K:
+            yield name, quote(f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})")
+        case _:
+            assert_never(aggregate.function)
+
+
+def final_value(aggregate: Aggregate) -> str:
+    """The aggregate as an expression over the grouped columns."""
+    name = f"@{aggregate.name}"
+    column, count = column_of(name), column_of(f"{name}.count")
+    match aggregate.function:
+        case _F.SUM if _sums(aggregate):
+            return f"narrow({column})"
+        case _F.MEAN if _sums(aggregate):
+            mean = "rounded_mean" if isinstance(strip(aggregate.type), Duration) else "mean_of_whole"
+            return f"Checked({mean}({column}, {count}))"
+        case _F.VAR | _F.STD:
+            word = "variance" if aggregate.function is _F.VAR else "deviation"
+            return f"Checked(sample_{word}({column}, {count}, {column_of(f'{name}.odd')}))"
+        case _F.QUANTILE:
+            assert aggregate.fraction is not None
+            rank = rank_fraction(aggregate.fraction)
+            return f"Checked(at_rank({column}, {rank.numerator}, {rank.denominator}))"
+        case _F.APPROX_DISTINCT:
+            return f"Checked(about_distinct({column}))"
+        case _:
+            return f"col({quote(name)})"
+
+
+def aggregate_can_fail(aggregate: Aggregate) -> bool:
+    """Whether a group may have no result: its sum of whole numbers does not fit."""
+    return aggregate.function is _F.SUM and _sums(aggregate)
+
+
+def column_of(name: str) -> str:
+    """A column as the text of a Python string."""
+    return quote(_quoted(name))
+
+
+def _sums(aggregate: Aggregate) -> bool:
+    """Whether it sums whole numbers."""
+    summed = aggregate.function in (_F.SUM, _F.MEAN)
+    return summed and aggregate.argument is not None and not isinstance(strip(aggregate.argument.body.type), Float)
+
+
+def _hashed(value: str, type_: Type) -> str:
+    match strip(type_):
+        case String():
+            return value
+        case Bytes():
+            return f"lower(hex({value}))"
+        case Timestamp():
+            return f"string(unix_micros({value}))"
+        case Date():
+            return f"string(unix_date({value}))"
+        case _:
+            return f"string({value})"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

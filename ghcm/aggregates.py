@@ -1,0 +1,236 @@
+"""The table of the aggregates of `aggregate_by_key` and of published calls: what each takes, gives and means.
+
+The lowering and the verifier type aggregates with it, the documentation and the conformance tests are driven by it. All skip nulls. Nothing is
+evaluated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from ghcm.functions import comparable
+from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    String,
+    Timestamp,
+    Type,
+    as_nullable,
+    is_nullable,
+    strip,
+)
+
+__all__ = ["AGGREGATES", "Nothing", "Rule", "fraction_problem", "rank_fraction", "result_of", "sums_floats"]
+
+_DECIMALS = 17
+"""How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""
+
+
+class Nothing(Enum):
+    """What an aggregate of nothing is."""
+
+    VALUE = "0 or an empty list"
+    NULL = "null"
+    TOO_FEW = "null, of one value too"
+
+
+Result: TypeAlias = Callable[[Type], Type | None]
+"""From the type of the argument without its `?` to the one of the result, which is None where it does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One aggregate. `signature` and `meaning` are for people; `takes` says what its argument has to be.
+
+    `option`: the second argument that it has. `merges`: whether partial aggregates of bounded size make a whole one.
+    """
+
+    function: AggregateFunction
+    signature: str
+    takes: str
+    meaning: str
+    result: Result
+    nothing: Nothing
+    option: Literal["", "fraction", "count", "order"] = ""
+    merges: bool = True
+
+
+def _always(type_: Type) -> Result:
+    return lambda of: type_
+
+
+def _sum(of: Type) -> Type | None:
+    return Int() if isinstance(of, Int32) else of if isinstance(of, Int | Float | Duration) else None
+
+
+def _number(of: Type) -> Type | None:
+    return Float() if isinstance(of, Int | Int32 | Float) else None
+
+
+def _same(of: Type) -> Type | None:
+    return of
+
+
+def _ordered(of: Type) -> Type | None:
+    return of if comparable(of) else None
+
+
+def _list(of: Type) -> Type | None:
+    return List(of) if comparable(of) else None
+
+
+def _compared(of: Type) -> Type | None:
+    return Int() if comparable(of) else None
+
+
+def _hashed(of: Type) -> Type | None:
+    return Int() if isinstance(of, Bool | Int | Int32 | String | Bytes | Timestamp | Date | Duration) else None
+
+
+_F, _N = AggregateFunction, Nothing
+_COMPARES = "It compares values, and maps cannot be compared."
+
+_TABLE = (
+    Rule(
+        _F.COUNT,
+        "count(), count(x)",
+        "It counts the values that are not null.",
+        "the number of records, or of values that are not null",
+        _always(Int()),
+        _N.VALUE,
+    ),
+    Rule(
+        _F.SUM,
+        "sum(x)",
+        "It adds numbers and durations.",
+        "the sum; whole numbers add up in 128 bits and are checked when the sum is given",
+        _sum,
+        _N.NULL,
+    ),
+    Rule(_F.MEAN, "mean(x)", "It is the mean of numbers.", "the mean as a float", _number, _N.NULL),
+    Rule(_F.MIN, "min(x)", _COMPARES, "the least value", _ordered, _N.NULL),
+    Rule(_F.MAX, "max(x)", _COMPARES, "the greatest value", _ordered, _N.NULL),
+    Rule(
+        _F.VAR,
+        "var(x)",
+        "It is the variance of numbers.",
+        "the sample variance (the sum of squared differences from the mean, by one less than their number); NaN where a value is infinite or NaN; engines are within 1e-12 of the sum of squares",
+        _number,
+        _N.TOO_FEW,
+    ),
+    Rule(
+        _F.STD,
+        "std(x)",
+        "It is the standard deviation of numbers.",
+        "the sample standard deviation, the root of `var`",
+        _number,
+        _N.TOO_FEW,
+    ),
+    Rule(
+        _F.FIRST,
+        "first(x), first(x, order = r => ...)",
+        "It takes any value.",
+        "the value of the record that is first by event time (or by `order`), of equal ones by the whole record, ascending; records where x is null are passed over",
+        _same,
+        _N.NULL,
+        "order",
+    ),
+    Rule(
+        _F.LAST,
+        "last(x), last(x, order = r => ...)",
+        "It takes any value.",
+        "the same of the record that is last",
+        _same,
+        _N.NULL,
+        "order",
+    ),
+    Rule(_F.COLLECT, "collect(x)", _COMPARES, "the values as a list in ascending order", _list, _N.VALUE, merges=False),
+    Rule(
+        _F.DISTINCT_COUNT,
+        "distinct_count(x)",
+        _COMPARES,
+        "the number of different values, exactly",
+        _compared,
+        _N.VALUE,
+        merges=False,
+    ),
+    Rule(
+        _F.APPROX_DISTINCT,
+        "approx_distinct(x)",
+        "It counts scalar values other than floats and decimals.",
+        "about the number of different values, in bounded memory: a HyperLogLog of 4,096 registers over a fixed hash, so that every engine gives the same number; its standard error is 1.6 %",
+        _hashed,
+        _N.VALUE,
+    ),
+    Rule(
+        _F.QUANTILE,
+        "quantile(x, 0.9)",
+        _COMPARES,
+        "the least value that so large a fraction of the values does not exceed (the nearest rank), exactly",
+        _ordered,
+        _N.NULL,
+        "fraction",
+        merges=False,
+    ),
+    Rule(
+        _F.TOP_K,
+        "top_k(x, 3)",
+        _COMPARES,
+        "the so many greatest values as a list in descending order",
+        _list,
+        _N.VALUE,
+        "count",
+    ),
+)
+
+AGGREGATES: dict[AggregateFunction, Rule] = {rule.function: rule for rule in _TABLE}
+
+
+def result_of(function: AggregateFunction, of: Type) -> Type | None:
+    """The type of the aggregate of values of a type: null where every value may be; None where they do not fit."""
+    rule = AGGREGATES[function]
+    result = rule.result(strip(of))
+    if result is None:
+        return None
+    match rule.nothing:
+        case Nothing.VALUE:
+            return result
+        case Nothing.NULL:
+            return as_nullable(result) if is_nullable(of) else result
+        case Nothing.TOO_FEW:
+            return as_nullable(result)
+
+
+def sums_floats(what: Aggregate) -> bool:
+    """Whether its last digits depend on how it is computed."""
+    if what.function in (AggregateFunction.VAR, AggregateFunction.STD):
+        return True
+    summed = what.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
+    return summed and isinstance(strip(what.type), Float)
+
+
+def rank_fraction(fraction: float) -> Fraction:
+    """The fraction of a quantile as the decimal that was written.
+
+    >>> rank_fraction(0.07)
+    Fraction(7, 100)
+    """
+    return Fraction(repr(fraction))
+
+
+def fraction_problem(fraction: float) -> str:
+    """What is wrong with the fraction of a quantile; empty where nothing is."""
+    if not 0 <= fraction <= 1:
+        return "is not between 0 and 1"
+    return "" if 10**_DECIMALS % rank_fraction(fraction).denominator == 0 else f"has more than {_DECIMALS} decimals"

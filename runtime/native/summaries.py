@@ -1,0 +1,275 @@
+"""What generated aggregations call for the aggregates that are more than one number: each has its partial state, how a
+value is added, how two states merge, and the result, in one class.
+
+A state of nothing is None and nulls change none. `add` and `merge` may reuse their first argument, never the second, so
+that a state can be merged into several others. States are plain Python values. `of` makes the state of a list that
+Polars gathered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any
+
+from ghcm.runtime.native.aggregates import FloatSum, float_sum, merge_float
+
+__all__ = ["Approximate", "Chosen", "Collected", "Different", "Greatest", "Quantile", "Spread", "lower"]
+
+Order = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`var` and `std` (`root`): how many values, their sum and the sum of their squares, both exact until the end."""
+
+    root: bool = False
+
+    def add(self, state: Any, value: float | None) -> Any:
+        """The state with one more value."""
+        return state if value is None else self.merge(state, self.of((value,)))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if left is None or right is None:
+            return right if left is None else left
+        if isinstance(left[1], int):
+            return tuple(map(sum, zip(left, right, strict=True)))
+        return left[0] + right[0], merge_float(left[1], right[1]), merge_float(left[2], right[2])
+
+    def of(self, values: Sequence[float]) -> Any:
+        """The state of several values that are there."""
+        if not values or isinstance(values[0], int):
+            return (len(values), sum(values), sum(value * value for value in values)) if values else None
+        state: Any = None
+        for value in values:
+            one = float_sum(value)
+            state = self.merge(state, (1, one, _square(one)))
+        return state
+
+    def result(self, state: Any) -> float | None:
+        """The variance or its root; null of fewer than two values."""
+        if state is None or state[0] < 2:
+            return None
+        count, total, squares = state
+        if not isinstance(total, int):
+            if total[1] < 0:
+                return math.nan
+            total, squares = _fraction(total), _fraction(squares)
+        try:
+            variance = float(Fraction(squares * count - total * total) / (count * (count - 1)))
+        except OverflowError:
+            variance = math.inf
+        return math.sqrt(variance) if self.root else variance
+
+
+def _square(one: FloatSum) -> FloatSum:
+    return (one[0] * one[0], 2 * one[1]) if one[1] >= 0 else one
+
+
+def _fraction(one: FloatSum) -> Fraction:
+    return Fraction(int(one[0]), 1 << one[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`first` and `last`: the value whose record comes first or last by a place, of equal ones by the whole record.
+
+    The state is place, record and value; `by` and `tie` order the first two.
+    """
+
+    last: bool
+    by: Order
+    tie: Order
+
+    def add(self, state: Any, place: object, record: object, value: object) -> Any:
+        """The state with one more record."""
+        return state if value is None else self.merge(state, (place, record, value))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if left is None or right is None:
+            return right if left is None else left
+        return (max if self.last else min)(left, right, key=self._key)
+
+    def of(self, places: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
+        """The state of several records; those without a value are left out."""
+        some = [each for each in zip(places, records, values, strict=True) if each[2] is not None]
+        return (max if self.last else min)(some, key=self._key) if some else None
+
+    def result(self, state: Any) -> object:
+        """The value of the record."""
+        return None if state is None else state[2]
+
+    def _key(self, state: Any) -> tuple[Any, Any]:
+        return self.by(state[0]), self.tie(state[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """`collect`: the values."""
+
+    by: Order
+
+    def add(self, state: Any, value: object) -> Any:
+        """The state with one more value."""
+        return state if value is None else _extended(state, (value,))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        return left if right is None else _extended(left, right)
+
+    def of(self, values: list[object]) -> Any:
+        """The state of several values."""
+        return list(values)
+
+    def result(self, state: Any) -> list[object]:
+        """The values in ascending order."""
+        return sorted(state or (), key=self.by)
+
+
+def _extended(state: list[object] | None, values: Iterable[object]) -> list[object]:
+    if state is None:
+        return list(values)
+    state.extend(values)
+    return state
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """`quantile`: the values, of which the one at rank `part` of `whole` is given."""
+
+    part: int
+    whole: int
+    by: Order
+
+    def add(self, state: Any, value: object) -> Any:
+        """The state with one more value."""
+        return state if value is None else _extended(state, (value,))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        return left if right is None else _extended(left, right)
+
+    def of(self, values: list[object]) -> Any:
+        """The state of several values."""
+        return list(values)
+
+    def result(self, state: Any) -> object:
+        """The value at the nearest rank, null of nothing."""
+        if not state:
+            return None
+        rank = -(-self.part * len(state) // self.whole)
+        return sorted(state, key=self.by)[max(rank, 1) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest:
+    """`top_k`: the greatest values so far and some that came after them, cut when they are twice as many."""
+
+    limit: int
+    by: Order
+
+    def add(self, state: Any, value: object) -> Any:
+        """The state with one more value."""
+        return state if value is None else self._cut(_extended(state, (value,)))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        return left if right is None else self._cut(_extended(left, right))
+
+    def of(self, values: list[object]) -> Any:
+        """The state of several values."""
+        return self._cut(list(values))
+
+    def result(self, state: list[object] | None) -> list[object]:
+        """The greatest values, the greatest first."""
+        return sorted(state or (), key=self.by, reverse=True)[: self.limit]
+
+    def _cut(self, state: list[object]) -> list[object]:
+        return self.result(state) if len(state) > 2 * self.limit + 16 else state
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """`distinct_count`: what tells the values apart; equal values have equal `identity`."""
+
+    identity: Order
+
+    def add(self, state: Any, value: object) -> Any:
+        """The state with one more value."""
+        return state if value is None else self.merge(state, (self.identity(value),))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if right is None:
+            return left
+        found: set[object] = set() if left is None else left
+        found.update(right)
+        return found
+
+    def of(self, values: Iterable[object]) -> Any:
+        """The state of several values."""
+        return set(map(self.identity, values))
+
+    def result(self, state: set[object] | None) -> int:
+        """How many."""
+        return 0 if state is None else len(state)
+
+
+def lower(value: object) -> str:
+    """A number, moment or bool as text to be hashed."""
+    return str(value).lower()
+
+
+_REGISTERS = 4096
+_REST = 52
+_SCALE = 0.7213 / (1 + 1.079 / _REGISTERS) * _REGISTERS * _REGISTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """`approx_distinct`: HyperLogLog registers that are not empty, as a dict; `text` is what is hashed of a value."""
+
+    text: Callable[[Any], str]
+
+    def add(self, state: Any, value: object) -> Any:
+        """The state with one more value."""
+        if value is None:
+            return state
+        digest = hashlib.md5(self.text(value).encode(), usedforsecurity=False).digest()
+        hashed = int.from_bytes(digest[:8])
+        register, rest = hashed >> _REST, hashed & ((1 << _REST) - 1)
+        return _raised(state, ((register, _REST + 1 - rest.bit_length()),))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        return left if right is None else _raised(left, right.items())
+
+    def of(self, values: Iterable[object]) -> Any:
+        """The state of several values."""
+        state: Any = None
+        for value in set(values):
+            state = self.add(state, value)
+        return state
+
+    def result(self, state: dict[int, int] | None) -> int:
+        """About how many."""
+        places = sorted((state or {}).items(), key=itemgetter(0))
+        empty = _REGISTERS - len(places)
+        raw = _SCALE / (empty + sum(2.0**-place for _, place in places))
+        if empty and raw <= 2.5 * _REGISTERS:
+            return round(_REGISTERS * math.log(_REGISTERS / empty))
+        return round(raw)
+
+
+def _raised(state: dict[int, int] | None, places: Iterable[tuple[int, int]]) -> dict[int, int]:
+    found: dict[int, int] = {} if state is None else state
+    for register, place in places:
+        if found.get(register, 0) < place:
+            found[register] = place
+    return found
