@@ -11,7 +11,9 @@ from ghcm import driver as compiler
 from ghcm.codegen.spark import generate
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import open_writer, read
+from ghcm.spg import reference
 from ghcm.spg.graph import Program
+from tests.conformance.compare import differences
 from tests.conformance.spark_runs import load_job, run_on_spark
 from tests.conftest import RedisServer
 
@@ -122,6 +124,40 @@ def test_redis_holds_a_row_for_each_key(
     with redis_server.connect() as client:
         keys = client.hkeys(place if mode == "upsert" else f"{place}:{mode}-copy")
         assert '[9223372036854775807,"é😀"]'.encode() in keys
+
+
+def test_places_and_dead_letters_are_those_of_the_reference(
+    spark: SparkSession, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    made = program(
+        tmp_path,
+        "record N { n: int, s: string? }\n"
+        'sink tables = parquet("tables", mode = append)\nsink lines = files("lines", format = json, mode = append)\n'
+        'sink texts = files("texts", format = csv, mode = replace)\n'
+        'sink keyed = redis("places:keyed", key = r => 10 // r.n, mode = upsert)\n'
+        'sink latest = redis("places:latest", key = r => r.s ?? "none", mode = replace)\n'
+        'batch write {\n  rows = files("in.json", format = json).as(N).filter(r => 100 // (r.n - 1) > -1000)\n'
+        + "".join(f"  rows.to({name})\n" for name in ("tables", "lines", "texts", "keyed", "latest"))
+        + "}\n",
+    )
+    rows = [
+        (0, "no key"),
+        (1, "no test"),
+        (2, None),
+        (7, 'a;"b"'),
+        (8, "b"),
+        (9, "é😀"),
+        (2**63 - 1, "é😀"),
+        (-(2**63), "no test"),
+    ]
+    data = [json.dumps({"n": n, "s": s}) for n, s in rows]
+    (tmp_path / "in.json").write_text("\n".join([*data, "{", '{"s": "x"}', '{"n": 9223372036854775808}', "[]", ""]))
+    expected = reference.run(made, "write", base=tmp_path)
+    found = run_on_spark(spark, made, "write", tmp_path, redis=redis_server.url)
+    connections = Connections(tmp_path, redis_server.url)
+    got: dict[str, list[object]] = {sink.name: list(read(sink, connections)) for sink in made.sinks}
+    assert differences(made, expected, sinks=got, dead=found.dead) == []
+    assert (len(found.dead), len(got["keyed"]), len(got["latest"])) == (7, 3, 5)
 
 
 def test_records_of_csv_may_hold_line_ends(spark: SparkSession, tmp_path: Path) -> None:
