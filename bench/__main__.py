@@ -8,14 +8,14 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, compiling, startup, words
+from bench import calls, compiling, editing, startup, words
 from bench.table import Row, show
 
 
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "calls", "start", "compile"]
+    names = ["words", "calls", "start", "compile", "editor"]
     arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
@@ -27,6 +27,7 @@ def main() -> None:
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),
+        "editor": lambda: editing.measure(20),
     }
     show(row for name in options.only or benchmarks for row in benchmarks[name]())
 

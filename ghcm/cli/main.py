@@ -31,6 +31,7 @@ COMMANDS = (
     "call",
     "stop",
     "supervise",
+    "language-server",
 )
 """The commands in the order of their use; each is the function `command` of `ghcm.cli.<name>`."""
 
@@ -61,7 +62,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_start)
     for name in names:
-        app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{name}").command))
+        app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{name.replace('-', '_')}").command))
     return app
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
@@ -96,10 +97,18 @@ def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.Ca
 
 
 def _walk(node: object) -> Iterator[object]:
-    yield node
-    if isinstance(node, tuple):
-        for part in cast("tuple[object, ...]", node):
-            yield from _walk(part)
-    elif is_dataclass(node) and type(node).__module__ == ast.__name__:
-        for field in fields(node):
-            yield from _walk(getattr(node, field.name))
+    """All nodes of a tree, in the order in which they are written."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(reversed(cast("tuple[object, ...]", part)))
+            continue
+        yield part
+        waiting.extend(getattr(part, name) for name in reversed(_names_of_parts(type(part))))
+
+
+@cache
+def _names_of_parts(class_: type) -> tuple[str, ...]:
+    of_tree = is_dataclass(class_) and class_.__module__ == ast.__name__
+    return tuple(field.name for field in fields(cast(Any, class_)) if field.compare) if of_tree else ()

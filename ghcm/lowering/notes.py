@@ -36,7 +36,8 @@ class Notes:
     def at(self, source: Source, offset: int) -> Iterator[Note]:
         """The notes whose place holds the offset, the smallest place first, of one place the latest."""
         notes = [each for each in self.found.get(id(source), ()) if each.span.start <= offset < each.span.end]
-        yield from sorted(notes[::-1], key=lambda each: each.span.end - each.span.start)
+        notes.reverse()
+        yield from sorted(notes, key=lambda each: each.span.end - each.span.start)
 
     def of(self, span: Span | None) -> Type | Collection | None:
         """The type of what stands at exactly that place, None where it is not known."""

@@ -1,0 +1,188 @@
+"""What can be written at a place: columns behind a record, operators behind a collection, names elsewhere.
+
+The text up to the place is closed with what its open brackets ask for, so that it parses whatever stands behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from itertools import product
+
+from ghcm.editor.document import Document, Piece, parse_piece
+from ghcm.editor.hover import about_function, about_operator
+from ghcm.editor.names import Node, names_at, path_to
+from ghcm.functions import FUNCTIONS, resolve
+from ghcm.language import ast
+from ghcm.language.words import RESERVED
+from ghcm.lowering import look
+from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.operators import SOURCES
+from ghcm.lowering.types import BUILT_IN
+from ghcm.operators import OPERATORS, Role
+from ghcm.types import Collection, Duration, Float, Int, String, Struct, Type, strip
+
+__all__ = ["Kind", "Proposal", "complete"]
+
+
+class Kind(Enum):
+    """What a proposal is."""
+
+    COLUMN = "column"
+    OPERATOR = "operator"
+    FUNCTION = "function"
+    NAME = "name"
+    RECORD = "record"
+    ARGUMENT = "argument"
+    WORD = "word"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One thing that can be written: the text, what it is, its type in short, and what it does."""
+
+    text: str
+    kind: Kind
+    detail: str = ""
+    words: str = ""
+
+
+_HERE = "here__"
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_ENDINGS = ("()", "", ": 0")
+"""What makes a name an operator call, a value or a type, or a field of a record that is made."""
+
+_LEXEMES = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[()\[\]{}]')
+
+
+def complete(document: Document, offset: int) -> list[Proposal]:
+    """The proposals at an offset of the document, the likeliest first."""
+    place = document.place(offset)
+    if place is None:
+        return []
+    before = re.sub(r"\w+\Z", "", place.piece.source.text[place.piece.header : place.offset])
+    closers = _closers(before)
+    for ending in _ENDINGS:
+        piece = parse_piece(document.name, f"{before}{_HERE}{ending}{closers}")
+        if piece.declarations and (found := _proposals(piece, document.program)):
+            return found
+    return []
+
+
+def _proposals(piece: Piece, whole: ast.Program) -> list[Proposal]:
+    declaration = piece.declarations[-1]
+    path = path_to(declaration, piece.source.text.index(_HERE))
+    program = _with(whole, declaration)
+    match path[-1]:
+        case ast.Attribute() as node:
+            return _behind(node, program, declaration)
+        case ast.NamedType():
+            records = (each.name.text for each in program.declarations if isinstance(each, ast.RecordDecl))
+            return [Proposal(name, Kind.RECORD) for name in (*records, *sorted(BUILT_IN))]
+        case ast.Ref():
+            return list(_names(path, program))
+        case ast.Name() if isinstance(path[-2], ast.RecordExpr):
+            return _fields(path[-2], program)
+        case _:
+            return []
+
+
+def _closers(before: str) -> str:
+    """What closes the brackets that are open at the end of the text."""
+    opened: list[str] = []
+    for found in _LEXEMES.findall(before):
+        if found in _CLOSERS:
+            opened.append(_CLOSERS[found])
+        elif opened and found == opened[-1]:
+            opened.pop()
+    return "".join(reversed(opened))
+
+
+def _fields(written: ast.RecordExpr, program: ast.Program) -> list[Proposal]:
+    """The fields of a record that have no value yet."""
+    given = {name.text for name, _ in written.fields}
+    for each in program.declarations:
+        if isinstance(each, ast.RecordDecl) and each.name.text == written.name:
+            return [Proposal(f"{part.name.text}: ", Kind.COLUMN) for part in each.fields if part.name.text not in given]
+    return []
+
+
+def _with(program: ast.Program, declaration: ast.Declaration) -> ast.Program:
+    """The program with the declaration in the place of the one of its name."""
+    others = tuple(each for each in program.declarations if each.name.text != declaration.name.text)
+    return ast.Program(program.name, (*others, declaration))
+
+
+def _behind(node: ast.Attribute, program: ast.Program, declaration: ast.Declaration) -> list[Proposal]:
+    """What can follow a dot."""
+    of = node.of
+    found = look(program, [declaration.name.text]).of(of.span)
+    if isinstance(found, Collection):
+        return [
+            Proposal(each.name, Kind.OPERATOR, each.gives, about_operator(each))
+            for each in OPERATORS.values()
+            if found.shape in each.takes and each.role is not Role.SOURCE
+        ]
+    if found is not None:
+        return [*_columns(found), *_methods(found)]
+    named = next((each for each in program.declarations if isinstance(of, ast.Ref) and each.name.text == of.name), None)
+    if isinstance(named, ast.UnitDecl):
+        return [Proposal(each.name.text, Kind.NAME) for each in named.body if isinstance(each, ast.Assign)]
+    operator = OPERATORS["read"]
+    return [Proposal("read", Kind.OPERATOR, operator.gives, about_operator(operator))] if named else []
+
+
+def _columns(type_: Type) -> Iterator[Proposal]:
+    struct = strip(type_)
+    if isinstance(struct, Struct):
+        for field in struct.fields:
+            yield Proposal(field.name, Kind.COLUMN, str(field.type))
+
+
+def _methods(type_: Type) -> Iterator[Proposal]:
+    """The functions that take such a value first."""
+    for name, function in sorted(CALLABLE.items()):
+        if FUNCTIONS[function].method and _takes(function, type_):
+            yield Proposal(name, Kind.FUNCTION, FUNCTIONS[function].signature, about_function(FUNCTIONS[function]))
+
+
+@lru_cache(maxsize=4096)
+def _takes(function: str, first: Type) -> bool:
+    """Whether any usual further arguments make a call that fits."""
+    others = dict.fromkeys((String(), Int(), Duration(), Float(), first))
+    further = (each for count in range(3) for each in product(others, repeat=count))
+    return any(resolve(FUNCTIONS[function], (first, *each)) is not None for each in further)
+
+
+def _names(path: tuple[Node, ...], program: ast.Program) -> Iterator[Proposal]:
+    names = names_at(path, program)
+    calls = [each for each in path if isinstance(each, ast.Apply) and each.function is not path[-1]]
+    call = calls[-1] if calls else None
+    if call is not None and not any(isinstance(each, ast.Lambda) for each in path[path.index(call) :]):
+        yield from _arguments(call)
+    for text in (*names.variables, *names.collections, *names.parameters):
+        yield Proposal(text, Kind.NAME)
+    in_expression = any(isinstance(each, ast.Lambda) for each in path)
+    for text, declaration in names.declared.items():
+        if isinstance(declaration, ast.RecordDecl) or not in_expression:
+            yield Proposal(text, Kind.RECORD if isinstance(declaration, ast.RecordDecl) else Kind.NAME)
+    if not in_expression:
+        for text in SOURCES:
+            yield Proposal(text, Kind.OPERATOR, OPERATORS[text].gives, about_operator(OPERATORS[text]))
+        return
+    for text, function in sorted(CALLABLE.items()):
+        yield Proposal(text, Kind.FUNCTION, FUNCTIONS[function].signature, about_function(FUNCTIONS[function]))
+    yield from (Proposal(word, Kind.WORD) for word in RESERVED)
+
+
+def _arguments(call: ast.Apply) -> Iterator[Proposal]:
+    """The arguments of an operator that have not been given."""
+    operator = OPERATORS.get(call.function.name) if isinstance(call.function, ast.Attribute | ast.Ref) else None
+    given = {each.name for each in call.arguments}
+    for argument in operator.arguments if operator else ():
+        if argument.name not in given:
+            yield Proposal(f"{argument.name} = ", Kind.ARGUMENT, argument.kind)
+            yield from (Proposal(each, Kind.WORD) for each in argument.choices)

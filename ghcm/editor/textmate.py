@@ -1,0 +1,79 @@
+"""The TextMate grammar by which editors colour IStream, made from the words of the language.
+
+Patterns keep to what Oniguruma and Python's `re` read alike, so that tests can use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ghcm.language.tables import grammar
+from ghcm.language.words import RESERVED
+from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.types import BUILT_IN
+from ghcm.operators import OPERATORS
+
+__all__ = ["textmate"]
+
+_CONSTANTS = ("null", "true", "false")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+
+
+def textmate() -> dict[str, object]:
+    """The grammar as an editor reads it from JSON."""
+    control = [word for word in RESERVED if word not in _CONSTANTS]
+    return {
+        "name": "IStream",
+        "scopeName": "source.istream",
+        "fileTypes": ["istream"],
+        "patterns": [
+            {"name": "comment.line.number-sign.istream", "match": r"#.*$"},
+            _string('"', "double"),
+            _string("'", "single"),
+            _declaration(),
+            {
+                "name": "constant.numeric.istream",
+                "match": r"\b[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+|us|ms|s|m|h|d)?\b",
+            },
+            {"name": "constant.language.istream", "match": _words(_CONSTANTS)},
+            {"name": "keyword.control.istream", "match": _words(control)},
+            {"name": "variable.parameter.istream", "match": rf"\b{_NAME}(?=\s*=>)"},
+            {"name": "variable.parameter.istream", "match": rf"\b{_NAME}(?=\s*=(?![=>]))"},
+            {"name": "support.function.operator.istream", "match": rf"{_words(OPERATORS)}(?=\s*\()"},
+            {"name": "support.function.istream", "match": rf"{_words(CALLABLE)}(?=\s*\()"},
+            {"name": "support.type.istream", "match": _words(BUILT_IN)},
+            {"name": "entity.name.type.istream", "match": r"\b[A-Z][A-Za-z0-9_]*\b"},
+            {"name": "keyword.operator.istream", "match": r"=>|==|!=|<=|>=|\?\?|//|[-+*/%<>=?@]"},
+        ],
+    }
+
+
+def _string(quote: str, word: str) -> dict[str, object]:
+    return {
+        "name": f"string.quoted.{word}.istream",
+        "begin": f"r?{quote}",
+        "end": f"{quote}|$",
+        "patterns": [{"name": "constant.character.escape.istream", "match": r"\\."}],
+    }
+
+
+def _declaration() -> dict[str, object]:
+    """`stream monitor`, with the words that the grammar gives a terminal of their own."""
+    words = sorted(_declaring())
+    return {
+        "match": rf"^\s*((?:responsive\s+)?(?:{'|'.join(words)}))\s+({_NAME})",
+        "captures": {"1": {"name": "storage.type.istream"}, "2": {"name": "entity.name.function.istream"}},
+    }
+
+
+def _declaring() -> Iterable[str]:
+    """The words that begin a declaration: they may be names too, so that the rule of names lists them."""
+    terminals = {each.name: each.pattern.value for each in grammar().terminals}
+    names = {
+        each.expansion[0].name for each in grammar().rules if each.origin.name == "name" and len(each.expansion) == 1
+    }
+    return (terminals[name] for name in names - {"NAME", "ON", "FROM", "RESPONSIVE"})
+
+
+def _words(words: Iterable[str]) -> str:
+    return rf"\b(?:{'|'.join(sorted(words))})\b"
