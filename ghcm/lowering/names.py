@@ -109,6 +109,6 @@ def _walk(node: object) -> Iterator[object]:
 
 
 @cache
-def _names_of_parts(class_: type) -> tuple[str, ...]:
+def _names_of_parts(class_: Any) -> tuple[str, ...]:
     of_tree = is_dataclass(class_) and class_.__module__ == ast.__name__
-    return tuple(field.name for field in fields(cast(Any, class_)) if field.compare) if of_tree else ()
+    return tuple(field.name for field in fields(class_) if field.compare) if of_tree else ()
