@@ -105,7 +105,7 @@ def _walk(node: object) -> Iterator[object]:
             waiting.extend(reversed(cast("tuple[object, ...]", part)))
             continue
         yield part
-        waiting.extend(getattr(part, name) for name in reversed(_names_of_parts(type(part))))
+        waiting.extend(getattr(part, name) for name in reversed(_names_of_parts(cast("Any", type(part)))))
 
 
 @cache
