@@ -24,7 +24,7 @@ from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import Instruction, now_us
-from ghcm.spg.graph import Program
+from ghcm.spg.graph import Program, Unit
 
 __all__ = ["Jobs"]
 
@@ -103,12 +103,23 @@ class Jobs:
             case _:
                 assert_never(again)
 
+    def _has_written(self, job: Job, program: Program) -> bool:
+        """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""
+        if any(self._state.snapshots(job.id).glob("*/*/manifest.json")):
+            return True
+        calls = (self._store.calls.get(_own_call(job.id, unit)) for unit in program.units if unit.kind == "batch")
+        return any(call is not None and call.attempts > 0 for call in calls)
+
     def _earlier(self, program: str, base: Path, again: Again) -> tuple[Job, Bundle] | None:
-        """The latest job of the program in this folder, with its bundle. GhcmError where it is needed to be resumed."""
+        """The latest job of the program in this folder, with its bundle: the latest that has written something where
+        it matters what was written. GhcmError if there is none to be resumed.
+        """
         for job in self._store.jobs.find(program):
             try:
                 if Path(self._state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
-                    return job, Bundle.open(Path(job.bundle))
+                    before = Bundle.open(Path(job.bundle))
+                    if again is not Again.UNSAID or self._has_written(job, before.program):
+                        return job, before
             except (GhcmError, OSError) as error:
                 log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
         if again is Again.RESUME:
@@ -212,7 +223,7 @@ class Jobs:
             self._processes.start_spark()
         try:
             for unit in keeper.batches:
-                id = f"{keeper.id}.{unit.name}"
+                id = _own_call(keeper.id, unit)
                 if not unit.responsive and self._store.calls.get(id) is None:
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
                     instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher="daemon")
@@ -254,6 +265,11 @@ class Jobs:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
+
+
+def _own_call(job: str, unit: Unit) -> str:
+    """The id of the call by which the daemon starts a batch unit."""
+    return f"{job}.{unit.name}"
 
 
 def _copy(bundle: Path, copy: Path) -> None:

@@ -172,6 +172,18 @@ def test_what_has_run_before_appends_nothing_twice_unless_that_is_asked_for(fold
         assert windows(folder) == pages(folder) + pages(folder)
 
 
+def test_what_has_failed_before_it_wrote_anything_may_be_submitted_again(folder: Path) -> None:
+    (folder / "visits.jsonl").rename(folder / "later.jsonl")
+    with running(folder) as daemon:
+        failed = json.loads(daemon.cli("submit", "visits.istream", "--json").stdout)["id"]
+        until(lambda: daemon.job(failed)["state"] == "failed", "the job to miss its file")
+        assert "no file matches" in daemon.job(failed)["reason"]
+        (folder / "later.jsonl").rename(folder / "visits.jsonl")
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        assert windows(folder) == pages(folder)
+
+
 def test_a_changed_program_is_not_resumed(folder: Path) -> None:
     with running(folder) as daemon:
         nothing = daemon.cli("submit", "visits.istream", "--resume")
