@@ -214,9 +214,10 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 
 def _python_files(program: Program, folder: Path) -> Mapping[str, str]:
     """The modules beside the program that its `python(...)` calls name, and those that they import from there."""
+    from ghcm.spg.iterations import all_tasks
     from ghcm.spg.ops import PythonCall
 
-    wanted = {task.op.module for unit in program.units for task in unit.tasks if isinstance(task.op, PythonCall)}
+    wanted = {task.op.module for unit in program.units for task in all_tasks(unit) if isinstance(task.op, PythonCall)}
     files: dict[str, str] = {}
     while wanted:
         module = wanted.pop()

@@ -28,6 +28,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -143,6 +144,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, gra
             | Sort()
             | Top()
             | Join()
+            | Iterate()
             | Publish()
             | Fused()
         ):

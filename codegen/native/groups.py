@@ -20,7 +20,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Shape, Type
 
-__all__ = ["GroupText", "group_code"]
+__all__ = ["GroupText", "group_code", "totals_functions"]
 
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 
@@ -140,6 +140,13 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
     except Unsupported as reason:
         return GroupText(tuple(functions), reason, timed)
     return _with_partial(writer, functions, prepared, lambda: parts, always=True, timed=timed)
+
+
+def totals_functions(name: str, aggregates: tuple[Aggregate, ...], module: Module) -> tuple[str, list[str]]:
+    """Aggregates of whole records without groups: the name of their first state, `<name>_add` and `<name>_result`."""
+    found = _aggregates(_Writer(name, module, windowed=False, keyed=False), AggregateByKey(aggregates))
+    zero = module.constant(f"_{name}_zero", _tuple([zero_text(each) for each in aggregates]))
+    return zero, [text for text in found.functions if text.startswith((f"def {name}_add(", f"def {name}_result("))]
 
 
 def _local(scope: RowScope, function: Lambda | None, wish: str, lines: list[str]) -> str:

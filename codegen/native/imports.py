@@ -20,6 +20,7 @@ _CODE = (
     "Dead",
     "Function",
     "GroupCode",
+    "IterateCode",
     "JoinCode",
     "JoinColumns",
     "OrderCode",
@@ -31,6 +32,7 @@ _CODE = (
     "SinkCode",
     "TaskCode",
     "TimeCode",
+    "TotalsCode",
 )
 _FORMS = ("column", "row")
 _ROWS = ("Failure", "RecordFailure")

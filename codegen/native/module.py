@@ -11,6 +11,7 @@ from ghcm.codegen.native.column_chains import column_chain
 from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
+from ghcm.codegen.native.iterations import iterate_functions
 from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
@@ -18,6 +19,7 @@ from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -27,6 +29,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -64,9 +67,7 @@ def generate(program: Program, unit: Unit) -> str:
     """The text of the module `native/<unit>.py` of a bundle; the same for the same graph."""
     module = Module(Names(RESERVED))
     names = Names()
-    sections = [
-        section for task in unit.tasks if (section := _section(program, unit, task, names.new(task.id), module))
-    ]
+    sections = _sections(program, unit, module, names)
     body = "\n".join(
         [*module.constants.values(), *(text for each in sections for text in (*each.functions, each.entry))]
     )
@@ -80,6 +81,32 @@ def generate(program: Program, unit: Unit) -> str:
         imports=imports_of(body),
     )
     return format_python(text)
+
+
+def _sections(program: Program, unit: Unit, module: Module, names: Names) -> list[_Section]:
+    """The tasks of a unit that have code; those of a step have theirs in the entry of the iteration."""
+    sections: list[_Section] = []
+    for task in unit.tasks:
+        name = names.new(task.id)
+        if isinstance(task.op, Iterate):
+            sections.append(_iterate(program, unit, task, task.op, name, module, names))
+        elif section := _section(program, unit, task, name, module):
+            sections.append(section)
+    return sections
+
+
+def _iterate(
+    program: Program, unit: Unit, task: Task, op: Iterate, name: str, module: Module, names: Names
+) -> _Section:
+    """An iteration, with the functions of its step before its own."""
+    section = _Section(task, f"{task.id}: {operator_name(op)}  ({task.origin})")
+    inner = _sections(program, step_unit(unit, task, op), module, names)
+    functions, parts = iterate_functions(op, name, module)
+    section.functions = [*(text for each in inner for text in each.functions), *functions]
+    section.missing = [f"{each.task.id}: {reason}" for each in inner for reason in each.missing]
+    tasks = ", ".join(f'"{each.task.id}": {each.entry}' for each in inner)
+    section.entry = _entry("IterateCode", tasks=f"{{{tasks}}}", **parts)
+    return section
 
 
 def _rule(title: str) -> str:
@@ -136,7 +163,7 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
-        case Source() | Union() | Distinct() | ReadSink() | ReadTable() | Reply():
+        case Source() | Union() | Distinct() | Iterate() | ReadSink() | ReadTable() | Reply():
             return None
         case _:
             assert_never(op)

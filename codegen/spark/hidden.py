@@ -10,6 +10,7 @@ from typing import assert_never
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -19,6 +20,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -46,22 +48,31 @@ ORDER = frozenset({"@partition", "@order"})
 _WINDOW = frozenset({TIME, WATERMARK})
 
 
-def live_tasks(unit: Unit) -> tuple[Task, ...]:
-    """The tasks whose records reach an end, in order."""
+def live_tasks(unit: Unit, result: str | None = None) -> tuple[Task, ...]:
+    """The tasks whose records reach an end, or the result of a step, in order."""
     live: set[str] = set()
     for task in reversed(unit.tasks):
-        if isinstance(task.op, To | Publish | Reply) or task.id in live:
+        if isinstance(task.op, To | Publish | Reply) or task.id in live or task.id == result:
             live |= {task.id, *(edge.producer for edge in task.inputs)}
     return tuple(task for task in unit.tasks if task.id in live)
 
 
-def hidden_columns(unit: Unit) -> dict[str, frozenset[str]]:
-    """By task the hidden columns that its consumers need from it."""
+def hidden_columns(unit: Unit, result: str | None = None) -> dict[str, frozenset[str]]:
+    """By task the hidden columns that its consumers need from it; `result` is the end of a step."""
     needed: dict[str, frozenset[str]] = {task.id: frozenset() for task in unit.tasks}
-    for task in reversed(live_tasks(unit)):
-        for edge in task.inputs:
-            needed[edge.producer] |= _taken(task.op, needed[task.id])
+    for task in reversed(live_tasks(unit, result)):
+        for edge, taken in zip(task.inputs, _from_inputs(unit, task, needed[task.id]), strict=True):
+            timeless = not unit.task(edge.producer).collection.timed
+            needed[edge.producer] |= taken - {TIME, WATERMARK} if timeless else taken
     return needed
+
+
+def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozenset[str]]:
+    """What a task needs from each of its inputs to give those columns."""
+    if isinstance(task.op, Iterate):
+        inner = hidden_columns(step_unit(unit, task, task.op), task.op.result)
+        return [frozenset(), *(inner[entry_of(place)] for place in range(1, len(task.inputs)))]
+    return [_taken(task.op, given)] * len(task.inputs)
 
 
 def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
@@ -84,7 +95,7 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             return _placing(aggregates)
         case Publish(call=call):
             return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
-        case ReduceByKey() | GroupByKey() | Count() | Distinct():
+        case ReduceByKey() | GroupByKey() | Count() | Distinct() | Iterate():
             return frozenset()
         case Source() | ReadSink() | ReadTable() | To() | Reply():
             return frozenset()

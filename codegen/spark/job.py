@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
@@ -13,7 +14,8 @@ from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import quote
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Parameter, Program, Task, Unit
-from ghcm.spg.ops import Publish, Reply, To
+from ghcm.spg.iterations import entry_of, step_unit
+from ghcm.spg.ops import Iterate, Publish, Reply, To
 from ghcm.types import is_nullable
 from ghcm.values import to_json
 
@@ -37,6 +39,9 @@ SETTINGS = {
 """What the helpers count on. The excluded rules would drop the counts of failing records with what they make empty."""
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class _Function:
     """A task as the template lays it out."""
@@ -46,7 +51,7 @@ class _Function:
     gives: str
     words: str
     body: list[str]
-    step: str
+    step: str = ""
 
 
 def generate(program: Program, unit: Unit) -> str:
@@ -69,7 +74,7 @@ def generate(program: Program, unit: Unit) -> str:
         "tasks": functions,
         "steps": [
             *(["know_float_repr(job)"] if floats else []),
-            *(each.step for each in functions),
+            *(each.step for each in functions if each.step),
             *(["keep_reply(job)"] if replies else []),
         ],
     }
@@ -86,41 +91,91 @@ def _formatted(text: str, helpers: str) -> str:
 
 
 def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function]:
+    """The functions of the tasks, those of a step before the one that calls them."""
     tasks, hidden = live_tasks(unit), hidden_columns(unit)
-    names = _function_names(tasks)
+    names = _function_names(_with_steps(unit, tasks))
+    maker = _Maker(program, schemas, names)
     shared = _shared(tasks)
     functions: list[_Function] = []
     for task in tasks:
+        made = maker.functions(unit, task, hidden)
+        call = _call(names, task)
+        held = f"job.keep({call})" if task.id in shared else call
+        ends = isinstance(task.op, To | Publish | Reply)
+        last = replace(made[-1], step=call if ends else f"{_variable(names, task.id)} = {held}")
+        functions += [*made[:-1], last]
+    return functions
+
+
+def _with_steps(unit: Unit, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    """The tasks and those of their steps, but for what is not needed."""
+    found: list[Task] = []
+    for task in tasks:
+        found.append(task)
+        if isinstance(task.op, Iterate):
+            inner = step_unit(unit, task, task.op)
+            found += _with_steps(inner, _own(task, inner))
+    return tuple(found)
+
+
+def _own(task: Task, inner: Unit) -> tuple[Task, ...]:
+    """The needed tasks of a step without those that stand for its inputs."""
+    assert isinstance(task.op, Iterate)
+    entries = {entry_of(place) for place in range(len(task.inputs))}
+    return tuple(each for each in live_tasks(inner, task.op.result) if each.id not in entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the functions of tasks; `names` are those of all functions of the job."""
+
+    program: Program
+    schemas: Schemas
+    names: dict[str, str]
+
+    def functions(self, unit: Unit, task: Task, hidden: dict[str, frozenset[str]]) -> list[_Function]:
+        """The function of a task behind those that it calls."""
         producers = [edge.producer for edge in task.inputs]
         inputs = ["rows"] if len(producers) == 1 else [f"rows_{number}" for number in range(1, len(producers) + 1)]
         sides = tuple(unit.task(producer).collection for producer in producers)
-        takes = sides[0] if sides else task.collection
         scope = Scope(
-            program,
+            self.program,
             unit,
-            schemas,
+            self.schemas,
             task.id,
             str(task.origin),
-            takes,
+            sides[0] if sides else task.collection,
             task.collection,
             sides,
             tuple(inputs),
             hidden[task.id],
         )
+        inside, step = self._step(unit, task, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
-        call = f"{names[task.id]}({', '.join(['job', *(_variable(names, each) for each in producers)])})"
-        held = f"job.keep({call})" if task.id in shared else call
-        functions.append(
-            _Function(
-                function=names[task.id],
-                arguments=", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)]),
-                gives="None" if ends else "DataFrame",
-                words=f"{type(task.op).__name__} {task.id}: {task.collection}; {task.origin}".replace("\\", "/"),
-                body=task_body(scope, task),
-                step=call if ends else f"{_variable(names, task.id)} = {held}",
-            )
+        own = _Function(
+            function=self.names[task.id],
+            arguments=", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)]),
+            gives="None" if ends else "DataFrame",
+            words=f"{type(task.op).__name__} {task.id}: {task.collection}; {task.origin}".replace("\\", "/"),
+            body=task_body(scope, task, step),
         )
-    return functions
+        return [*inside, own]
+
+    def _step(self, unit: Unit, task: Task, inputs: list[str]) -> tuple[list[_Function], list[str]]:
+        """The functions of the tasks of a step, and the statements of one round."""
+        assert isinstance(task.op, Iterate)
+        inner = step_unit(unit, task, task.op)
+        hidden, tasks = hidden_columns(inner, task.op.result), _own(task, inner)
+        functions = [each for own in tasks for each in self.functions(inner, own, hidden)]
+        known = {entry_of(place): name for place, name in enumerate(["state", *inputs[1:]])}
+        lines = [f"{_variable(self.names, own.id)} = {_call(self.names, own, known)}" for own in tasks]
+        result = known.get(task.op.result) or _variable(self.names, task.op.result)
+        return functions, [*lines, f"return {result}"]
+
+
+def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING) -> str:
+    given = [known.get(edge.producer) or _variable(names, edge.producer) for edge in task.inputs]
+    return f"{names[task.id]}({', '.join(['job', *given])})"
 
 
 def _function_names(tasks: tuple[Task, ...]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
 from ghcm.codegen.spark.expressions import can_fail, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
 from ghcm.codegen.spark.hidden import TIME, WATERMARK
+from ghcm.codegen.spark.iterations import iterate_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sources import read_sink_body, source_body
@@ -25,6 +26,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -51,8 +53,10 @@ __all__ = ["task_body"]
 _RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
 
 
-def task_body(scope: Scope, task: Task) -> list[str]:
-    """The statements of the task's function; the last one returns its rows, where it has any."""
+def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[str]:
+    """The statements of the task's function; the last one returns its rows, where it has any. `step`: those of one
+    round of an iteration, which take the rows `state`.
+    """
     op = task.op
     match op:
         case Source():
@@ -89,6 +93,8 @@ def task_body(scope: Scope, task: Task) -> list[str]:
             return _top(scope, op)
         case Join():
             return join_body(scope, task, op)
+        case Iterate():
+            return iterate_body(scope, op, step or [])
         case To():
             return write_body(scope, op)
         case Publish():

@@ -13,7 +13,7 @@ from ghcm.spg.graph import Exchange
 from ghcm.spg.ops import Connector, Op
 from ghcm.types import Collection
 
-__all__ = ["Bound", "Draft", "Flow", "Raw", "RawSource"]
+__all__ = ["Bound", "Draft", "Flow", "Raw", "RawSource", "RoundDrafts"]
 
 
 @dataclass(eq=False, slots=True)
@@ -36,6 +36,18 @@ class Draft:
     named: str | None = None
     id: str = ""
     is_named: bool = False
+    step: RoundDrafts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDrafts:
+    """The step of an iteration: what stands for the records of a round, the tasks that look at them, in order, and the
+    last one's. What does not depend on the round stands outside, as further inputs.
+    """
+
+    entry: Draft
+    drafts: tuple[Draft, ...]
+    result: Draft
 
 
 @dataclass(frozen=True, slots=True)

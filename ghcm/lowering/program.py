@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ghcm.errors import Diagnostics, ProgramError, suggest
 from ghcm.language import ast
@@ -12,14 +12,14 @@ from ghcm.lowering.calls import check_cycles
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, origin_of
 from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
-from ghcm.lowering.flows import Draft, Flow
+from ghcm.lowering.flows import Flow
 from ghcm.lowering.names import Declared, declare, writers
 from ghcm.lowering.notes import Notes
 from ghcm.lowering.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
+from ghcm.lowering.tasks import task_of
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
-from ghcm.spg.graph import Input, Program, Sink, Task, Unit
-from ghcm.spg.ops import Publish
+from ghcm.spg.graph import Program, Sink, Unit
 from ghcm.types import Shape, Type
 
 __all__ = ["look", "lower"]
@@ -185,15 +185,6 @@ def _unit(unit: UnitDraft, context: Context) -> Unit:
     declaration = unit.declaration
     parameters = parameters_of(declaration, unit.around.signatures[unit.name].parameters, context)
     cache = None if declaration.cache is None else declaration.cache.text
-    tasks = tuple(_task(draft) for draft in unit.drafts)
+    tasks = tuple(task_of(draft) for draft in unit.drafts)
     origin = origin_of(declaration.name.span)
     return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin)
-
-
-def _task(draft: Draft) -> Task:
-    inputs = tuple(Input(producer.id, exchange) for producer, exchange in draft.inputs)
-    op = draft.op
-    if isinstance(op, Publish) and draft.after is not None:
-        op = replace(op, after=draft.after.id)
-    origin = origin_of(draft.span)
-    return Task(draft.id, op, inputs, draft.collection, origin, named=draft.is_named, calls=draft.calls)

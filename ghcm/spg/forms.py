@@ -117,7 +117,9 @@ _TYPES: frozenset[Any] = frozenset(get_args(Type))
 @cache
 def parts_of(class_: type) -> tuple[Part, ...]:
     """The fields of a dataclass of the SPG, in order."""
-    hints = get_type_hints(class_)
+    from ghcm.spg.graph import Task  # which holds the operations, one of which holds tasks
+
+    hints = get_type_hints(class_, localns={"Task": Task})
     return tuple(Part(each.name, form_of(hints[each.name]), each.default) for each in fields(class_) if each.init)
 
 

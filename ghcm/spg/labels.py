@@ -19,6 +19,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     JoinKind,
     KeyBy,
@@ -88,6 +89,8 @@ def summary(op: Op) -> str:
             pairs = zip(left, right, strict=False)
             word = "join" if kind is JoinKind.INNER else f"{kind.value} join"
             return f"{word} {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
+        case Iterate(tasks=tasks, limit=limit):
+            return f"iterate {len(tasks)} tasks, at most {_expr(limit)} times"
         case ReadSink(sink=sink):
             return f"read {sink}"
         case ReadTable(unit=unit, task=task, key=key):

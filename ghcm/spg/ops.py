@@ -8,13 +8,16 @@ operator table (`ghcm.operators`) and are checked by `ghcm.spg.verify`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.joining import JoinKind
 from ghcm.types import Type
+
+if TYPE_CHECKING:
+    from ghcm.spg.graph import Task  # a task holds an operation; `ghcm.spg.forms` knows both
 
 __all__ = [
     "AggregateByKey",
@@ -30,6 +33,7 @@ __all__ = [
     "Fused",
     "Generate",
     "GroupByKey",
+    "Iterate",
     "Join",
     "JoinKind",
     "Kafka",
@@ -56,6 +60,7 @@ __all__ = [
     "Top",
     "Tumbling",
     "Union",
+    "Until",
     "Window",
 ]
 
@@ -227,6 +232,33 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Until:
+    """When an iteration has come to its end: `condition` over the totals of what a round was given and of what it gave,
+    two structs of aggregates of the whole collections."""
+
+    before: tuple[Aggregate, ...]
+    after: tuple[Aggregate, ...]
+    condition: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """A step repeated: each round takes what the round before gave, the first one the first input, at most `limit`
+    times and until `until` is true behind a round. Bounded input only.
+
+    `tasks` are the step, a graph of its own: the records of the round stand in it as the task `$0`, the further inputs
+    as `$1`, `$2`, ..., the same in every round; `result` is the task whose records the next round takes. `limit` is an
+    expression without record; null or less than 1 is no round at all. A condition that fails is a dead letter without
+    record and is not true.
+    """
+
+    tasks: tuple[Task, ...]
+    result: str
+    limit: Expr
+    until: Until | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSink:
     """The records of a sink: its latest complete version, or the one that the instruction names; bounded."""
 
@@ -325,6 +357,7 @@ Op: TypeAlias = (
     | Sort
     | Top
     | Join
+    | Iterate
     | ReadSink
     | ReadTable
     | To

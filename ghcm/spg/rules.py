@@ -12,6 +12,7 @@ from typing import assert_never
 
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.group_rules import grouped_problems, join_problems, whole_record_problems
+from ghcm.spg.iteration_rules import iterate_problems
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -21,6 +22,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -69,6 +71,8 @@ def arity(op: Op) -> tuple[int, int]:
             return (1, 1_000_000)
         case Join():
             return (2, 2)
+        case Iterate():
+            return (1, 1_000_000)
         case _:
             return (1, 1)
 
@@ -93,6 +97,8 @@ def task_problems(around: Around) -> Iterator[str]:
             yield from whole_record_problems(around, op)
         case Join():
             yield from join_problems(around, op)
+        case Iterate():
+            yield from iterate_problems(around, op)
         case To() | Publish() | Reply():
             yield from collection_problems(gives, around.takes[0])
         case _:

@@ -12,6 +12,7 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Kafka, Redis
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Mode, Program, Rebalance, Sink, Task, Unit
 from ghcm.spg.group_rules import aggregate_problems
+from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -21,6 +22,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -92,10 +94,25 @@ def _unit(program: Program, unit: Unit) -> Iterator[str]:
     for parameter in unit.parameters:
         if not parameter.required and not is_value(parameter.default, parameter.type):
             yield f'the default of "{parameter.name}" is no value of "{parameter.type}"'
-    before: dict[str, Task] = {}
+    yield from _tasks(program, unit, {})
+
+
+def _tasks(program: Program, unit: Unit, before: dict[str, Task]) -> Iterator[str]:
+    """What is wrong with the tasks of a unit, or of a step of which `before` holds the entries."""
     for task in unit.tasks:
+        if task.id in before:
+            continue
         yield from (f'task "{task.id}": {problem}' for problem in _task(program, unit, task, before))
         before[task.id] = task
+
+
+def _step(program: Program, unit: Unit, task: Task, op: Iterate) -> Iterator[str]:
+    """What is wrong inside of an iteration."""
+    step = step_unit(unit, task, op)
+    yield from (f'task "{id}" exists twice' for id in _twice(each.id for each in step.tasks))
+    if any(isinstance(each.op, To | Publish | Reply | Source | ReadSink | ReadTable) for each in op.tasks):
+        yield "a step reads and writes nothing outside of the unit"
+    yield from _tasks(program, step, {each.id: each for each in step.tasks[: len(task.inputs)]})
 
 
 def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> Iterator[str]:
@@ -122,6 +139,8 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
     )
     yield from task_problems(around)
     yield from _outside(program, unit, task, around)
+    if isinstance(task.op, Iterate):
+        yield from _step(program, unit, task, task.op)
 
 
 # --- exchanges -------------------------------------------------------------------------------------------------------
@@ -162,7 +181,7 @@ def _needed(op: Op, *, keyed: bool) -> str:
             return "key" if keyed else "all"
         case Distinct() | Join():
             return "equal"
-        case Sort() | Top() | Publish():
+        case Sort() | Top() | Publish() | Iterate():
             return "all"
         case (
             Source() | ReadSink() | ReadTable() | EventTime() | Filter() | Map() | FlatMap() | MapToPair() | MapValues()

@@ -20,6 +20,7 @@ __all__ = [
     "Dead",
     "Function",
     "GroupCode",
+    "IterateCode",
     "JoinCode",
     "JoinColumns",
     "OrderCode",
@@ -30,6 +31,7 @@ __all__ = [
     "SinkCode",
     "TaskCode",
     "TimeCode",
+    "TotalsCode",
 ]
 
 Parameters: TypeAlias = Mapping[str, object]
@@ -130,6 +132,28 @@ class JoinColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class TotalsCode:
+    """Totals of a whole collection: `add` takes one more record (a canonical value) to the state, from `zero`."""
+
+    zero: object
+    add: Callable[[object, object, Parameters], object]
+    result: Callable[[object, Parameters], object]
+
+
+@dataclass(frozen=True, slots=True)
+class IterateCode:
+    """An iteration: the most rounds, the code of the tasks of its step, and the condition over the totals of what a
+    round took and of what it gave; it and `limit` raise `RecordFailure`.
+    """
+
+    limit: Callable[[Parameters], object]
+    tasks: Mapping[str, TaskCode]
+    until: Callable[[object, object, Parameters], bool] | None = None
+    before: TotalsCode | None = None
+    after: TotalsCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SinkCode:
     """The key of a row for the sink that it is written to; None where the sink has no key."""
 
@@ -155,4 +179,6 @@ class ReadCode:
     key: Callable[[Parameters], object]
 
 
-TaskCode: TypeAlias = RowCode | TimeCode | GroupCode | OrderCode | JoinCode | SinkCode | PolicyCode | ReadCode
+TaskCode: TypeAlias = (
+    RowCode | TimeCode | GroupCode | OrderCode | JoinCode | IterateCode | SinkCode | PolicyCode | ReadCode
+)

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import TypeVar, assert_never
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.native.code import GroupCode, JoinCode, OrderCode, PolicyCode, RowCode, TaskCode, TimeCode
+from ghcm.runtime.native.code import (
+    GroupCode,
+    IterateCode,
+    JoinCode,
+    OrderCode,
+    PolicyCode,
+    RowCode,
+    TaskCode,
+    TimeCode,
+)
 from ghcm.runtime.operator import Context, Operator
 from ghcm.runtime.operators.chain import ChainOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
+from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator
 from ghcm.runtime.operators.publish import PublishOperator
@@ -25,6 +35,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -67,6 +78,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return OrderOperator(task, op, unit, _code(task, code, OrderCode), context)
         case Join():
             return JoinOperator(task, op, unit, _code(task, code, JoinCode), context)
+        case Iterate():
+            return IterateOperator(task, op, unit, _code(task, code, IterateCode), context, choose)
         case Publish():
             return PublishOperator(task, op, unit, _code(task, code, PolicyCode), context)
         case Source() | ReadSink() | ReadTable() | To() | Reply():

@@ -125,7 +125,7 @@ class Execution:
         versions = {name: SinkVersion(str(each["version"]), int(each["rows"])) for name, each in sinks.items()}
         self._publish(cast("Sequence[Mapping[str, Any]]", result.get("calls", ())), versions)
         dead = int(result["dead"])
-        detail = f"{dead} record{'s' if dead != 1 else ''} failed and went to the dead letters" if dead else ""
+        detail = _said(dead, cast("Mapping[str, int]", result.get("rounds", {})))
         return Feedback(
             id, State.DONE, progress=1.0, detail=detail, sinks=versions, rows=int(result["rows"]), timings=timings
         )
@@ -200,3 +200,10 @@ def explained(error: Exception) -> str:
         return str(error)
     first = next((line for line in str(error).splitlines() if line.strip()), "")
     return f"the Spark job failed: {type(error).__name__}: {first}"[:1000]
+
+
+def _said(dead: int, rounds: Mapping[str, int]) -> str:
+    """What a caller should know of a run that is done."""
+    said = [f"{task}: {count} round{'s' if count != 1 else ''}" for task, count in rounds.items()]
+    said += [f"{dead} record{'s' if dead != 1 else ''} failed and went to the dead letters"] if dead else []
+    return "; ".join(said)

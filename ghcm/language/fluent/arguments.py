@@ -13,6 +13,7 @@ from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.operands import Operands
 from ghcm.language.fluent.problems import keep
+from ghcm.language.fluent.steps import StepFunction
 from ghcm.language.fluent.values import duration_of, expr_of, plain
 from ghcm.language.literals import parse_duration
 from ghcm.operators import OPERATORS, Argument
@@ -54,6 +55,8 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
     try:
         if isinstance(value, str):
             return _text(operator, wanted, value, span)
+        if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
+            return StepFunction(value).__ghcm_expr__(span)
         return expr_of(value, span)
     except ProgramError as error:
         keep(error)

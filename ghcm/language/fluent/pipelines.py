@@ -297,8 +297,10 @@ class Pipeline:
         return _as_given()
 
     @_operator
-    def iterate(self, step: Row, until: Two | None = None, *, limit: object) -> Pipeline:
-        """A step repeated until a condition holds, at most `limit` times."""
+    def iterate(self, step: Callable[[Pipeline], Pipeline], until: Two | None = None, *, limit: object) -> Pipeline:
+        """A step repeated until a condition over totals holds, at most `limit` times:
+        `x.iterate(lambda s: s.union(...), until=lambda before, after: after.count() == before.count(), limit=9)`.
+        """
         return _as_given()
 
     @_operator

@@ -218,8 +218,11 @@ def _argument(value: object, name: str | None, span: Span) -> ast.Argument:
 # --- lambdas ---------------------------------------------------------------------------------------------------------
 
 
-def trace(function: Callable[..., object], place: Span) -> ast.Lambda:
-    """The lambda of the language that a Python function says, given at `place`.
+def trace(
+    function: Callable[..., object], place: Span, stand_in: Callable[[ast.Ref], object] | None = None
+) -> ast.Lambda:
+    """The lambda of the language that a Python function says, given at `place`. `stand_in` makes what it is called with
+    of the names of its parameters, traced values unless told otherwise.
 
     A mistake in it is reported, and its body is null.
     """
@@ -231,7 +234,8 @@ def trace(function: Callable[..., object], place: Span) -> ast.Lambda:
     try:
         names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
         _check_identity(code)
-        result = function(*(Traced(ast.Ref(name.text, name.span)) for name in names))
+        make = Traced if stand_in is None else stand_in
+        result = function(*(make(ast.Ref(name.text, name.span)) for name in names))
         return ast.Lambda(tuple(names), expr_of(result, body), span, claims)
     except ProgramError as error:
         keep(error)

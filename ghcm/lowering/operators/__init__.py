@@ -7,7 +7,8 @@ from ghcm.lowering.drafting import Rule, SourceRule, Step
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators.ends import behind_mistake, publish, reply, to
 from ghcm.lowering.operators.groups import aggregate_by_key, changes, count, distinct, group_by_key, reduce_by_key
-from ghcm.lowering.operators.joins import iterate, join
+from ghcm.lowering.operators.iterations import iterate
+from ghcm.lowering.operators.joins import join
 from ghcm.lowering.operators.ordered import sort, top
 from ghcm.lowering.operators.reads import read
 from ghcm.lowering.operators.rows import (

@@ -14,7 +14,7 @@ from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Shape, Struct, Type, strip
 
-__all__ = ["iterate", "join"]
+__all__ = ["join"]
 
 _KINDS = tuple(kind.value for kind in JoinKind)
 _WAITS = "waits for the issue that completes the language"
@@ -33,12 +33,6 @@ def join(step: Step, left: Flow) -> Bound:
     if step.given.expr("on") is None:
         return _by_key(step, left, right, kind)
     return _on(step, left, right, kind)
-
-
-def iterate(step: Step, flow: Flow) -> Bound:
-    """A repeated step; refused by every engine so far, so that it makes no task."""
-    step.given.integer("limit", least=1)
-    return flow
 
 
 def _check_right(step: Step, right: Flow) -> bool:

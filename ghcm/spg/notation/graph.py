@@ -23,17 +23,18 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.notation.expressions import Scope, print_lambda
+from ghcm.spg.notation.expressions import Scope, print_expr, print_lambda
 from ghcm.spg.notation.nodes import print_node
 from ghcm.spg.notation.tokens import is_word, quoted, word_or_quoted
 from ghcm.spg.notation.types import print_fields, print_type
 from ghcm.spg.notation.values import print_value
-from ghcm.spg.ops import Connector, Fused, Op, Stage
+from ghcm.spg.ops import Connector, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, List, Map, Nullable, Struct, Type
 
-__all__ = ["CONNECTOR", "OP", "STAGE_OP", "lines_of"]
+__all__ = ["CONNECTOR", "OP", "STAGE_OP", "UNTIL", "lines_of"]
 
 OP, CONNECTOR = form_of(Op), form_of(Connector)
+UNTIL = form_of(Until)
 STAGE_OP = next(part.form for part in parts_of(Stage) if part.name == "op")
 _TYPE_WORDS = "bool int int32 float decimal string bytes timestamp date duration null list map"
 _RESERVED = frozenset((*_TYPE_WORDS.split(), "if", "then", "else", "and", "or", "not", "is", "true", "false"))
@@ -85,16 +86,30 @@ def _unit_lines(unit: Unit, texts: dict[str, str]) -> Iterator[str]:
         yield from _task_lines(task, scope)
 
 
-def _task_lines(task: Task, scope: Scope) -> Iterator[str]:
+def _task_lines(task: Task, scope: Scope, margin: str = "  ") -> Iterator[str]:
+    """A task in a line; the stages of a fused one and the tasks of an iteration stand below it, behind bars."""
     count = f" x{task.parallelism}" if task.parallelism != 1 else ""
     inputs = f" <- {', '.join(map(_input, task.inputs))}" if task.inputs else ""
     marks = (" named" if task.named else "") + (f" calls {task.calls}" if task.calls != 1 else "")
-    op = "fused" if isinstance(task.op, Fused) else print_node(OP, task.op, scope)
+    op = _op(task.op, scope)
     collection = _collection(task.collection, scope)
-    yield f"  {_id(task.id)}{count} = {op}{inputs} : {collection}{marks}{_at(task.origin)}"
+    yield f"{margin}{_id(task.id)}{count} = {op}{inputs} : {collection}{marks}{_at(task.origin)}"
     for stage in task.op.stages if isinstance(task.op, Fused) else ():
         element = print_type(stage.element, scope.texts)
-        yield f"    | {_id(stage.id)} = {print_node(STAGE_OP, stage.op, scope)} : {element}  # {stage.origin}"
+        yield f"{margin}  | {_id(stage.id)} = {print_node(STAGE_OP, stage.op, scope)} : {element}  # {stage.origin}"
+    for inner in task.op.tasks if isinstance(task.op, Iterate) else ():
+        yield from _task_lines(inner, scope, f"{margin}  | ")
+
+
+def _op(op: Op, scope: Scope) -> str:
+    match op:
+        case Fused():
+            return "fused"
+        case Iterate(result=result, limit=limit, until=until):
+            end = "" if until is None else f", until = {print_node(UNTIL, until, scope)}"
+            return f"iterate({_id(result)}, {print_expr(limit, scope)}{end})"
+        case _:
+            return print_node(OP, op, scope)
 
 
 def _id(id: str) -> str:

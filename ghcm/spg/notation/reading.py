@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from ghcm.expr import Lambda
 from ghcm.source import Origin
@@ -24,17 +24,18 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.notation.expressions import Scope, read_lambda
-from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP
+from ghcm.spg.notation.expressions import Scope, read_expr, read_lambda
+from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP, UNTIL
 from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
 from ghcm.spg.notation.types import read_fields, read_type
 from ghcm.spg.notation.values import read_value
-from ghcm.spg.ops import Connector, Filter, Fused, Op, Stage
+from ghcm.spg.ops import Connector, Filter, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, Shape, Struct, Type
 
 __all__ = ["Reader"]
 
+_T = TypeVar("_T")
 _EXCHANGES: dict[str, Callable[[], Exchange]] = {"broadcast": Broadcast, "rebalance": Rebalance, "global": Global}
 
 
@@ -114,7 +115,7 @@ class Reader:
         scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
         tasks: list[Task] = []
         while tokens.peek.kind != "end" and tokens.peek.column > 1:
-            tasks.append(self._task(scope))
+            tasks.append(self._task(scope, 0))
         return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin)
 
     def _parameters(self) -> tuple[Parameter, ...]:
@@ -129,12 +130,13 @@ class Reader:
                 self.tokens.expect(",")
         return tuple(found)
 
-    def _task(self, scope: Scope) -> Task:
+    def _task(self, scope: Scope, bars: int) -> Task:
+        """A task behind so many bars, and what stands below it behind one more."""
         tokens = self.tokens
         id = self._id()
         count = tokens.take().text if tokens.peek.text.startswith("x") and tokens.peek.text[1:].isdecimal() else "x1"
         tokens.expect("=")
-        op = Fused(()) if tokens.accept("fused") else cast("Op", read_node(OP, tokens, scope))
+        op = self._op(scope)
         inputs: list[Input] = []
         while tokens.accept("," if inputs else "<-"):
             inputs.append(self._input())
@@ -143,11 +145,37 @@ class Reader:
         named = tokens.accept("named")
         calls = tokens.integer() if tokens.accept("calls") else 1
         origin = self._origin()
-        stages: list[Stage] = []
-        while tokens.accept("|"):
-            stages.append(self._stage(scope))
-        op = replace(op, stages=tuple(stages)) if isinstance(op, Fused) else op
+        if isinstance(op, Fused):
+            op = Fused(tuple(self._below(bars, lambda: self._stage(scope))))
+        elif isinstance(op, Iterate):
+            op = replace(op, tasks=tuple(self._below(bars, lambda: self._task(scope, bars + 1))))
         return Task(id, op, tuple(inputs), collection, origin, int(count[1:]), named, calls)
+
+    def _below(self, bars: int, read: Callable[[], _T]) -> Iterator[_T]:
+        """What stands behind one bar more."""
+        while all(self.tokens.ahead(place).text == "|" for place in range(bars + 1)):
+            for _ in range(bars + 1):
+                self.tokens.expect("|")
+            yield read()
+
+    def _op(self, scope: Scope) -> Op:
+        tokens = self.tokens
+        if tokens.accept("fused"):
+            return Fused(())
+        if not (tokens.at("iterate") and tokens.ahead(1).text == "("):
+            return cast("Op", read_node(OP, tokens, scope))
+        tokens.expect("iterate")
+        tokens.expect("(")
+        result = self._id()
+        tokens.expect(",")
+        limit = read_expr(tokens, scope)
+        until: Until | None = None
+        if tokens.accept(","):
+            tokens.expect("until")
+            tokens.expect("=")
+            until = cast("Until", read_node(UNTIL, tokens, scope))
+        tokens.expect(")")
+        return Iterate((), result, limit, until)
 
     def _stage(self, scope: Scope) -> Stage:
         id = self._id()

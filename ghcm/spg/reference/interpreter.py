@@ -7,10 +7,12 @@ which of several records of a key is the last. Engines may interleave inputs oth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import assert_never, cast
 
 from ghcm.spg.graph import Program, Task
+from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -20,6 +22,7 @@ from ghcm.spg.ops import (
     FlatMap,
     Fused,
     GroupByKey,
+    Iterate,
     Join,
     KeyBy,
     Map,
@@ -40,6 +43,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference.ends import publish, write
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
+from ghcm.spg.reference.iterations import iterated
 from ghcm.spg.reference.joins import joined
 from ghcm.spg.reference.ordering import sorted_records, top
 from ghcm.spg.reference.rows import event_time, fused, row_operation
@@ -70,13 +74,20 @@ def run(
     unit = program.unit(unit_name)
     given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
     state = Run(program, unit, given, Outside(base, inputs or {}, sinks or {}, tables or {}))
-    outputs: dict[str, list[Record]] = {}
-    for task in unit.tasks:
-        outputs[task.id] = _run_task(state, task, [outputs[edge.producer] for edge in task.inputs])
+    _run_tasks(state, {})
+    return state.result
+
+
+def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Record]]:
+    """What every task of the run's unit gives; `outputs` holds what is known already."""
+    for task in run.unit.tasks:
+        if task.id in outputs:
+            continue
+        outputs[task.id] = _run_task(run, task, [outputs[edge.producer] for edge in task.inputs])
         if task.collection.shape is Shape.TABLE and not isinstance(task.op, To | Publish | Reply):
             pairs = [cast("tuple[object, object]", record.value) for record in outputs[task.id]]
-            state.result.tables[task.id] = pairs
-    return state.result
+            run.result.tables[task.id] = pairs
+    return outputs
 
 
 def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
@@ -118,6 +129,9 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
                 (run.unit.task(edge.producer).collection, each) for edge, each in zip(task.inputs, inputs, strict=True)
             ]
             return joined(run, step, op, sides)
+        case Iterate():
+            inner = replace(run, unit=step_unit(run.unit, task, op))
+            return iterated(run, step, op, inputs, lambda given: _run_tasks(inner, given))
         case To():
             write(run, step, op, records)
             return []

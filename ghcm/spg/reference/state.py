@@ -63,7 +63,8 @@ class Result:
     """What a run leaves: rows of each sink that was written to, pairs of each table, dead letters, instructions, reply.
 
     Rows are canonical values of the sink's element: of an upsert sink (or one with a key) the last of each key.
-    `magnitude` is the greatest sum of magnitudes behind any float sum or mean; engines may differ by 1e-12 of it.
+    `rounds` is how often each iteration ran its step. `magnitude` is the greatest sum of magnitudes behind any float
+    sum or mean; engines may differ by 1e-12 of it.
     """
 
     sinks: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
@@ -71,6 +72,7 @@ class Result:
     dead: list[DeadLetterRow] = field(default_factory=list[DeadLetterRow])
     instructions: list[Published] = field(default_factory=list[Published])
     reply: list[object] | None = None
+    rounds: dict[str, int] = field(default_factory=dict[str, int])
     magnitude: float = 0.0
 
 

@@ -280,3 +280,43 @@ def test_helper_modules_are_found_beside_the_program(tmp_path: Path) -> None:
     (tmp_path / "main_of_test.py").write_text(program)
     assert "record Shape { a: int }" in print_program(load(tmp_path / "main_of_test.py"))
     sys.modules.pop("shapes_of_test")
+
+
+def test_a_step_is_the_same_tree_in_both_front_ends(tmp_path: Path) -> None:
+    path = tmp_path / "hops.py"
+    path.write_text(
+        """
+from ghcm import Program, Record, files, parquet
+
+hops = Program("hops")
+
+class Hop(Record):
+    a: str
+    b: str
+
+out = hops.sink(parquet("out"))
+
+@hops.batch
+def job():
+    known = files("hops.json").as_(Hop)
+    more = known.filter(lambda h: h.a != h.b)
+
+    def step(s):
+        met = s.join(more, on=lambda l, r: l.b == r.a)
+        return s.union(met.map(lambda j: Hop(a=j.left.a, b=j.right.b))).distinct()
+
+    known.iterate(step, until=lambda before, after: after.count() == before.count(), limit=9).to(out)
+"""
+    )
+    text = """program hops
+record Hop { a: string, b: string }
+sink out = parquet("out")
+batch job {
+  known = files("hops.json").as(Hop)
+  more = known.filter(h => h.a != h.b)
+  known.iterate(s => s.union(s.join(more, on = (l, r) => l.b == r.a)
+                              .map(j => Hop { a: j.left.a, b: j.right.b })).distinct(),
+                until = (before, after) => after.count() == before.count(), limit = 9).to(out)
+}
+"""
+    assert print_program(load(path)) == print_program(parse(Source("hops.istream", text)))

@@ -18,6 +18,7 @@ from tests.unit.runtime.operators.small_groups import (
     reduce_by_key,
     windows_of_windows,
 )
+from tests.unit.runtime.operators.small_iterations import iterate
 from tests.unit.runtime.operators.small_rows import python_call, rows, union
 
 __all__ = ["UNITS"]
@@ -33,6 +34,7 @@ UNITS: dict[str, Callable[[], st.SearchStrategy[Program]]] = {
     "distinct": distinct,
     "order": order,
     "join": join,
+    "iterate": iterate,
     "publish": publish,
     "windows_of_windows": windows_of_windows,
 }

@@ -1,0 +1,53 @@
+"""Iterations on every engine: rounds that end by themselves, that reach their limit, that fail, and none at all."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.spg.graph import Program
+from ghcm.spg.json import from_json, to_json
+from ghcm.spg.reference import run
+from ghcm.spg.text import parse_program, print_program
+from tests.conformance.spark_runs import run_on_spark
+from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import agrees_natively, program_of
+
+ROUNDS = {"reached": 3, "labels": 4, "doubled": 2, "settled": 6, "same": 0}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of("iterate")
+
+
+def test_the_reference_runs_the_step_until_its_end(program: Program) -> None:
+    found = run(program, "u")
+    assert found.rounds == ROUNDS
+    assert max(row[3] for row in found.sinks["reached"]) == 4  # type: ignore[index]
+    assert {row[1] for row in found.sinks["labels"]} == {"a"}  # type: ignore[index]
+    assert sorted((each.task, each.input) for each in found.dead) == [("doubled", "null"), ("doubled/step/map", "0")]
+
+
+def test_a_step_prints_and_parses(program: Program) -> None:
+    text = print_program(program)
+    assert parse_program(text) == program
+    assert print_program(parse_program(text)) == text
+    assert from_json(to_json(program)) == program
+
+
+def test_native_iterations_agree_with_the_reference(program: Program) -> None:
+    agrees_natively(program)
+
+
+@pytest.mark.slow
+def test_spark_iterations_agree_with_the_reference(program: Program, spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program) == []
+
+
+@pytest.mark.slow
+def test_the_job_says_how_many_rounds_it_ran(program: Program, spark: SparkSession, tmp_path: Path) -> None:
+    said: list[str] = []
+    found = run_on_spark(spark, program, "u", tmp_path, progress=lambda _, doing: said.append(doing))
+    assert found.result["rounds"] == ROUNDS
+    assert "reached: round 2 of at most 3" in said
