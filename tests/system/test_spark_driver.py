@@ -125,7 +125,7 @@ class World:
             return next(fits, None)
 
         with self.heard:
-            assert self.heard.wait_for(found, 60), (event, (self.folder / "driver.log").read_text()[-3000:])
+            assert self.heard.wait_for(found, 240), (event, (self.folder / "driver.log").read_text()[-3000:])
             result = found()
             assert result is not None
             return result
@@ -140,11 +140,11 @@ class World:
         cache.close()
         return call
 
-    def answer(self, call: str, seconds: float = 90) -> Feedback:
+    def answer(self, call: str, seconds: float = 240) -> Feedback:
         """The final feedback of a call, as its caller gets it."""
         return self.feedback(call, seconds)[-1]
 
-    def feedback(self, call: str, seconds: float = 90) -> list[Feedback]:
+    def feedback(self, call: str, seconds: float = 240) -> list[Feedback]:
         address, after, seen = f"ghcm:feedback:{call}", START, []
         cache = self.connections.cache(address, "sales", "test")
         end = time.monotonic() + seconds
