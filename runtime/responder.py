@@ -149,7 +149,7 @@ class Responder:
             taken = False
             try:
                 delivery = self._cache.receive(self.unit.name, _LOOK_S)
-                taken = delivery is not None and self._take(delivery)
+                taken = delivery is not None and self._taken(delivery)
             except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
                 if self._stopping.is_set():
                     return
@@ -164,17 +164,26 @@ class Responder:
                 if not taken:
                     self._room.release()
 
+    def _taken(self, delivery: Delivery) -> bool:
+        try:
+            return self._take(delivery)
+        except Exception:
+            delivery.give_back()
+            raise
+
     def _take(self, delivery: Delivery) -> bool:
         """Whether the call goes to the loop."""
-        instruction = delivery.instruction
         if self._calls is not None:
-            start, call = self._calls.started(instruction, self._executor)
+            start, call = self._calls.started(delivery.instruction, self._executor)
             match start:
-                case Start.BUSY:
+                case (
+                    Start.BUSY
+                ):  # its answer could not be stored yet, or is about to be: then it is told at a next look
+                    delivery.give_back()
+                    self._stopping.wait(_RETRY_S)
                     return False
                 case Start.ANSWERED:
-                    self._tell(instruction, call.feedback)
-                    delivery.acknowledge()
+                    delivery.acknowledge(call.feedback)
                     return False
                 case Start.RUN:
                     pass
@@ -229,7 +238,7 @@ class Responder:
 
         def not_stored(error: Exception) -> None:
             job = partial(self._store, delivery, Outcome(error=unit_failure(self.unit, "reply", error)))
-            self._answers.submit(job, stored, self._gone)
+            self._answers.submit(job, stored, partial(self._gone, delivery))
 
         def committed() -> None:
             self._answers.submit(partial(self._store, delivery, outcome), stored, not_stored)
@@ -248,8 +257,9 @@ class Responder:
             tuple(self._publisher.document(task, each, versions, call) for task, each in outcome.publications)
         )
 
-    def _gone(self, error: Exception) -> None:
+    def _gone(self, delivery: Delivery, error: Exception) -> None:
         self._lost(error)
+        delivery.give_back()
         self._close_call()
 
     def _close_call(self) -> None:
@@ -269,13 +279,8 @@ class Responder:
         feedback = _feedback(instruction.id, outcome)
         if self._calls is not None:
             feedback = self._calls.finish(instruction.id, feedback)
-        self._tell(instruction, feedback)
-        delivery.acknowledge()
+        delivery.acknowledge(feedback)
         return feedback
-
-    def _tell(self, instruction: Instruction, feedback: Feedback) -> None:
-        if instruction.reply is not None:
-            self._cache.send_feedback(instruction.reply, feedback)
 
 
 def _feedback(id_: str, outcome: Outcome) -> Feedback:

@@ -91,7 +91,7 @@ class Supervisor:
         if self._desk is not None:
             await self._desk.close()
         for places in self._bases.values():
-            places.close()
+            await places.aclose()
         if self._store is not None:
             self._store.close()
 

@@ -1,6 +1,6 @@
 """The rows of a call: of its reply, or what it wrote into a sink, as JSON or CSV.
 
-Reads the places where data rests; nothing here touches a msg cache. Blocking, so it runs in a thread.
+Reads the places where data rests; nothing here touches a msg cache. What blocks has to run in a thread.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ghcm.errors import suggest
 from ghcm.runtime.jobs.calls import Call, CallState
-from ghcm.runtime.pubsub.reply import load_reply
+from ghcm.runtime.pubsub.reply import fetch_reply, load_reply
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import Problem
 from ghcm.types import Struct
-from ghcm.values import to_json
+from ghcm.values import Json, to_json
 
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
@@ -42,7 +42,7 @@ def rows_of(
     known: KnownProgram, call: Call, connections: Connections, *, sink: str | None, limit: int, offset: int
 ) -> Rows:
     """Rows `offset` to `offset + limit` of a call. Problem 409 while it has no result, 404 if it never will or it is
-    gone.
+    gone. Blocks.
     """
     _finished(call)
     unit = known.program.unit(call.unit)
@@ -51,12 +51,12 @@ def rows_of(
     return _of_sink(known, unit, call, connections, _sink(unit, call, sink), limit, offset)
 
 
-def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Any] | None:
+async def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Json] | None:
     """The reply of a call that is done, for who has waited for it; None where it has none or it is long."""
-    if call.state is not CallState.DONE or (element := _reply(known.program.unit(call.unit))) is None:
+    if call.state is not CallState.DONE or _reply(known.program.unit(call.unit)) is None:
         return None
-    found = _of_reply(call, element, connections, limit + 1, 0)
-    return list(found.rows) if found.total <= limit else None
+    rows = _kept(call, await fetch_reply(connections, call.id))
+    return rows if len(rows) <= limit else None
 
 
 def as_csv(rows: Rows) -> str:
@@ -116,7 +116,11 @@ def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
 
 
 def _of_reply(call: Call, element: Struct, connections: Connections, limit: int, offset: int) -> Rows:
-    rows = load_reply(connections, call.id)
+    rows = _kept(call, load_reply(connections, call.id))
+    return Rows(element.names, rows[offset : offset + limit], len(rows), None)
+
+
+def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
     if rows is None:
         raise Problem(
             404,
@@ -125,7 +129,7 @@ def _of_reply(call: Call, element: Struct, connections: Connections, limit: int,
             detail="Replies are kept for ten minutes.",
             hint="call again, or have the unit write to a sink.",
         )
-    return Rows(element.names, rows[offset : offset + limit], len(rows), None)
+    return rows
 
 
 def _of_sink(

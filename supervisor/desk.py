@@ -6,14 +6,15 @@ The only way in for calls from outside. Results are not its business; they rest 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.async_cache import Inbox
 from ghcm.runtime.pubsub.cache import AsyncMessageCache
@@ -38,7 +39,9 @@ OpenCache = Callable[[str, str], AsyncMessageCache]
 
 @dataclass(slots=True)
 class Desk:
-    """Takes calls. To be used in one event loop; the store is written in a thread beside it."""
+    """Takes calls. To be used in one event loop; what may have to wait for other writers of the store does so in a
+    thread beside it.
+    """
 
     store: Store
     inbox: Inbox
@@ -60,24 +63,25 @@ class Desk:
             deadline=now_us() + int(self._seconds(unit, seconds) * 1_000_000),
             publisher="supervisor",
         )
-        call, new = await self._in_thread(lambda: self._accept(instruction))
+        try:  # at once, since a way through a thread and back takes longer than the work
+            call, new = self._accept(instruction, wait=False)
+        except Busy:
+            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True))
         if new:
             await self._send(unit, instruction)
         return call, new
 
     async def wait(self, id: str, seconds: float) -> Call:
         """The call once it is final, or as it stands after so many seconds. Problem 404 if there is none."""
-        end = time.monotonic() + seconds
         with self.inbox.follow(id) as feedback:
             call = await self.get(id)
-            while not call.final and (left := end - time.monotonic()) > 0:
-                try:
-                    heard = await asyncio.wait_for(feedback.get(), left)
-                except TimeoutError:
-                    break
-                if heard.final:
-                    break
-            return call if call.final else await self.get(id)
+            if call.final:
+                return call
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    while not (await feedback.get()).final:
+                        pass
+        return await self.get(id)
 
     async def get(self, id: str) -> Call:
         """The call of that id; Problem 404 if there is none."""
@@ -96,7 +100,7 @@ class Desk:
             await cache.close()
         self._thread.shutdown()
 
-    def _accept(self, instruction: Instruction) -> tuple[Call, bool]:
+    def _accept(self, instruction: Instruction, *, wait: bool) -> tuple[Call, bool]:
         calls = self.store.calls
         known = calls.get(instruction.id)
         if known is not None:
@@ -111,14 +115,15 @@ class Desk:
                 detail=f"More than {most} are not taken.",
                 hint="call again when some are done.",
             )
-        return calls.accept(instruction), True
+        return calls.accept(instruction, wait=wait), True
 
     async def _send(self, unit: KnownUnit, instruction: Instruction) -> None:
         cache = self._caches.get(unit.cache)
         if cache is None:
             cache = self._caches[unit.cache] = self.open_cache(unit.cache, unit.program)
         try:
-            await asyncio.wait_for(cache.send(instruction), _SEND_SECONDS)
+            async with asyncio.timeout(_SEND_SECONDS):
+                await cache.send(instruction)
         except TimeoutError:
             # The daemon sends accepted calls again when the cache is back; this caller need not wait for that.
             return

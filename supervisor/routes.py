@@ -127,8 +127,7 @@ async def _answer(call: Call, wait: float | None, desk: Desk, catalogue: Catalog
         call = await desk.wait(call.id, wait)
     rows = None
     if wait is not None and call.final and (known := catalogue.programs.get(call.program)) is not None:
-        places = connections(call.program)
-        rows = await asyncio.to_thread(data.result, known, call, places, _ROWS_WITH_ANSWER)
+        rows = await data.result(known, call, connections(call.program), _ROWS_WITH_ANSWER)
     document = documents.call(call, rows)
     return JSONResponse(document, 200 if call.final else 202, {"Location": document["links"]["self"]})
 

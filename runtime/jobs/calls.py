@@ -76,12 +76,12 @@ class CallStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def accept(self, instruction: Instruction) -> Call:
+    def accept(self, instruction: Instruction, *, wait: bool = True) -> Call:
         """Note a new call before its instruction is sent; a repeated id gives the call as it stands.
 
-        GhcmError if that id was another call.
+        GhcmError if that id was another call; `Busy` where somebody else writes and this is not to `wait`.
         """
-        with self._database.transaction() as connection:
+        with self._database.transaction(wait=wait) as connection:
             return _accept(connection, instruction)
 
     def get(self, id: str) -> Call | None:
@@ -120,7 +120,7 @@ class CallStore:
             call = _accept(connection, instruction)
             if instruction.deadline is not None and instruction.deadline <= now:
                 _finish(connection, _expired(instruction.id))
-                call = _find(connection, instruction.id)
+                call = _accept(connection, instruction)
             if call.final:
                 return Start.ANSWERED, call
             if call.state is CallState.RUNNING and call.executor == executor:
@@ -172,11 +172,6 @@ class CallStore:
                 ended.append(call)
         return ended
 
-    def next_deadline(self) -> int | None:
-        """The earliest deadline of an open call, to sleep until."""
-        value = self._database.rows("SELECT min(deadline) FROM calls WHERE final = 0")[0][0]
-        return None if value is None else int(value)
-
     def unanswered(self, program: str | None = None, executor: str | None = None) -> list[Call]:
         """Calls without an answer, oldest first: to send again after a crash of the cache, or (by executor) to see what
         a dead one has left.
@@ -197,20 +192,9 @@ class CallStore:
 
 
 def _accept(connection: sqlite3.Connection, instruction: Instruction) -> Call:
-    connection.execute(
-        "INSERT INTO calls (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
-        " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING",
-        (
-            instruction.id,
-            instruction.program,
-            instruction.unit,
-            encode(instruction).decode(),
-            json.dumps(feedback_to_json(Feedback(instruction.id, State.ACCEPTED))),
-            now_us(),
-            instruction.deadline,
-        ),
-    )
     call = _find(connection, instruction.id)
+    if call is None:
+        return _insert(connection, instruction)
     if (call.program, call.unit) != (instruction.program, instruction.unit):
         raise GhcmError(
             f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
@@ -220,8 +204,21 @@ def _accept(connection: sqlite3.Connection, instruction: Instruction) -> Call:
     return call
 
 
-def _find(connection: sqlite3.Connection, id: str) -> Call:
-    return _call(connection.execute("SELECT * FROM calls WHERE id = ?", (id,)).fetchone())
+def _insert(connection: sqlite3.Connection, instruction: Instruction) -> Call:
+    id, program, unit = instruction.id, instruction.program, instruction.unit
+    feedback, now = Feedback(id, State.ACCEPTED), now_us()
+    stored = json.dumps(feedback_to_json(feedback))
+    connection.execute(
+        "INSERT INTO calls (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
+        " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?)",
+        (id, program, unit, encode(instruction).decode(), stored, now, instruction.deadline),
+    )
+    return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, now, None, None)
+
+
+def _find(connection: sqlite3.Connection, id: str) -> Call | None:
+    row = connection.execute("SELECT * FROM calls WHERE id = ?", (id,)).fetchone()
+    return None if row is None else _call(row)
 
 
 def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-__all__ = ["SCHEMA_VERSION", "Database"]
+__all__ = ["SCHEMA_VERSION", "Busy", "Database"]
 
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30.0
-_COMMITS_PER_CHECKPOINT = 250
+_COMMITS_PER_CHECKPOINT = 2000
+"""Seldom, because the first commit behind a checkpoint waits for the disk: it begins the log anew and syncs its head.
+The log holds some 20 KB per commit.
+"""
 
 SCHEMA = """
 CREATE TABLE jobs (
@@ -50,6 +53,10 @@ CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
 """
 
 
+class Busy(Exception):
+    """Another connection writes at this moment."""
+
+
 class Database:
     """One file, one connection per thread, WAL: readers never wait for writers, only writers for each other."""
 
@@ -76,13 +83,13 @@ class Database:
             return self._connection().execute(statement, arguments).fetchall()
 
     @contextmanager
-    def transaction(self) -> Generator[sqlite3.Connection]:
+    def transaction(self, *, wait: bool = True) -> Generator[sqlite3.Connection]:
         """A transaction that holds the write lock from its first statement on, so that what it reads stays true until
-        it commits.
+        it commits. `Busy` if another has the lock and this one is not to wait for it.
         """
         with self._explained():
             connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
+            _begin(connection, wait=wait)
             try:
                 yield connection
             except BaseException:
@@ -156,3 +163,18 @@ class Database:
                 detail="Jobs and calls of the past cannot be read from it; programs and sinks are not touched.",
                 hint=f'stop GHCM, move "{self.path.name}" and its "-wal" and "-shm" files away and start again',
             ) from error
+
+
+def _begin(connection: sqlite3.Connection, *, wait: bool) -> None:
+    if wait:
+        connection.execute("BEGIN IMMEDIATE")
+        return
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise Busy from error
+        raise
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import redis
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.cache import START, AsyncMessageCache, MessageCache, Placed
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, encode
 from ghcm.runtime.pubsub.redis_cache import FEEDBACK_COUNT, placed
@@ -60,7 +61,12 @@ class AsyncRedisCache:
             async def read(after: str = after) -> object:
                 return await self._client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
 
-            reply = await self._until_closed(self._stubborn(read, None))
+            try:
+                reply = await self._stubborn(read, None)
+            except GhcmError:
+                if self._closed.is_set():
+                    return
+                raise
             found, after = placed(reply, after)
             for item in found:
                 yield item
@@ -68,7 +74,7 @@ class AsyncRedisCache:
     async def close(self) -> None:
         """As `AsyncMessageCache.close`."""
         self._closed.set()
-        await self._client.aclose()
+        await self._client.aclose()  # which ends a read that blocks: it has lost its connection
 
     async def _make_group(self, group: str) -> None:
         try:
@@ -86,27 +92,13 @@ class AsyncRedisCache:
             try:
                 return await attempt()
             except LOST as error:
-                if end is not None and (time.monotonic() >= end or self._closed.is_set()):
+                if self._closed.is_set() or (end is not None and time.monotonic() >= end):
                     raise failed(self._url, error) from error
             except redis.RedisError as error:
                 raise failed(self._url, error) from error
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closed.wait(), _PAUSES[min(tries, len(_PAUSES) - 1)])
             tries += 1
-
-    async def _until_closed(self, reading: Awaitable[T]) -> T | None:
-        """What is read, or None when the cache is closed meanwhile."""
-        read = asyncio.ensure_future(reading)
-        closed = asyncio.ensure_future(self._closed.wait())
-        try:
-            await asyncio.wait((read, closed), return_when=asyncio.FIRST_COMPLETED)
-            return read.result() if read.done() else None
-        finally:
-            for task in (read, closed):
-                if not task.done():
-                    task.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await task
 
 
 class ThreadedCache:

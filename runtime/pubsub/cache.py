@@ -24,13 +24,14 @@ START = "0"
 class Delivery:
     """An instruction taken from a cache. `attempt` is 1 the first time.
 
-    Whoever has it ends it with one of two, from any thread: `acknowledge()` after the final answer is stored, or
-    `give_back()` when it could not be worked on, so that it is delivered again, maybe to the same consumer.
+    Whoever has it ends it with one of two, from any thread: `acknowledge(answer)` after the final answer is stored,
+    which also sends it to whoever called, or `give_back()` when it could not be worked on, so that it is delivered
+    again, maybe to the same consumer.
     """
 
     instruction: Instruction
     attempt: int
-    acknowledge: Callable[[], None] = field(repr=False, compare=False)
+    acknowledge: Callable[[Feedback], None] = field(repr=False, compare=False)
     give_back: Callable[[], None] = field(repr=False, compare=False)
 
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
+from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, ThreadedCache
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_place
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
 from ghcm.runtime.pubsub.redis_cache import RedisCache
-from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_client
+from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 
@@ -34,6 +35,7 @@ class Connections:
     memory: MemoryPlaces = field(default_factory=MemoryPlaces, repr=False)
     patience: float = PATIENCE
     _client: redis.Redis | None = field(default=None, repr=False)
+    _async_client: AsyncRedis | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def path(self, path: str) -> Path:
@@ -42,12 +44,18 @@ class Connections:
 
     def redis(self) -> redis.Redis:
         """A client that all threads share. GhcmError where there is no Redis."""
-        if self.url is None:
-            raise GhcmError("this run has no Redis", code="GHCM-720", hint="set GHCM_REDIS to a URL or to embedded")
         with self._lock:
             if self._client is None:
-                self._client = open_client(self.url)
+                self._client = open_client(self._needed_url())
             return self._client
+
+    def async_redis(self) -> AsyncRedis:
+        """A client that all tasks of the running event loop share, the only loop that may ask. GhcmError where there is
+        no Redis.
+        """
+        if self._async_client is None:
+            self._async_client = open_async_client(self._needed_url())
+        return self._async_client
 
     def cache(self, place: str, program: str, consumer: str) -> MessageCache:
         """The msg cache at this place for an executor or publisher of this name, see `RedisCache`."""
@@ -67,6 +75,18 @@ class Connections:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+    async def aclose(self) -> None:
+        """As `close`, and close the client of the event loop too."""
+        self.close()
+        if self._async_client is not None:
+            await self._async_client.aclose()
+            self._async_client = None
+
+    def _needed_url(self) -> str:
+        if self.url is None:
+            raise GhcmError("this run has no Redis", code="GHCM-720", hint="set GHCM_REDIS to a URL or to embedded")
+        return self.url
 
 
 def place_of(program: Program, unit: Unit) -> str:

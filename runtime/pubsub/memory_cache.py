@@ -116,10 +116,13 @@ class MemoryCache:
             if mine and entry.consumer is None and instruction.id not in held:
                 entry.consumer = self._consumer
                 entry.attempts += 1
-                return Delivery(instruction, entry.attempts, partial(self._drop, entry), partial(self._release, entry))
+                drop = partial(self._drop, entry, instruction.reply)
+                return Delivery(instruction, entry.attempts, drop, partial(self._release, entry))
         return None
 
-    def _drop(self, entry: _Entry) -> None:
+    def _drop(self, entry: _Entry, reply: str | None, answer: Feedback) -> None:
+        if reply is not None:
+            self.send_feedback(reply, answer)
         with self._places.changed:
             entries = self._places.entries.get(self.place, [])
             self._places.entries[self.place] = [other for other in entries if other is not entry]

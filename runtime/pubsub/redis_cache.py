@@ -15,6 +15,7 @@ from functools import partial
 from typing import cast
 
 import redis
+from redis.client import Pipeline
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.cache import START, Delivery, Placed
@@ -145,11 +146,15 @@ class RedisCache:
                 self._keeper = threading.Thread(target=self._keep, name=f"keep {self.place}", daemon=True)
                 self._keeper.start()
 
-        call = entry.instruction.id
+        call, address = entry.instruction.id, entry.instruction.reply
 
-        def acknowledge() -> None:
+        def acknowledge(answer: Feedback) -> None:
+            def tell(pipeline: Pipeline) -> None:
+                if address is not None:
+                    _add_feedback(pipeline, address, encode(answer))
+
             try:
-                self._stubborn(lambda: group.acknowledge(self._client, call))
+                self._stubborn(lambda: group.acknowledge(self._client, call, tell))
             except GhcmError:
                 group.give_back(call)
                 raise
@@ -171,9 +176,13 @@ def add_feedback(client: redis.Redis, address: str, data: bytes) -> None:
     silent.
     """
     with commands(client).pipeline(transaction=True) as pipeline:
-        pipeline.xadd(address, {"e": data}, minid=oldest_kept(), approximate=True)
-        pipeline.expire(address, 2 * FEEDBACK_SECONDS)
+        _add_feedback(pipeline, address, data)
         pipeline.execute()
+
+
+def _add_feedback(pipeline: Pipeline, address: str, data: bytes) -> None:
+    pipeline.xadd(address, {"e": data}, minid=oldest_kept(), approximate=True)
+    pipeline.expire(address, 2 * FEEDBACK_SECONDS)
 
 
 def oldest_kept() -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "LOST",
     "PATIENCE",
     "Commands",
+    "Connection",
     "commands",
     "failed",
     "open_async_client",
@@ -64,10 +65,6 @@ class Commands(Protocol):
         """Whether the server answers."""
         ...
 
-    def client_id(self) -> int:
-        """The number of this connection."""
-        ...
-
     def client_unblock(self, client_id: int, /) -> bool:
         """End the blocking command of another connection; whether it was in one."""
         ...
@@ -77,16 +74,40 @@ class Commands(Protocol):
         ...
 
 
+class Connection(Protocol):
+    """What redis-py declares with untyped parts of a connection, as we call it."""
+
+    def on_connect(self) -> None:
+        """What a connection does first: say who it is."""
+        ...
+
+    def send_command(self, *words: str) -> None:
+        """Send a command."""
+        ...
+
+    def read_response(self) -> object:
+        """The next answer."""
+        ...
+
+
 def commands(client: redis.Redis) -> Commands:
     """The client, by its typed side."""
     return cast("Commands", client)
 
 
-def open_client(url: str) -> redis.Redis:
-    """A client whose commands raise at once when the connection is lost; connections are made when they are needed."""
+def open_client(url: str, *, connected: Callable[[Connection], None] | None = None) -> redis.Redis:
+    """A client whose commands raise at once when the connection is lost; connections are made when they are needed.
+
+    `connected` is called with each in place of its `on_connect`.
+    """
     try:
         return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
-            url, protocol=2, retry=Retry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+            url,
+            protocol=2,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=_TIMEOUT,
+            socket_connect_timeout=_TIMEOUT,
+            redis_connect_func=connected,
         )
     except ValueError as error:
         raise _no_url(url, error) from error

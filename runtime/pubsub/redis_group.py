@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
 import redis
+from redis.client import Pipeline
 from redis.typing import EncodableT, FieldT, StreamIdT
 
 from ghcm.errors import GhcmError
@@ -89,15 +91,16 @@ class Group:
         if held:
             client.xclaim(self._place, self._name, self._consumer, 0, held, justid=True)
 
-    def acknowledge(self, client: redis.Redis, call: str) -> None:
-        """Acknowledge a call's entries and remove them from the stream."""
+    def acknowledge(self, client: redis.Redis, call: str, tell: Callable[[Pipeline], None]) -> None:
+        """Tell who called, acknowledge the call's entries and remove them from the stream, all in one step."""
         with self._held_lock:
             entries = list(self._held.get(call, ()))
-        if entries:
-            with commands(client).pipeline(transaction=True) as pipeline:
+        with commands(client).pipeline(transaction=True) as pipeline:
+            tell(pipeline)
+            if entries:
                 pipeline.xack(self._place, self._name, *entries)
                 pipeline.xdel(self._place, *entries)
-                pipeline.execute()
+            pipeline.execute()
         with self._held_lock:
             more = set(self._held.pop(call, ())) - set(entries)
         if more:  # it was sent once more meanwhile

@@ -7,12 +7,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import redis
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, commands, open_client, stubborn
+from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, Connection, commands, open_client, stubborn
 
 __all__ = ["Waiter", "Waiters"]
 
@@ -26,37 +26,44 @@ class Waiter:
     """One blocking reader; used by one thread at a time. `woken` is set for good: a waiter serves one call."""
 
     def __init__(self, url: str) -> None:
-        self.client = open_client(url)  # one connection: only one thread uses it
+        self.client = open_client(url, connected=self._connected)  # one connection: only one thread uses it
         self.woken = threading.Event()
         self.changed = threading.Condition()
-        self.blocked: int | None = None
+        self.blocked = False
+        self._id = 0  # the server's number of the connection
 
     def read(self, command: Callable[[redis.Redis, int], T], seconds: float | None) -> T | None:
         """What `command(client, milliseconds)` gives; None when woken before. It blocks for `seconds`, `BLOCK_SECONDS`
         at the longest.
         """
         limit = BLOCK_SECONDS if seconds is None else min(max(seconds, 0.0), BLOCK_SECONDS)
-        id = int(commands(self.client).client_id())  # asked every time: a new connection has a new one
         with self.changed:
             if self.woken.is_set():
                 return None
-            self.blocked = id
+            self.blocked = True
         try:
             return command(self.client, max(1, int(limit * 1000)))
         finally:
             with self.changed:
-                self.blocked = None
+                self.blocked = False
                 self.changed.notify_all()
 
     def unblock(self, other: redis.Redis) -> None:
         """End the read from another thread after `woken` was set; returns when it has ended."""
         with self.changed:
-            while self.blocked is not None and self.woken.is_set():
+            while self.blocked and self.woken.is_set():
                 try:
-                    commands(other).client_unblock(self.blocked)
+                    commands(other).client_unblock(self._id)
                 except LOST:
                     return  # the server is away: the read fails by itself and finds that it was woken
                 self.changed.wait(_RACE_SECONDS)
+
+    def _connected(self, connection: Connection) -> None:
+        connection.on_connect()
+        connection.send_command("CLIENT", "ID")
+        id = cast("int", connection.read_response())
+        with self.changed:
+            self._id = id
 
 
 class Waiters:

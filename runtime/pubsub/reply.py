@@ -4,11 +4,14 @@ how many there are.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
 from collections.abc import Sequence
 from typing import cast
+
+import redis
 
 from ghcm.runtime.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
@@ -16,7 +19,7 @@ from ghcm.runtime.pubsub.redis_connection import stubborn
 from ghcm.types import Struct
 from ghcm.values import Json, writer
 
-__all__ = ["KEPT_SECONDS", "load_reply", "reply_key", "store_reply"]
+__all__ = ["KEPT_SECONDS", "fetch_reply", "load_reply", "reply_key", "store_reply"]
 
 KEPT_SECONDS = 600
 
@@ -53,6 +56,20 @@ def load_reply(connections: Connections, call: str) -> list[Json] | None:
         client = connections.redis()
         key, patience = reply_key(call), connections.patience
         found = stubborn(connections.url, lambda: client.get(key), patience=patience, closed=_never)
+    return _rows(found)
+
+
+async def fetch_reply(connections: Connections, call: str) -> list[Json] | None:
+    """As `load_reply`, for an event loop."""
+    if connections.url is None:
+        return load_reply(connections, call)
+    try:
+        return _rows(await connections.async_redis().get(reply_key(call)))
+    except redis.RedisError:
+        return await asyncio.to_thread(load_reply, connections, call)  # which bears a restart of the server
+
+
+def _rows(found: object) -> list[Json] | None:
     return None if found is None else cast("list[Json]", json.loads(cast("str", found)))
 
 

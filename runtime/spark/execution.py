@@ -75,10 +75,10 @@ class Execution:
             case Start.BUSY:
                 return
             case Start.ANSWERED:
-                self._answer(call.feedback)
+                self.delivery.acknowledge(call.feedback)
             case Start.RUN:
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
-                self._answer(self.services.calls.finish(self.instruction.id, self._outcome(slot)))
+                self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, self._outcome(slot)))
 
     def look(self) -> None:
         """Tell how far the run is, or stop it where its answer is there already. Called by the driver now and then."""
@@ -101,10 +101,6 @@ class Execution:
         """Send feedback to whoever waits."""
         if self.instruction.reply is not None:
             self.cache.send_feedback(self.instruction.reply, feedback)
-
-    def _answer(self, feedback: Feedback) -> None:
-        self.tell(feedback)
-        self.delivery.acknowledge()
 
     def _outcome(self, slot: int) -> Feedback:
         """Run the job; what came of it as final feedback."""

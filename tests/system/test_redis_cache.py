@@ -14,7 +14,7 @@ import redis
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, Inbox
-from ghcm.runtime.pubsub.cache import START
+from ghcm.runtime.pubsub.cache import START, Delivery
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
@@ -65,6 +65,10 @@ def instruction(id: str = "", unit: str = "u", program: str = "p") -> Instructio
     return Instruction(id or new_id(), program, unit, {"depth": 3}, reply="here")
 
 
+def done(delivery: Delivery) -> Feedback:
+    return Feedback(delivery.instruction.id, State.DONE)
+
+
 def test_an_instruction_is_received_once_and_leaves_nothing(caches: Caches, client: "redis.Redis") -> None:
     cache, sent = caches.open(), instruction()
     cache.send(sent)
@@ -72,7 +76,7 @@ def test_an_instruction_is_received_once_and_leaves_nothing(caches: Caches, clie
     assert delivery is not None
     assert (delivery.instruction, delivery.attempt) == (sent, 1)
     assert cache.receive("u", 0) is None
-    delivery.acknowledge()
+    delivery.acknowledge(done(delivery))
     assert client.xlen(caches.place) == 0
     assert client.xpending(caches.place, "p.u")["pending"] == 0
 
@@ -121,7 +125,7 @@ def test_a_slow_but_living_consumer_keeps_what_it_holds(caches: Caches) -> None:
     delivery = slow.receive("u", 5)
     assert delivery is not None
     assert other.receive("u", 1.0) is None  # three leases
-    delivery.acknowledge()
+    delivery.acknowledge(done(delivery))
     assert other.receive("u", 0.5) is None
 
 
@@ -132,7 +136,7 @@ def test_the_same_id_again_is_held_back_while_it_is_worked_on(caches: Caches, cl
     cache.send(sent)
     assert delivery is not None
     assert cache.receive("u", 0.2) is None
-    delivery.acknowledge()
+    delivery.acknowledge(done(delivery))
     assert cache.receive("u", 0.2) is None
     assert client.xlen(caches.place) == 0
 
@@ -160,7 +164,7 @@ def test_units_share_a_cache_and_get_their_own(caches: Caches, client: "redis.Re
         assert cache.receive(unit, 0) is None
         for delivery in deliveries:
             assert delivery is not None
-            delivery.acknowledge()
+            delivery.acknowledge(done(delivery))
     assert client.xlen(caches.place) == 1  # the other program has not come yet
     other = caches.open(program="q").receive("a", 5)
     assert other is not None
@@ -222,9 +226,9 @@ def test_a_hundred_callers_wait_at_one_address(caches: Caches) -> None:
 
     def execute() -> None:
         while (delivery := executor.receive("u")) is not None:
-            for state in (State.ACCEPTED, State.PROGRESS, State.DONE):
+            for state in (State.ACCEPTED, State.PROGRESS):
                 executor.send_feedback(address, Feedback(delivery.instruction.id, state))
-            delivery.acknowledge()
+            delivery.acknowledge(done(delivery))
 
     async def call(inbox: Inbox, cache: AsyncRedisCache) -> list[State]:
         sent = Instruction(new_id(), "p", "u", reply=address)
@@ -276,8 +280,7 @@ def test_instructions_on_the_wire_hold_no_data(redis_server: Server, tmp_path: P
         delivery = cache.receive("u", 5)
         assert delivery is not None
         assert store_reply(connections, "c1", [("DATA-IN-A-REPLY",)], columns) == 1
-        cache.send_feedback(f"{place}-fb", Feedback("c1", State.DONE, rows=1))
-        delivery.acknowledge()
+        delivery.acknowledge(Feedback("c1", State.DONE, rows=1))
         cache.close()
         connections.redis().echo("THE END")
         seen: list[str] = []
@@ -320,7 +323,7 @@ def test_killing_the_server_while_sending_loses_nothing_acknowledged(tmp_path: P
             if delivery is None:
                 return
             received.add(delivery.instruction.id)
-            delivery.acknowledge()
+            delivery.acknowledge(done(delivery))
 
     threads = [threading.Thread(target=publish), threading.Thread(target=execute)]
     for thread in threads:

@@ -218,7 +218,7 @@ def test_a_policy_calls_once_for_each_publication_whatever_happens(
     while (delivery := cache.receive("called", timeout=0)) is not None:
         instruction = delivery.instruction
         assert calls.setdefault(instruction.id, instruction.parameters["seen"]) == instruction.parameters["seen"]
-        delivery.acknowledge()
+        delivery.acknowledge(Feedback(instruction.id, State.DONE))
     assert sorted(calls.values()) == list(range(10, 301, 10))  # type: ignore[type-var]
     assert sorted(calls) == sorted(f"small.main.calls.{n}" for n in range(30))
 

@@ -11,6 +11,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallState, Start
+from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.job_list import JobState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, now_us
@@ -101,16 +102,23 @@ def test_a_call_that_another_executor_had_begun_is_run_again(store: Store) -> No
     assert (start, call.attempts, call.executor) == (Start.RUN, 2, "engine-2")
 
 
+def test_a_call_can_be_accepted_without_waiting_for_another_writer(store: Store) -> None:
+    other = open_store(store.database.path)
+    with other.database.transaction(), pytest.raises(Busy):
+        store.calls.accept(CALL, wait=False)
+    assert store.calls.get("c1") is None
+    assert store.calls.accept(CALL, wait=False) == store.calls.get("c1")
+    other.close()
+
+
 def test_overdue_calls_expire_once(store: Store) -> None:
     now = now_us()
     store.calls.accept(replace(CALL, deadline=now + 10_000_000))
     store.calls.accept(replace(CALL, id="c2", deadline=None))
-    assert store.calls.next_deadline() == now + 10_000_000
     assert store.calls.expire_overdue(now) == []
     (expired,) = store.calls.expire_overdue(now + 10_000_000)
     assert (expired.id, expired.state, expired.feedback.state) == ("c1", CallState.EXPIRED, State.EXPIRED)
     assert store.calls.expire_overdue(now + 10_000_001) == []
-    assert store.calls.next_deadline() is None
 
 
 def test_a_call_that_comes_after_its_deadline_is_not_run(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,18 @@ def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
     third = MemoryCache(places, "k", "p", "other").receive("u", 1)
     assert third is not None
     assert third.attempt == 3
-    third.acknowledge()
+    third.acknowledge(Feedback(third.instruction.id, State.DONE))
     assert MemoryCache(places, "k", "p", "engine").receive("u", 0) is None
+
+
+def test_who_called_is_told_with_the_acknowledgement() -> None:
+    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    cache.send(replace(CALL, reply="here"))
+    delivery = cache.receive("u", 1)
+    assert delivery is not None
+    assert cache.feedback("here", timeout=0) == []
+    delivery.acknowledge(Feedback("c1", State.DONE))
+    assert [placed.feedback for placed in cache.feedback("here", timeout=0)] == [Feedback("c1", State.DONE)]
 
 
 def test_the_same_id_is_held_back_and_other_units_are_not_given_out() -> None:
