@@ -13,35 +13,27 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.operator import INFINITY, NEVER, Form
+from ghcm.runtime.operator import Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.responder import Calls, Responder
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Build, Compiled, Services
+from ghcm.runtime.tables import Copy, Tables
 from ghcm.runtime.unit_run import State, UnitRun
 from ghcm.spg.graph import Unit
 
-__all__ = ["Copy", "Engine", "TableView"]
+__all__ = ["Engine"]
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _LAST_WORDS_S = 8.0
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A consistent copy of a table: its pairs, and the watermark (microseconds) that they are as of."""
-
-    pairs: Sequence[tuple[object, object]]
-    as_of: int
 
 
 class Engine:
@@ -73,6 +65,8 @@ class Engine:
         program = compiled.plan
         self.job = job if job is not None else program.name
         base = Path.cwd()
+        self._runs: dict[str, UnitRun] = {}
+        self._tables = Tables(self._runs)
         self._services = Services(
             compiled,
             connections if connections is not None else Connections(base),
@@ -82,16 +76,16 @@ class Engine:
             state if state is not None else base / ".ghcm",
             form,
             commit_s,
-            self._copy,
+            self._tables.pairs,
             None if calls is None else calls.accept,
         )
         chosen = _choose(program.units, units)
-        self._runs = {
-            unit.name: UnitRun(unit, self._services, self._unit_changed) for unit in chosen if not unit.responsive
-        }
+        for unit in chosen:
+            if not unit.responsive:
+                self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
         executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._responders = {
-            unit.name: Responder(unit, self._services, calls, executor, self._watermark)
+            unit.name: Responder(unit, self._services, calls, executor, self._tables.watermark)
             for unit in chosen
             if unit.responsive and serve
         }
@@ -229,18 +223,9 @@ class Engine:
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
-    def table(self, unit: str, task: str) -> TableView:
-        """A named table of a running unit, to be copied."""
-        return TableView(self, unit, task)
-
     def copy(self, unit: str, task: str, key: object = None) -> Copy:
         """A consistent copy of a table, taken between two steps. GhcmError if there is no such table."""
-
-        def copy() -> Copy:
-            pairs = self._copy(unit, task, key, key is not None)
-            return Copy(pairs, self._watermark(unit, task))
-
-        return self.call(copy)
+        return self.call(lambda: self._tables.copy(unit, task, key))
 
     def status(self) -> dict[str, object]:
         """How every unit stands, as JSON."""
@@ -301,38 +286,6 @@ class Engine:
     def _perhaps_ended(self) -> None:
         if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):
             self._ended.set()
-
-    def _copy(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
-        table, _ = self._run(unit).table(task)
-        if not one:
-            return table.copy()
-        if key is None:
-            return [pair for pair in table.copy() if pair[0] is None]
-        return table.copy(key)
-
-    def _watermark(self, unit: str, task: str) -> int:
-        """The time that a table is as of: where event time says nothing, now."""
-        watermark = self._run(unit).table(task)[1]
-        return watermark if NEVER < watermark < INFINITY else self._services.now()
-
-    def _run(self, unit: str) -> UnitRun:
-        run = self._runs.get(unit)
-        if run is None:
-            raise GhcmError(f'unit "{unit}" does not run here', code="GHCM-747", hint=suggest(unit, self._runs))
-        return run
-
-
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """A table of a running unit."""
-
-    engine: Engine
-    unit: str
-    task: str
-
-    def copy(self, key: object = None) -> Copy:
-        """All its pairs, or only that of a key."""
-        return self.engine.copy(self.unit, self.task, key)
 
 
 def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from threading import Event, Semaphore, Thread
 from typing import Protocol
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.call_parameters import read_parameters
 from ghcm.runtime.call_run import CallRun, Outcome
 from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.letters import Letters
@@ -27,8 +28,7 @@ from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services, plain
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker, may_pass
-from ghcm.spg.graph import Parameter, Unit
-from ghcm.values import from_json
+from ghcm.spg.graph import Unit
 
 __all__ = ["Calls", "Responder"]
 
@@ -199,9 +199,9 @@ class Responder:
             return
         self._open += 1
         try:
-            parameters = _parameters(self.unit.parameters, instruction.parameters)
-        except ValueError as error:
-            self._answer(delivery, Outcome(error=_wrong(self.unit, str(error))))
+            parameters = read_parameters(self.unit, instruction.parameters)
+        except GhcmError as error:
+            self._answer(delivery, Outcome(error=error))
             return
         run = CallRun(
             instruction.id,
@@ -293,27 +293,3 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
     timings = {"run": round(outcome.seconds, 6)}
     return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
-
-
-def _parameters(known: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, object]:
-    """Canonical values of all parameters; ValueError says what does not fit."""
-    names = {parameter.name for parameter in known}
-    for name in given:
-        if name not in names:
-            raise ValueError(f'it has no parameter "{name}"')
-    values: dict[str, object] = {}
-    for parameter in known:
-        if parameter.name in given:
-            try:
-                values[parameter.name] = from_json(given[parameter.name], parameter.type)
-            except ValueError as error:
-                raise ValueError(f'parameter "{parameter.name}": {error}') from None
-        elif parameter.required:
-            raise ValueError(f'parameter "{parameter.name}" is missing')
-        else:
-            values[parameter.name] = parameter.default
-    return values
-
-
-def _wrong(unit: Unit, what: str) -> GhcmError:
-    return GhcmError(f'cannot call unit "{unit.name}": {what}', code="GHCM-320")

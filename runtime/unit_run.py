@@ -1,34 +1,30 @@
-"""A stream unit that runs: how it starts from its last snapshot, what it is made of, how it ends.
+"""A stream unit that runs: how it starts from its last snapshot and how it ends.
 
-How snapshots are taken stands in `rounds`.
+How snapshots are taken stands in `rounds`, what the unit is made of in `unit_parts`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
-from ghcm.runtime.edge import Edge, Inlet
 from ghcm.runtime.letters import Letters
-from ghcm.runtime.operator import INFINITY, NEVER, Table
+from ghcm.runtime.operator import Table
 from ghcm.runtime.publisher import Publisher
-from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.rounds import DEAD, Rounds
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Services
-from ghcm.runtime.sink_tasklet import SinkTasklet
-from ghcm.runtime.snapshot import Snapshot, TaskState
-from ghcm.runtime.source_tasklet import SourceTasklet
-from ghcm.runtime.tasklet import OperatorTasklet, Saved
+from ghcm.runtime.snapshot import Snapshot
+from ghcm.runtime.tasklet import Saved
 from ghcm.runtime.unit_failure import unit_failure
+from ghcm.runtime.unit_parts import UnitParts, saved_state, tasklet_status
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import To
+from ghcm.spg.graph import Unit
 
 __all__ = ["State", "UnitRun"]
 
@@ -87,7 +83,8 @@ class UnitRun:
     def _loaded(self, snapshot: Snapshot | None) -> None:
         self._restored = snapshot
         try:
-            self.graph = self.rounds.graph = wire(self.unit, self)
+            parts = UnitParts(self.unit, self._services, self, self._letters, self.rounds.version, snapshot)
+            self.graph = self.rounds.graph = wire(self.unit, parts)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
             return
@@ -117,54 +114,13 @@ class UnitRun:
         if self._restored is not None:
             self.publisher.send(self._restored.publications)
         for name, source in self.graph.sources.items():
-            saved = self._saved_state(name)
+            saved = saved_state(self._restored, name)
             try:
                 source.open(saved.position, finished=saved.finished)
             except Exception as error:  # a place that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
         self.rounds.plan()
-
-    def _saved_state(self, task: str) -> TaskState:
-        return TaskState() if self._restored is None else self._restored.tasks.get(task, TaskState())
-
-    # --- parts (see wiring.Parts) ------------------------------------------------------------------------------------
-
-    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
-        """The tasklet of a source."""
-        return SourceTasklet(
-            task.id,
-            self._services.source(task, self.unit, {}, {}),
-            outputs,
-            self,
-            letter=self._services.letter(task, self.unit),
-            ready=lambda: not self._letters.congested,
-        )
-
-    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
-        """The tasklet of an operator with its state restored."""
-        saved = self._saved_state(task.id)
-        operator = self._services.operator(task, self.unit, {})
-        if saved.groups:
-            operator.restore(saved.groups)
-        return OperatorTasklet(task.id, operator, inputs, outputs, self, done_before=saved.finished)
-
-    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
-        """The tasklet of a sink."""
-        assert isinstance(task.op, To)
-        return SinkTasklet(
-            task.id,
-            task.op.sink,
-            self._services.open_writer(task, self.unit),
-            Worker(f"{self.unit.name}-{task.id}", self.scheduler.post),
-            edge,
-            self,
-            lambda snapshot: self.rounds.version(snapshot, task.id),
-        )
-
-    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
-        """Only calls have replies."""
-        raise AssertionError("a unit that nobody calls cannot reply")
 
     # --- host (see tasklet.Host) -------------------------------------------------------------------------------------
 
@@ -265,24 +221,10 @@ class UnitRun:
             "snapshots": self.rounds.count,
             "last_commit": self.rounds.last_commit,
             "published": self.publisher.sent,
-            "tasks": {
-                tasklet.name: {
-                    "in": tasklet.counters.taken,
-                    "out": tasklet.counters.given,
-                    "dead": tasklet.counters.dead,
-                    "backlog": tasklet.backlog(),
-                    "watermark": _moment(tasklet) if isinstance(tasklet, OperatorTasklet) else None,
-                }
-                for tasklet in self.graph.all
-            },
+            "tasks": {tasklet.name: tasklet_status(tasklet) for tasklet in self.graph.all},
         }
 
     def _workers(self) -> list[Worker]:
         return [self.rounds.saver, self._letters.worker, self.publisher.worker] + [
             sink.worker for sink in self.graph.sinks.values()
         ]
-
-
-def _moment(tasklet: OperatorTasklet) -> int | None:
-    """The watermark where it is a time."""
-    return tasklet.watermark if NEVER < tasklet.watermark < INFINITY else None

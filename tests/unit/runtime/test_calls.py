@@ -158,12 +158,12 @@ def test_a_call_that_fails_is_answered_with_the_reason(tmp_path: Path, monkeypat
 
 def test_tables_are_copied_between_two_steps(tmp_path: Path) -> None:
     with started(serving(), tmp_path) as (running, _):
-        assert list(running.table("main", "seen").copy().pairs) == [(n, 1) for n in range(5)]
-        assert list(running.table("main", "seen").copy(3).pairs) == [(3, 1)]
+        assert list(running.copy("main", "seen").pairs) == [(n, 1) for n in range(5)]
+        assert list(running.copy("main", "seen", 3).pairs) == [(3, 1)]
         with pytest.raises(GhcmError, match="has no table"):
-            running.table("main", "sen").copy()
+            running.copy("main", "sen")
         with pytest.raises(GhcmError, match="does not run here"):
-            running.table("mian", "seen").copy()
+            running.copy("mian", "seen")
 
 
 def test_answers_at_hand_are_given_before_the_engine_stops(tmp_path: Path) -> None:

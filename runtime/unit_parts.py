@@ -1,0 +1,102 @@
+"""What a stream unit that runs is made of: a tasklet for each task, its state restored; and how each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ghcm.runtime.edge import Edge, Inlet
+from ghcm.runtime.letters import Letters
+from ghcm.runtime.operator import INFINITY, NEVER
+from ghcm.runtime.reply_tasklet import ReplyTasklet
+from ghcm.runtime.scheduler import Scheduler
+from ghcm.runtime.services import Services
+from ghcm.runtime.sink_tasklet import SinkTasklet
+from ghcm.runtime.snapshot import Snapshot, TaskState
+from ghcm.runtime.source_tasklet import SourceTasklet
+from ghcm.runtime.tasklet import Host, OperatorTasklet
+from ghcm.runtime.wiring import AnyTasklet
+from ghcm.runtime.worker import Worker
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import To
+
+__all__ = ["UnitParts", "saved_state", "tasklet_status"]
+
+
+class UnitParts:
+    """The `Parts` of a unit that nobody calls. `version` names what a sink commits with a snapshot; `restored` is the
+    snapshot that the unit goes on from.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        services: Services,
+        host: Host,
+        letters: Letters,
+        version: Callable[[int, str], str],
+        restored: Snapshot | None,
+    ) -> None:
+        self.scheduler: Scheduler = services.scheduler
+        self._unit = unit
+        self._services = services
+        self._host = host
+        self._letters = letters
+        self._version = version
+        self._restored = restored
+
+    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
+        """The tasklet of a source."""
+        return SourceTasklet(
+            task.id,
+            self._services.source(task, self._unit, {}, {}),
+            outputs,
+            self._host,
+            letter=self._services.letter(task, self._unit),
+            ready=lambda: not self._letters.congested,
+        )
+
+    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
+        """The tasklet of an operator with its state restored."""
+        saved = saved_state(self._restored, task.id)
+        operator = self._services.operator(task, self._unit, {})
+        if saved.groups:
+            operator.restore(saved.groups)
+        return OperatorTasklet(task.id, operator, inputs, outputs, self._host, done_before=saved.finished)
+
+    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
+        """The tasklet of a sink."""
+        assert isinstance(task.op, To)
+        return SinkTasklet(
+            task.id,
+            task.op.sink,
+            self._services.open_writer(task, self._unit),
+            Worker(f"{self._unit.name}-{task.id}", self.scheduler.post),
+            edge,
+            self._host,
+            lambda snapshot: self._version(snapshot, task.id),
+        )
+
+    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
+        """Only calls have replies."""
+        raise AssertionError("a unit that nobody calls cannot reply")
+
+
+def saved_state(snapshot: Snapshot | None, task: str) -> TaskState:
+    """What a task goes on from; nothing where there is no snapshot or it did not know the task."""
+    return TaskState() if snapshot is None else snapshot.tasks.get(task, TaskState())
+
+
+def tasklet_status(tasklet: AnyTasklet) -> dict[str, object]:
+    """How a tasklet stands, as JSON."""
+    return {
+        "in": tasklet.counters.taken,
+        "out": tasklet.counters.given,
+        "dead": tasklet.counters.dead,
+        "backlog": tasklet.backlog(),
+        "watermark": _moment(tasklet) if isinstance(tasklet, OperatorTasklet) else None,
+    }
+
+
+def _moment(tasklet: OperatorTasklet) -> int | None:
+    """The watermark where it is a time."""
+    return tasklet.watermark if NEVER < tasklet.watermark < INFINITY else None
