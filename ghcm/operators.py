@@ -127,13 +127,17 @@ def _op(  # noqa: PLR0913  one argument for each column of the table
 
 _S, _T, _E = Role.SOURCE, Role.TRANSFORM, Role.END
 _FN = Argument("function", "lambda1")
-_FORMAT = Argument("format", "name", required=False, positional=False, choices=("json", "csv", "text"))
+_LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
+_FORMAT = Argument("format", "name", required=False, positional=False, choices=_LINES)
+_FILE_FORMAT = Argument("format", "name", required=False, positional=False, choices=_LINES)
+_SEPARATOR = Argument("separator", "string", required=False, positional=False)
+_COMPRESSION = Argument("compression", "name", required=False, positional=False, choices=("gzip", "zstd", "none"))
 _DESCENDING = Argument("descending", "any", required=False, positional=False)
 
 _TABLE_OF_OPERATORS = (
     # sources
-    _op("files", _S, (), (Argument("path", "string"), _FORMAT, Argument("separator", "string", required=False, positional=False)), "raw records, bounded; text gives Stream<Line>", "lines of files by path or glob; each file is one partition", _everywhere(), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
-    _op("socket", _S, (), (Argument("address", "string"), _FORMAT), "raw records, unbounded; text gives Stream<Line>", "lines from a TCP server, until it closes", _everywhere(spark=_SPARK_UNBOUNDED), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    _op("files", _S, (), (Argument("path", "string"), _FILE_FORMAT, _SEPARATOR, _COMPRESSION), "raw records, bounded; text gives Stream<Line>", "records of files by path, directory or glob; each file is one partition", _everywhere(), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    _op("socket", _S, (), (Argument("address", "string"), _FORMAT, _SEPARATOR), "raw records, unbounded; text gives Stream<Line>", "lines from a TCP server, until it closes", _everywhere(spark=_SPARK_UNBOUNDED), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
     _op("memory", _S, (), (Argument("rows", "rows"),), "Stream<T>, bounded", "records written into the program", _everywhere(), exchange="none", stateful=True),
     _op("generate", _S, (), (Argument("rows", "int", required=False, positional=False), Argument("rate", "float", required=False, positional=False), Argument("start", "any", required=False, positional=False), Argument("step", "duration", required=False, positional=False)), "Stream<{number: int, time: timestamp}>, bounded when rows is given", "a clock of numbered records", _everywhere(), exchange="none", stateful=True),
     _op("kafka", _S, (), (Argument("topic", "string"), _FORMAT), "raw records, unbounded", "records of a topic", _not_yet("waits for the issue that brings Kafka"), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),

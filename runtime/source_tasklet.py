@@ -15,6 +15,9 @@ from ghcm.runtime.tasklet import Counters, Host, Outputs, Saved
 
 __all__ = ["SourceTasklet"]
 
+_LONGEST = 16_384
+"""Characters of a raw text that a dead letter holds."""
+
 
 class SourceTasklet:
     """Polls a source. `ready` says whether the unit can take more failed records; `letter` makes one of reason,
@@ -115,7 +118,7 @@ class SourceTasklet:
 
     def _dead(self, reason: Failure, detail: str, text: str) -> None:
         self._host.touched()
-        self.outbox.dead(self._letter(reason, detail, text))
+        self.outbox.dead(self._letter(reason, detail, text[:_LONGEST]))
 
     def _wait(self) -> Progress:
         due = self.source.due

@@ -17,7 +17,7 @@ from ghcm.functions import FAMILIES
 __all__ = ["Library", "library_for"]
 
 _BLOCKS = (
-    *("main", "job", "groups", "iterations", "sources", "python", "tables", "redis", "policies"),
+    *("main", "job", "groups", "iterations", "files", "sources", "zeek", "python", "tables", "redis", "policies"),
     *(f"functions/{family}" for family in FAMILIES),
     *("expressions", "types"),
 )

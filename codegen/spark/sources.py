@@ -18,13 +18,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     element = scope.type(task.collection.element)
     connector = op.connector
     match connector:
-        case Files(path=path, format=format_):
-            step = scope.step(task.collection.element)
-            if format_.name == "text":
-                return [f"return read_text(job, {step}, {quote(path)}{scope.keeping()})"]
-            separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
-            extra = separator if format_.name == "csv" else ""
-            return [f"return read_{format_.name}(job, {step}, {quote(path)}, {element}{scope.keeping()}{extra})"]
+        case Files():
+            return [_files(scope, task, connector)]
         case Memory(rows=rows):
             lines = [f"    {python_text(row)}," for row in rows]
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
@@ -38,6 +33,15 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             raise _unbounded(task, f"cannot read from {type(connector).__name__.lower()} as a source")
         case _:
             assert_never(connector)
+
+
+def _files(scope: Scope, task: Task, files: Files) -> str:
+    """The call that reads files of a format."""
+    step, format_ = scope.step(task.collection.element), files.format
+    element = "" if format_.name == "text" else f", {scope.type(task.collection.element)}"
+    options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
+    return f"return read_{format_.name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
 
 
 def _unbounded(task: Task, why: str) -> GhcmError:

@@ -87,6 +87,7 @@ class Code(StrEnum):
     UNNAMED_STATE = "GHCM-420", "a task that keeps state and has no name to find it again"
     SAME_ID = "GHCM-421", "two tasks of the same name"
     ENDLESS_BATCH = "GHCM-422", "input that never ends, in a unit that must end"
+    BAD_FORMAT = "GHCM-429", "a source whose format cannot hold the records, or cannot be read in this way"
     NOT_COMPARABLE = "GHCM-428", "a key of values that cannot be compared"
 
     NOT_YET = "GHCM-501", "something that does not work yet"

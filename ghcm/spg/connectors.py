@@ -16,7 +16,8 @@ __all__ = ["Connector", "Files", "Format", "Generate", "Kafka", "Memory", "Parqu
 @dataclass(frozen=True, slots=True)
 class Format:
     """How records stand in a source or file sink. `name`: json (one object a line), csv (RFC 4180, header line names
-    the columns), text (a record `Line`).
+    the columns), zeek (Zeek's logs with `#` headers), text (a record `Line`); of files also parquet and arrow (IPC,
+    file or stream).
 
     `separator` is csv's.
     """
@@ -27,13 +28,15 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files by path or glob, relative to the directory of the run; `.gz` is decompressed. As a source each file is
-    one partition, in name order.
-    As a sink: a directory of files, committed as a whole.
+    """Files by path, directory or glob, relative to the directory of the run. As a source each file is one partition,
+    in name order. As a sink: a directory of files, committed as a whole.
+
+    `compression`: "gzip", "zstd", "none", or "ending": as the ending of each name says (`.gz`, `.zst`).
     """
 
     path: str
     format: Format
+    compression: str = "ending"
 
 
 @dataclass(frozen=True, slots=True)

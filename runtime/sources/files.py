@@ -7,13 +7,9 @@ memory. Which files there are is settled when the source is first opened.
 
 from __future__ import annotations
 
-import glob
-import gzip
-import os
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path
 from threading import Thread
 from typing import cast
@@ -22,15 +18,17 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.sources.local_files import find_files, nothing_to_read, open_file, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["FilesSource", "find_files"]
+__all__ = ["FilesSource"]
 
-_PIECE = {"text": 512 << 10}
-_OTHER_PIECE = 128 << 10
+_PIECE = 512 << 10
+_OBJECTS = 128 << 10
+"""Bytes of a piece of JSON lines, which are decoded one by one: the loop is not held up for long."""
 _PREFETCHED = 3
 
 
@@ -41,25 +39,6 @@ class _Piece:
     file: str
     data: bytes
     last: bool
-
-
-def find_files(path: str, base: Path) -> list[str]:
-    """The files that a path or glob matches, by name in code point order, relative to `base` where the path is."""
-    if not glob.has_magic(path):
-        return [path] if (base / path).is_file() else []
-    found = glob.glob(path, root_dir=base, recursive=True)
-    return sorted(name for name in found if (base / name).is_file())
-
-
-def _nothing_to_read(path: str, base: Path) -> GhcmError:
-    what, hint = "no file matches", ""
-    if (base / path).is_dir():
-        what, hint = "it is a folder", f'write "{path.rstrip("/")}/*" for the files in it.'
-    elif (base / path).exists():
-        what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
-    return GhcmError(
-        f'cannot read files "{path}": {what}', code="GHCM-722", detail=f'Paths start from "{base}".', hint=hint
-    )
 
 
 class FilesSource:
@@ -87,7 +66,7 @@ class FilesSource:
         else:
             self._left = find_files(self._connector.path, self._base)
             if not self._left:
-                raise _nothing_to_read(self._connector.path, self._base)
+                raise nothing_to_read(self._connector.path, self._base)
         if self._left:
             self._decoder.begin(saved)
             self._lines = self._begin(self._left[0], offset, number)
@@ -139,25 +118,16 @@ class FilesSource:
 
     def _read(self, mailbox: Mailbox[_Piece | GhcmError], files: list[str], offset: int) -> None:
         """The thread: leave the pieces of the files in the mailbox."""
-        size = _PIECE.get(self._connector.format.name, _OTHER_PIECE)
+        size = _OBJECTS if self._connector.format.name == "json" else _PIECE
         for file in files:
             try:
-                with _open(self._base / file, offset) as stream:
+                with open_file(self._base / file, self._connector.compression, offset) as stream:
                     while data := stream.read(size):
                         if not mailbox.put(_Piece(file, data, False)):
                             return
             except (OSError, EOFError, zlib.error) as error:
-                reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-                mailbox.put(GhcmError(f'cannot read "{file}": {reason}', code="GHCM-722"))
+                mailbox.put(unreadable(file, error))
                 return
             if not mailbox.put(_Piece(file, b"", True)):
                 return
             offset = 0
-
-
-def _open(path: Path, offset: int) -> BufferedIOBase:
-    opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0)  # noqa: SIM115 - the caller closes
-    stream = cast("BufferedIOBase", opened)
-    if offset:
-        stream.seek(offset, os.SEEK_SET)
-    return stream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.decoder import Chunk, Decoder
+from ghcm.runtime.sources.chunks import Chunk, Decoder
 from ghcm.runtime.sources.source import Letters
 
 __all__ = ["Lines"]

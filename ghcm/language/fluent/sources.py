@@ -23,14 +23,15 @@ __all__ = [
     "union",
 ]
 
-Format = Literal["json", "csv", "text"]
+Format = Literal["json", "csv", "tsv", "zeek", "eve", "text"]
 Mode = Literal["replace", "upsert", "append"]
 
 
 def files(path: str, **options: Any) -> Pipeline:
-    """Lines of files by path or glob, as a source; a directory of files, as a sink.
+    """Records of files by path, directory or glob, as a source; a directory of files, as a sink.
 
-    Options: `format` ("json", "csv", "text") and `separator`; of a sink `mode` ("append", "replace") and `record`.
+    Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text"), `separator` (of csv) and `compression` ("gzip",
+    "zstd", "none"; as the names end where it is not said); of a sink `mode` ("append", "replace") and `record`.
     """
     return start("files", (path,), options)
 
@@ -41,7 +42,7 @@ def kafka(topic: str, **options: Any) -> Pipeline:
 
 
 def socket(address: str, **options: Any) -> Pipeline:
-    """Lines from a TCP server at "host:port" until it closes. Option: `format` ("json", "csv", "text")."""
+    """Lines from a TCP server at "host:port" until it closes. Options: `format` as of files, and `separator`."""
     return start("socket", (address,), options)
 
 

@@ -18,12 +18,13 @@ from ghcm.lowering.records import fits
 from ghcm.lowering.types import LINE, has_null
 from ghcm.operators import Never
 from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Socket, Source
-from ghcm.types import Collection, Field, Int, Shape, Struct, Timestamp, Type
+from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
 
 __all__ = ["decode", "files", "generate", "kafka", "memory", "settle", "socket"]
 
-_FORMATS = ("json", "csv", "text")
-_BY_SUFFIX = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv"}
+_LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
+_BY_SUFFIX = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "tsv"}
+_COMPRESSED = (".gz", ".zst", ".zstd")
 _TICK = Struct((Field("number", Int()), Field("time", Timestamp())), name="Tick")
 _SECOND = 1_000_000
 _PORTS = range(1, 65536)
@@ -34,10 +35,11 @@ def files(step: Step) -> Bound:
     path = step.given.string("path")
     if path is None:
         return None
-    stem = path.removesuffix(".gz")
+    stem = next((path.removesuffix(suffix) for suffix in _COMPRESSED if path.endswith(suffix)), path)
     default = next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), "text")
     format_ = _format(step, default)
-    return _of_format(step, Files(path, format_), format_, bounded=True)
+    compression = step.given.choice("compression", ("gzip", "zstd", "none"), "ending")
+    return _of_format(step, Files(path, format_, compression), format_, bounded=True)
 
 
 def socket(step: Step) -> Bound:
@@ -116,21 +118,22 @@ def settle(step: Step, raw: Raw) -> Flow | None:
     return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
 
 
-def _format(step: Step, default: str) -> Format:
-    name = step.given.choice("format", _FORMATS, default)
+def _format(step: Step, default: str, names: tuple[str, ...] = _LINES) -> Format:
+    """The format as said; `tsv` is csv with a tab, `eve` (Suricata's eve.json) is JSON lines."""
+    name = step.given.choice("format", names, default)
     separator = step.given.string("separator")
+    plain = Format("csv", "\t") if name == "tsv" else Format("json" if name == "eve" else name)
     if separator is None:
-        return Format(name)
+        return plain
     if name != "csv":
         message = f'"separator" is for csv, and the format here is {name}'
         step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("separator"))
-    elif len(separator) != 1 or separator in '"\n\r':
-        step.given.wrong(
-            "separator", "one character that is neither a quote nor a line end", step.given.span("separator")
-        )
+    elif len(separator) != 1 or separator in '"\n\r' or not separator.isascii():
+        wanted = "one ASCII character that is neither a quote nor a line end"
+        step.given.wrong("separator", wanted, step.given.span("separator"))
     else:
         return Format(name, separator)
-    return Format(name)
+    return plain
 
 
 def _of_format(step: Step, connector: Connector, format_: Format, *, bounded: bool) -> Bound:
@@ -186,10 +189,32 @@ def _start(step: Step) -> int:
 def _source(step: Step, source: RawSource, element: Struct) -> Draft | None:
     if source.connector is None:
         return _memory(step, source, element)
+    if not _holds(step, source.connector, element):
+        return None
     collection = Collection(Shape.STREAM, element, source.bounded)
     draft = step.add(Source(source.connector), collection)
     draft.word, draft.span = source.word, source.span
     return draft
+
+
+def _nests(type_: Type) -> bool:
+    """Whether it is more than a single value or a list of these."""
+    return isinstance(strip(type_.item) if isinstance(type_, List) else type_, Struct | Map | List)
+
+
+def _holds(step: Step, connector: Connector, element: Struct) -> bool:
+    """Whether the format can hold such records; what it cannot is reported."""
+    if not isinstance(connector, Files | Socket | Kafka) or connector.format.name != "zeek":
+        return True
+    nested = [part for part in element.fields if _nests(strip(part.type))]
+    for part in nested:
+        step.report(
+            Code.BAD_FORMAT,
+            f'logs of Zeek hold no "{strip(part.type)}", which field "{part.name}" is',
+            detail="Their columns hold single values, sets and vectors.",
+            hint=f'Columns such as "{part.name}.x" are fields of their own: x: string from "{part.name}.x".',
+        )
+    return not nested
 
 
 def _memory(step: Step, source: RawSource, element: Type) -> Draft | None:

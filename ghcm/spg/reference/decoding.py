@@ -1,4 +1,4 @@
-"""Raw bytes of one partition into records: text, JSON lines and CSV, as strict as the language says.
+"""Raw bytes of one partition into records: text, JSON lines, CSV and Zeek's logs, as strict as the language says.
 
 What does not fit is a `bad_record` whose input is the raw text, with replacement characters where it is no UTF-8.
 """
@@ -16,7 +16,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NoReturn, assert_never, cast
 
+from ghcm.errors import GhcmError, suggest
 from ghcm.spg.connectors import Format
+from ghcm.spg.reference.zeek import Log, cells, zeek_value
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -40,7 +42,7 @@ from ghcm.types import (
 )
 from ghcm.values import from_json
 
-__all__ = ["Bad", "decoded"]
+__all__ = ["LONGEST", "Bad", "decoded"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = re.compile(
@@ -50,18 +52,20 @@ _MOMENT = re.compile(
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 _ABSENT = object()
+LONGEST = 16_384
+"""Characters of a raw text that a dead letter holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A record that does not fit: its raw text and why."""
+    """A record that does not fit: the first characters of its raw text, and why."""
 
     text: str
     detail: str
 
 
 def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
-    """The records of one partition in order."""
+    """The records of one partition in order. GhcmError where a header lacks a column that the record needs."""
     match format_.name:
         case "text":
             for number, text in _lines(data, file):
@@ -74,6 +78,8 @@ def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterato
                     yield _attempt(text, f"{file}:{number}", lambda text: _from_object(_object(text), element))
         case "csv":
             yield from _csv(data, file, format_.separator, element)
+        case "zeek":
+            yield from _zeek(data, file, element)
         case _:
             raise ValueError(f'there is no format "{format_.name}"')
 
@@ -263,6 +269,7 @@ def _csv(data: bytes, file: str, separator: str, element: Struct) -> Iterator[tu
             yield Bad(text, f"{place}: {failure}")
         elif header is None:
             header = fields
+            _check_header(file, header, element)
         else:
             yield _attempt(text, place, partial(_from_cells, header, fields, element))
 
@@ -270,17 +277,49 @@ def _csv(data: bytes, file: str, separator: str, element: Struct) -> Iterator[tu
 def _from_cells(header: list[str], cells: list[str], element: Struct, _: str) -> tuple[object, ...]:
     if len(cells) != len(header):
         raise ValueError(f"expected {len(header)} fields as in the header, found {len(cells)}")
+    return _row(dict(zip(reversed(header), reversed(cells), strict=True)), element, _from_text)
+
+
+def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], object]) -> tuple[object, ...]:
+    """The record of the cells by column; a column that is not there is null."""
     row: list[object] = []
     for field in element.fields:
-        name = field.path or field.name
-        if name not in header:
-            row.append(None if is_nullable(field.type) else _misfit(f'a column "{name}"', header))
-            continue
+        cell = cells.get(field.path or field.name)
         try:
-            row.append(_from_text(cells[header.index(name)], field.type))
+            row.append(None if cell is None else value(cell, field.type))
         except ValueError as error:
             raise ValueError(f'field "{field.name}": {error}') from None
     return tuple(row)
+
+
+def _check_header(file: str, header: list[str], element: Struct) -> None:
+    """That a file has every column that the record cannot do without."""
+    for field in element.fields:
+        name = field.path or field.name
+        if name not in header and not is_nullable(field.type):
+            raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, header))
+
+
+def _zeek(data: bytes, file: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+    """Zeek's logs: `#fields` names the columns of the lines behind it."""
+    log = Log()
+    for number, line in _lines(data, file):
+        text = line.text if isinstance(line, Bad) else line
+        if text.startswith("#"):
+            if log.header(text):
+                _check_header(file, log.columns or [], element)
+        elif isinstance(line, Bad):
+            yield line
+        elif log.columns is None and text:
+            raise GhcmError(f'cannot read "{file}": no line "#fields" comes before line {number}')
+        elif text:
+            yield _attempt(text, f"{file}:{number}", lambda text: _from_log(log, text, element))
+
+
+def _from_log(log: Log, line: str, element: Struct) -> tuple[object, ...]:
+    return _row(
+        dict(reversed(list(cells(log, line)))), element, lambda cell, type_: zeek_value(log, cell, type_, _from_text)
+    )
 
 
 def _from_text(text: str, type_: Type) -> object:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 import gzip
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import assert_never, cast
+
+import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.ops import ReadSink, ReadTable, Source
-from ghcm.spg.reference.decoding import Bad, decoded
+from ghcm.spg.reference.decoding import LONGEST, Bad, decoded
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
@@ -33,9 +36,9 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             if count is None:
                 raise GhcmError(f'"{step.id}" generates records without end', hint="The reference needs `rows`.")
             return [Record((number, start + number * each), partition=(step.id, "")) for number in range(count)]
-        case Files(path=path, format=format_):
+        case Files(format=format_):
             parts = run.outside.inputs.get(step.id)
-            return _decoded(run, step, format_, _files(path, run.outside.base) if parts is None else parts)
+            return _decoded(run, step, format_, _files(connector, run.outside.base) if parts is None else parts)
         case Socket(format=format_) | Kafka(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
         case Parquet() | Redis():
@@ -44,16 +47,30 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             assert_never(connector)
 
 
-def _files(path: str, base: Path) -> dict[str, bytes]:
-    names = glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
-    found = sorted(name for name in names if (base / name).is_file())
+def _files(connector: Files, base: Path) -> dict[str, bytes]:
+    found = sorted(name for name in _names(connector.path, base) if (base / name).is_file())
     if not found:
-        raise GhcmError(f'cannot read files "{path}": no file matches')
-    return {name: _content(base / name) for name in found}
+        raise GhcmError(f'cannot read files "{connector.path}": no file matches')
+    return {name: _content(base / name, connector.compression) for name in found}
 
 
-def _content(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+def _names(path: str, base: Path) -> list[str]:
+    """What a path means: a file, a glob, or the files of a directory that are not hidden."""
+    if (base / path).is_dir():
+        return [f"{path.rstrip('/')}/{name}" for name in os.listdir(base / path) if name[0] not in "._"]
+    return glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
+
+
+def _content(path: Path, compression: str) -> bytes:
+    kind = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}.get(path.suffix) if compression == "ending" else compression
+    match kind:
+        case "gzip":
+            return gzip.decompress(path.read_bytes())
+        case "zstd":
+            with pa.input_stream(str(path), compression="zstd") as stream:
+                return stream.read()
+        case _:
+            return path.read_bytes()
 
 
 def _decoded(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) -> list[Record]:
@@ -64,7 +81,7 @@ def _records(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) 
     for name in sorted(parts):
         for row in decoded(parts[name], name, format_, cast("Struct", step.gives.element)):
             if isinstance(row, Bad):
-                run.dead(step, row.text, Failed(Failure.BAD_RECORD, row.detail))
+                run.dead(step, row.text[:LONGEST], Failed(Failure.BAD_RECORD, row.detail))
             else:
                 yield Record(row, partition=(step.id, name))
 

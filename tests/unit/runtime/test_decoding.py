@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghcm.functions import Failure
-from ghcm.runtime.batch import Row
-from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.fields import from_json_field, from_text_field
-from ghcm.runtime.sources.files import FilesSource, find_files
-from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.sources.files import FilesSource
+from ghcm.runtime.sources.local_files import find_files
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.reference.decoding import Bad, decoded
 from ghcm.types import (
@@ -35,6 +32,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
+from tests.unit.runtime.decoding import decode
 from tests.unit.runtime.small_operators import LINE
 
 FLOW = Struct(
@@ -45,23 +43,6 @@ FLOW = Struct(
         Field("ok", Bool(), "ok"),
     )
 )
-
-
-def decode(format_: Format, schema: Struct, pieces: list[bytes]) -> tuple[list[Row], list[tuple[str, str]]]:
-    """Rows and (detail, raw text) of dead letters."""
-    lines = Lines(open_decoder(format_, schema), "f", "p")
-    rows: list[Row] = []
-    dead: list[tuple[str, str]] = []
-
-    def letter(reason: Failure, detail: str, text: str) -> None:
-        assert reason is Failure.BAD_RECORD
-        dead.append((detail, text))
-
-    for number, piece in enumerate([*pieces, b""]):
-        batch = lines.add(piece, number == len(pieces), letter)
-        rows += batch.rows() if batch is not None else []
-    assert lines.offset == sum(map(len, pieces))
-    return rows, dead
 
 
 def test_json_lines_by_path() -> None:

@@ -1,0 +1,71 @@
+"""Files of this machine: which ones a path means, and their bytes, decompressed, from an offset."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from ghcm.errors import GhcmError
+
+__all__ = ["find_files", "nothing_to_read", "open_file", "unreadable"]
+
+_BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_SKIPPED_AT_ONCE = 1 << 20
+
+
+def find_files(path: str, base: Path) -> list[str]:
+    """The files that a path, directory or glob means, by name in code point order, relative to `base` where the path
+    is. Of a directory those that stand in it and are not hidden (`.` or `_` before the name).
+    """
+    if (base / path).is_dir():
+        names = [os.path.join(path, name) for name in os.listdir(base / path) if name[0] not in "._"]
+    else:
+        names = glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
+    return sorted(name for name in names if (base / name).is_file())
+
+
+def nothing_to_read(path: str, base: Path) -> GhcmError:
+    """What a user reads where a path means no file."""
+    what, hint = "no file matches", ""
+    if (base / path).is_dir():
+        what, hint = (
+            "it is a folder without files",
+            "files in folders below it are found by a glob such as folder/**/*.",
+        )
+    elif (base / path).exists():
+        what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
+    return GhcmError(
+        f'cannot read files "{path}": {what}', code="GHCM-722", detail=f'Paths start from "{base}".', hint=hint
+    )
+
+
+def open_file(path: Path, compression: str, offset: int) -> BinaryIO:
+    """The bytes of a file behind the first `offset` (decompressed). `compression` as in `Files`. OSError, EOFError or
+    `zlib.error` where it cannot be read, from here or from what is given.
+    """
+    kind = _BY_ENDING.get(path.suffix, "none") if compression == "ending" else compression
+    if kind == "zstd":
+        return _zstd(path, offset)
+    opened = gzip.open(path) if kind == "gzip" else path.open("rb", buffering=0)  # noqa: SIM115 - the caller closes
+    stream = cast("BinaryIO", opened)
+    if offset:
+        stream.seek(offset, os.SEEK_SET)
+    return stream
+
+
+def _zstd(path: Path, offset: int) -> BinaryIO:
+    import pyarrow as pa  # a tenth of a second that most programs never need
+
+    stream = cast("BinaryIO", pa.input_stream(str(path), compression="zstd"))
+    while offset > 0 and (skipped := len(stream.read(min(offset, _SKIPPED_AT_ONCE)))):
+        offset -= skipped
+    return stream
+
+
+def unreadable(file: str, error: Exception) -> GhcmError:
+    """What a user reads where a file cannot be read."""
+    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return GhcmError(f'cannot read "{file}": {reason}', code="GHCM-722")
