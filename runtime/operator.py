@@ -26,6 +26,7 @@ __all__ = [
     "Clock",
     "Context",
     "Form",
+    "Gate",
     "Operator",
     "Outbox",
     "Publication",
@@ -122,6 +123,24 @@ class Clock(Protocol):
         """By partition: its watermark behind the last record processed (restored with the state); a partition without
         records may be missing.
         """
+        ...
+
+
+@runtime_checkable
+class Gate(Protocol):
+    """What an operator offers of which one input has to wait for the end of another."""
+
+    def holds(self, ordinal: int) -> bool:
+        """Whether nothing should be taken from that input now. What comes all the same (up to a barrier) it keeps."""
+        ...
+
+    @property
+    def holding(self) -> bool:
+        """Whether it keeps records that came before their time, so that event time must not go on behind it."""
+        ...
+
+    def ended(self, ordinal: int, outbox: Outbox) -> bool:
+        """Input `ordinal` has ended; told again after a recovery. May emit."""
         ...
 
 

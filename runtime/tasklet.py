@@ -16,7 +16,7 @@ from typing import Protocol
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
-from ghcm.runtime.operator import INFINITY, NEVER, Clock, Operator, Publication
+from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Operator, Publication
 from ghcm.runtime.scheduler import Progress, Scheduler
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
@@ -166,6 +166,7 @@ class OperatorTasklet:
         self.watermark = NEVER
         self.size = StepSize()
         self._clock = operator if isinstance(operator, Clock) else None
+        self._gate = operator if isinstance(operator, Gate) else None
         self._edges = inputs
         self._inputs = Inputs(len(inputs))
         self._host = host
@@ -211,13 +212,17 @@ class OperatorTasklet:
     def _next(self) -> tuple[int, Item] | None:
         for offset in range(len(self._edges)):
             ordinal = (self._turn + offset) % len(self._edges)
-            if ordinal in self._aligned or self._inputs.has_ended(ordinal):
+            if ordinal in self._aligned or self._inputs.has_ended(ordinal) or self._held(ordinal):
                 continue
             item = self._edges[ordinal].take(self.size.rows)
             if item is not None:
                 self._turn = ordinal + 1
                 return ordinal, item
         return None
+
+    def _held(self, ordinal: int) -> bool:
+        """Whether the operator wants an input to wait, which it cannot while another waits for its barrier."""
+        return self._gate is not None and not self._aligned and self._gate.holds(ordinal)
 
     def _handle(self, ordinal: int, item: Item) -> None:
         match item:
@@ -241,6 +246,9 @@ class OperatorTasklet:
                 self._align(snapshot)
             case End():
                 self._inputs.end(ordinal)
+                if self._gate is not None and not self._done_before:
+                    gate = self._gate
+                    self._todo.append(lambda: gate.ended(ordinal, self.outbox))
                 if self._aligned:
                     self._align(self._barrier)
                 if self._inputs.all_ended:
@@ -260,7 +268,7 @@ class OperatorTasklet:
             moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
         else:
             moment = self._inputs.watermark
-        if moment <= self.watermark:
+        if moment <= self.watermark or (self._gate is not None and self._gate.holding):
             return True
         if self._clock is None and not self.operator.advance(moment, self.outbox):
             return False

@@ -12,6 +12,7 @@ from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, List, Struct, is_nullable, strip
 
@@ -23,9 +24,10 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
     `_right_columns`, `_belong`, `_joined`).
     """
     texts = _row_functions(task, op, unit, name, module)
+    lookup = is_lookup(input_of(task, unit, 0), input_of(task, unit, 1))
     try:
         columns = [
-            _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys)
+            _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys, watermark=lookup and not ordinal)
             for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys)))
         ]
         return [*texts, *columns, *_belong(op, name), _joined(task, op, unit, name)], None
@@ -36,7 +38,7 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]) -> str:
+def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...], *, watermark: bool) -> str:
     """A side as columns `@0`, `@1`, ... of its keys and one column of its records."""
     columns: list[tuple[str, Column]] = []
     for index, key in enumerate(keys):
@@ -49,6 +51,7 @@ def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]
     names = ", ".join(f'"{part}"' for part in element.names) if isinstance(element, Struct) else ""
     record = Column(f"pl.struct({names})" if names else 'pl.col("value")')
     hidden = [f'pl.col("@time").alias("@{side}_time")'] if collection.timed else []
+    hidden += ['"@watermark"'] if collection.timed and watermark else []
     lines = [
         *guard(either(*(column.fails for _, column in columns))),
         f"return frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
@@ -63,7 +66,10 @@ def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
         if unit.task(edge.producer).collection.timed and not (side == "right" and op.kind.left_alone)
     ]
     hidden = f", *columns.later({', '.join(times)})" if task.collection.timed else ""
-    made = _made(op, input_of(task, unit, 0))
+    left, right = (input_of(task, unit, ordinal) for ordinal in (0, 1))
+    if hidden and is_lookup(left, right):
+        hidden = f', pl.max_horizontal({", ".join(times)}).alias("@time"), "@watermark"'
+    made = _made(op, left)
     return _function(f"{name}_joined", [f"return frame.select({made}{hidden})"], gives="pl.DataFrame")
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from ghcm.aggregates import AGGREGATES, fraction_problem, result_of
+from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.joining import joined_element, joined_pair
+from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -171,8 +172,7 @@ def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator
 def join_problems(around: Around, op: Join) -> Iterator[str]:
     """What is wrong with a join."""
     left, right = around.takes
-    if not (left.bounded and right.bounded):
-        yield "a join needs bounded input"
+    yield from _join_sides(op, left, right)
     if not op.left_keys or len(op.left_keys) != len(op.right_keys):
         yield "a join has as many keys on the left as on the right, and at least one"
     for mine, other in zip(op.left_keys, op.right_keys, strict=False):
@@ -188,7 +188,20 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
         element: Type = joined_pair(sides[0], sides[1], op.kind)
     else:
         element = joined_element(left.element, right.element, op.kind)
-    shape = Shape.PAIRS if op.by_key else Shape.STREAM
-    timed = left.timed and (right.timed or op.kind.left_alone)
-    wanted = Collection(shape, element, bounded=True, timed=timed)
+    wanted = joined_collection(element, left, right, op.kind, by_key=op.by_key)
     yield from collection_problems(around.gives, wanted, narrowed=True)
+
+
+def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
+    """What may be joined with what."""
+    yield from flowing(left)
+    if not right.bounded and right.shape is not Shape.TABLE:
+        yield "a join needs a right side that ends, or a table"
+    if is_lookup(left, right) and not op.kind.streams:
+        yield f"a {op.kind.value} join waits for the end of its left side"
+    if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):
+        yield "a join with a table looks its key up"
+
+
+def _is_key(key: Lambda) -> bool:
+    return key.body == Get(key.parameters[0], "key", key.body.type)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ghcm.types import Field, Struct, Type, as_nullable, is_nullable, pair_of, strip
+from ghcm.types import Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
 
-__all__ = ["JoinKind", "joined_element", "joined_pair"]
+__all__ = ["JoinKind", "is_lookup", "joined_collection", "joined_element", "joined_pair"]
 
 
 class JoinKind(Enum):
@@ -28,6 +28,11 @@ class JoinKind(Enum):
     def keeps_right(self) -> bool:
         """Whether a right record without a partner stays, with a null in the place of the left one."""
         return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+    @property
+    def streams(self) -> bool:
+        """Whether each left record can be answered for by itself, without waiting for the end of the left side."""
+        return not self.keeps_right
 
     @property
     def left_alone(self) -> bool:
@@ -54,3 +59,18 @@ def joined_pair(left: tuple[Type, Type], right: tuple[Type, Type], kind: JoinKin
     may_be_null = (alone and is_nullable(left_key)) or (kind.keeps_right and is_nullable(right_key))
     key = as_nullable(strip(left_key)) if may_be_null else strip(left_key)
     return pair_of(key, joined_element(left_value, right_value, kind))
+
+
+def is_lookup(left: Collection, right: Collection) -> bool:
+    """Whether the left records pass through one by one, in their order, and are looked up in the right side: in all of
+    it where it ends, or in what a table holds when they come.
+    """
+    return not left.bounded or right.shape is Shape.TABLE
+
+
+def joined_collection(
+    element: Type, left: Collection, right: Collection, kind: JoinKind, *, by_key: bool
+) -> Collection:
+    """What a join gives. A lookup keeps the event time of its left records; else both sides have it, or none."""
+    timed = left.timed and (right.timed or kind.left_alone or is_lookup(left, right))
+    return Collection(Shape.PAIRS if by_key else Shape.STREAM, element, left.bounded, timed)

@@ -222,6 +222,10 @@ class Join:
     `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
     (`by_key`) it is `{key, value: {left, right}}`; of semi and anti joins it is the left one. A pair of records whose
     residual fails is a dead letter and does not belong together.
+
+    Where the left side never ends, or the right one is a table, left records are looked up one after the other and keep
+    their order, event time and watermark (`ghcm.spg.joining.is_lookup`): in the whole right side, for whose end they
+    wait, or where that is a table that never ends, in the values that it had given on when the record came.
     """
 
     kind: JoinKind

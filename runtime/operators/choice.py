@@ -22,10 +22,12 @@ from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator
+from ghcm.runtime.operators.lookup import LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.union import UnionOperator
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -77,7 +79,9 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
         case Sort() | Top():
             return OrderOperator(task, op, unit, _code(task, code, OrderCode), context)
         case Join():
-            return JoinOperator(task, op, unit, _code(task, code, JoinCode), context)
+            sides = [unit.task(edge.producer).collection for edge in task.inputs]
+            join = LookupOperator if is_lookup(*sides) else JoinOperator
+            return join(task, op, unit, _code(task, code, JoinCode), context)
         case Iterate():
             return IterateOperator(task, op, unit, _code(task, code, IterateCode), context, choose)
         case Publish():

@@ -15,7 +15,7 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
 from ghcm.types import Collection
 
-__all__ = ["joined_frames"]
+__all__ = ["joined_frames", "looked_up", "side_frame"]
 
 LEFT, RIGHT = "@left_row", "@right_row"
 """The places of records in their side, by which those that met nobody are found."""
@@ -35,19 +35,46 @@ def joined_frames(
         return None
 
 
+def looked_up(code: JoinColumns, op: Join, batch: Batch, right: pl.DataFrame, context: Context) -> pl.DataFrame | None:
+    """What a lookup makes of a batch, in its order; None if a record fails, or Polars cannot do it."""
+    parameters = context.parameters
+    try:
+        left = _done(partial(code.left, batch.frame(), parameters)).with_row_index(LEFT)
+        pairs = _paired(code, op, left, right, context)
+        parts = list(_of_left(op.kind, left, pairs, right))
+        found = pl.concat(parts, how="diagonal").sort(LEFT, maintain_order=True) if len(parts) > 1 else parts[0]
+        return _done(partial(code.joined, found, parameters))
+    except _RecordFails:
+        return None
+
+
+def side_frame(
+    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None], batch: Batch, parameters: Parameters
+) -> pl.DataFrame | None:
+    """A whole right side with its keys and places; None if a record fails, or Polars cannot hold it."""
+    frame = in_columns(partial(make, batch.frame(), parameters))
+    return None if frame is None else frame.with_row_index(RIGHT)
+
+
+def _paired(code: JoinColumns, op: Join, part: pl.DataFrame, right: pl.DataFrame, context: Context) -> pl.DataFrame:
+    """The pairs of records that belong together."""
+    keys = [f"@{index}" for index in range(len(op.left_keys))]
+    pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
+    if code.belong is None:
+        return pairs
+    return _done(partial(code.belong, pairs, context.parameters))
+
+
 def _joined(
     code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
 ) -> Iterator[pl.DataFrame]:
     parameters = context.parameters
     left = _side(code.left, sides[0], whole[0], parameters).with_row_index(LEFT)
     right = _side(code.right, sides[1], whole[1], parameters).with_row_index(RIGHT)
-    keys = [f"@{index}" for index in range(len(op.left_keys))]
     met: list[pl.DataFrame] = []
     for start in range(0, left.height, context.rows):
         part = left.slice(start, context.rows)
-        pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
-        if code.belong is not None:
-            pairs = _done(partial(code.belong, pairs, parameters))
+        pairs = _paired(code, op, part, right, context)
         for frame in _of_left(op.kind, part, pairs, right):
             yield _done(partial(code.joined, frame, parameters))
         met += [pairs.select(RIGHT)] if op.kind.keeps_right else []

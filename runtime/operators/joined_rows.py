@@ -6,7 +6,7 @@ from typing import cast
 
 from ghcm.runtime.columns import Row
 from ghcm.runtime.operator import NEVER
-from ghcm.spg.joining import JoinKind, joined_element, joined_pair
+from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Struct, Type
 
@@ -14,11 +14,14 @@ __all__ = ["JoinedRows"]
 
 
 class JoinedRows:
-    """Makes rows of the join's element, with the later of the two times and a watermark for which nothing is late."""
+    """Makes rows of the join's element, with the later of the two times and a watermark for which nothing is late;
+    those of lookups keep the watermark of the left record.
+    """
 
     def __init__(self, op: Join, left: Collection, right: Collection, gives: Collection) -> None:
         self._alone = op.kind.left_alone
         self._by_key = op.by_key
+        self._lookup = is_lookup(left, right)
         self._sides = (left, right)
         self._timed = gives.timed
         self._widths = tuple(len(side.columns.fields) for side in self._sides)
@@ -33,7 +36,7 @@ class JoinedRows:
             return made
         pairs = zip((left, right), self._sides, strict=True)
         times = [cast("int", row[-2]) for row, side in pairs if row is not None and side.timed]
-        return (*made, max(times), NEVER)
+        return (*made, max(times), left[-1] if self._lookup and left is not None else NEVER)
 
     def _visible(self, left: Row | None, right: Row | None) -> Row:
         if self._alone:

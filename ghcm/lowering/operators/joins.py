@@ -8,9 +8,10 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.operators.join_sides import check_sides, looks_up_key, report_no_key
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
-from ghcm.spg.joining import JoinKind, joined_element, joined_pair
+from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Shape, Struct, Type, strip
 
@@ -21,34 +22,21 @@ _WAITS = "waits for the issue that completes the language"
 
 
 def join(step: Step, left: Flow) -> Bound:
-    """Joins of bounded inputs."""
+    """Joins of what ends; of streams with what ends, or with tables."""
     kind = JoinKind(step.given.choice("kind", _KINDS, "inner"))
-    if step.given.duration("within") is not None:
-        step.not_yet("a join within an interval", _WAITS, step.given.span("within"))
     other = step.given.expr("other")
     bound = None if other is None else step.evaluate(other)
     right = settle(step, bound) if isinstance(bound, Raw) else bound
-    if right is None or not _check_right(step, right):
+    if right is None or not check_sides(step, left, right, kind):
         return None
     if step.given.expr("on") is None:
         return _by_key(step, left, right, kind)
     return _on(step, left, right, kind)
 
 
-def _check_right(step: Step, right: Flow) -> bool:
-    span = step.given.span("other")
-    if right.collection.shape is Shape.TABLE:
-        step.report(Code.BAD_JOIN, "a table cannot be joined yet", span, hint="A responsive unit can read() it.")
-        return False
-    if not right.collection.bounded:
-        step.report(Code.NEEDS_BOUNDED, '"join" needs input that ends, and the other input never ends', span)
-        return False
-    return True
-
-
 def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     sides = (left.collection, right.collection)
-    if any(side.shape is not Shape.PAIRS for side in sides):
+    if Shape.STREAM in (left.collection.shape, right.collection.shape):
         step.report(
             Code.BAD_JOIN,
             'a join without "on" is of pairs, and one of these is a stream',
@@ -62,7 +50,7 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     if strip(left_key) != strip(right_key):
         step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
         return None
-    collection = Collection(Shape.PAIRS, joined_pair(mine, other, kind), True, _timed(left, right, kind))
+    collection = joined_collection(joined_pair(mine, other, kind), *sides, kind, by_key=True)
     keys = tuple(_key_of(name, side.element) for name, side in zip("lr", sides, strict=True))
     op = Join(kind, (keys[0],), (keys[1],), None, True)
     hashed = Hash(("key",))
@@ -93,6 +81,9 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
             hint="For example (l, r) => l.id == r.id and l.at < r.at.",
         )
         return None
+    if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
+        report_no_key(step)
+        return None
     facts = known(on.body, Outcome.TRUE)
     kept = (kind.keeps_left or kind is JoinKind.ANTI, kind.keeps_right)
     narrowed = [
@@ -100,7 +91,7 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
         for type_, side, alone in zip(types, on.parameters, kept, strict=True)
     ]
     element = joined_element(narrowed[0], narrowed[1], kind)
-    collection = Collection(Shape.STREAM, element, True, _timed(left, right, kind))
+    collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
     op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False)
     by_left, by_right = _exchanges(left_keys, right_keys)
@@ -108,11 +99,9 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
 
 
 def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, Exchange]) -> Flow:
-    return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped=True)
-
-
-def _timed(left: Flow, right: Flow, kind: JoinKind) -> bool:
-    return left.collection.timed and (right.collection.timed or kind.left_alone)
+    left, right = (flow for flow, _ in inputs)
+    regrouped = left.regrouped or not is_lookup(left.collection, right.collection)
+    return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped)
 
 
 def _pair(collection: Collection) -> tuple[Type, Type]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ghcm.expr import Lambda
-from ghcm.spg.joining import JoinKind, joined_element, joined_pair
+from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
@@ -18,7 +18,8 @@ __all__ = ["joined"]
 
 def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Sequence[Record]]]) -> list[Record]:
     """Each left record with each right record of the same keys, in the order of the left, then of the right; then the
-    right records that nobody met, where the kind keeps them.
+    right records that nobody met, where the kind keeps them. A table that never ends is complete before the first left
+    record comes.
     """
     (left_type, left), (right_type, right) = sides
     rights = _keyed(run, step, op.right_keys, right_type, right)
@@ -31,11 +32,17 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
             if key is not None and key == its and _belong(run, step, op, record, other, (left_type, right_type))
         ]
         met.update(found)
-        results += _of_left(op, record, [rights[number][0] for number in found], (left_type, right_type))
+        made = _of_left(op, record, [rights[number][0] for number in found], (left_type, right_type))
+        results += [_in_place(each, record) for each in made] if is_lookup(left_type, right_type) else made
     if op.kind.keeps_right:
         alone = [other for number, (other, _) in enumerate(rights) if number not in met]
         results += [_made(op, None, other, (left_type, right_type)) for other in alone]
     return results
+
+
+def _in_place(made: Record, left: Record) -> Record:
+    """What a lookup gives stands where the left record stood."""
+    return Record(made.value, made.time if left.time is not None else None, left.watermark, left.partition)
 
 
 def _of_left(op: Join, record: Record, found: Sequence[Record], types: tuple[Collection, Collection]) -> list[Record]:

@@ -17,7 +17,7 @@ from ghcm.codegen.native import generate
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
-from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Operator, Publication, Table
+from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Gate, Operator, Publication, Table
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory
 from ghcm.spg.graph import Mode, Program, Task, Unit
@@ -97,7 +97,17 @@ def drive(
         for group, data in state.items():
             operator.restore({group: data})
 
+    left = [len(items) for items in inputs]
+
+    def end(ordinal: int) -> None:
+        if not left[ordinal] and isinstance(operator, Gate):
+            gate = operator
+            call(lambda: gate.ended(ordinal, box))
+
+    for ordinal in range(len(inputs)):
+        end(ordinal)
     for ordinal, item in _in_turns(inputs):
+        left[ordinal] -= 1
         if isinstance(item, Batch):
             call(lambda: operator.process(ordinal, item, box))  # noqa: B023    called at once
             if isinstance(operator, Clock):
@@ -108,6 +118,7 @@ def drive(
                 watermark = min(marks)
                 call(lambda: operator.advance(watermark, box))  # noqa: B023    called at once
                 box.items.append(watermark)
+        end(ordinal)
         if restores:
             renew()
     call(lambda: operator.advance(INFINITY, box))

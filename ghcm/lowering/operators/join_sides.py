@@ -1,0 +1,64 @@
+"""What may be joined with what: sides that end, streams with what ends, streams with tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ghcm.expr import Get, Lambda, Var
+from ghcm.lowering.codes import Code
+from ghcm.lowering.drafting import Step
+from ghcm.lowering.flows import Draft, Flow
+from ghcm.spg.joining import JoinKind, is_lookup
+from ghcm.types import Shape
+
+__all__ = ["check_sides", "looks_up_key", "report_no_key"]
+
+_ENGINE = "belongs to the issue of the native engine's streams"
+
+
+def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
+    """Whether the two can be joined so; what cannot is reported."""
+    table = right.collection.shape is Shape.TABLE
+    span = step.given.span("other")
+    if step.given.duration("within") is not None:
+        step.not_yet("a join within an interval", _ENGINE, step.given.span("within"))
+        return False
+    if not right.collection.bounded and not table:
+        hint = "A table of it, or a part of it that ends, can be joined."
+        step.report(Code.NEEDS_BOUNDED, '"join" needs another input that ends, or a table', span, hint=hint)
+        return False
+    if is_lookup(left.collection, right.collection) and not kind.streams:
+        side = "a table" if table else "a stream that never ends"
+        step.report(
+            Code.BAD_JOIN,
+            f"a {kind.value} join with {side} would have to wait for its end",
+            step.given.span("kind"),
+            detail="What nobody met is known only then.",
+            hint="inner, left, semi and anti joins answer for each record on the left by itself.",
+        )
+        return False
+    if table and not right.collection.bounded and _has_event_time(right.draft):
+        detail = "The table has event time, so that each record would see its state of that time."
+        hint = "Without event_time(...) before the aggregation, records see what the table holds when they come."
+        step.report(Code.NOT_YET, "a join with a table of event time does not work yet", span, detail=detail, hint=hint)
+        return False
+    return True
+
+
+def _has_event_time(table: Draft) -> bool:
+    return any(producer.collection.timed for producer, _ in table.inputs)
+
+
+def looks_up_key(keys: Sequence[Lambda]) -> bool:
+    """Whether one of the right sides of the equalities is the key of the table."""
+    return any(isinstance(key.body, Get) and key.body.field == "key" and isinstance(key.body.of, Var) for key in keys)
+
+
+def report_no_key(step: Step) -> None:
+    """A table is looked up by its key."""
+    step.report(
+        Code.BAD_JOIN,
+        "a join with a table needs an equality with its key",
+        step.given.span("on"),
+        hint="For example (r, t) => r.name == t.key.",
+    )
