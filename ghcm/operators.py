@@ -154,7 +154,7 @@ _TABLE_OF_OPERATORS = (
     _op("union", _T, _FLOWING, (Argument("others", "collection", repeated=True),), "the same", "all records of all inputs", _everywhere()),
     _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a random part of the records", _not_yet()),
     # windows
-    _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time", _everywhere(), failures=(_F.LATE,)),
+    _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time; a record is in each of its windows that its partition's watermark has not closed, and a dead letter where there is none", _everywhere(), failures=(_F.LATE,)),
     # groups
     _op("reduce_by_key", _T, (_PAIRS,), (Argument("function", "lambda2"), Argument("order", "lambda1", required=False, positional=False)), "Pairs<K, V>, or Table<K, V> of unbounded unwindowed input", "one value per key", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
     _op("aggregate_by_key", _T, (_PAIRS,), (Argument("aggregates", "aggregate", repeated=True),), "Pairs<K, {...}>, or Table", f"named aggregates per key: {' '.join(each.value for each in AGGREGATES)}", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),

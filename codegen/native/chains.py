@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ghcm.codegen.native.panes import Panes
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, Op, PythonCall, Stage, Window
 from ghcm.types import Field, Struct, Type
@@ -35,11 +36,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of one task in order; `timed` says whether records carry time and watermark."""
+    """The steps of one task in order; `timed` says whether records carry time and watermark, `panes` which windows it
+    assigns as slices.
+    """
 
     task: Task
     steps: tuple[Step, ...]
     timed: bool
+    panes: Panes | None = None
 
 
 def columns_of(element: Type) -> Struct:
@@ -47,7 +51,7 @@ def columns_of(element: Type) -> Struct:
     return element if isinstance(element, Struct) else Struct((Field("value", element),))
 
 
-def chain_of(task: Task, unit: Unit) -> Chain | None:
+def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None:
     """The chain of a row task; None for any other."""
     op = task.op
     if not isinstance(op, Fused | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window):
@@ -59,7 +63,7 @@ def chain_of(task: Task, unit: Unit) -> Chain | None:
     for stage in stages:
         steps.append(Step(stage.id, stage.op, taken, stage.element, stage.origin))
         taken = stage.element
-    return Chain(task, tuple(steps), source.timed)
+    return Chain(task, tuple(steps), source.timed, panes)
 
 
 def operator_name(op: Op) -> str:

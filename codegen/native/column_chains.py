@@ -13,7 +13,18 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeStruct, Var
-from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.spg.ops import (
+    Filter,
+    FlatMap,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    PythonCall,
+    Sliding,
+    Tumbling,
+    Window,
+)
 from ghcm.types import Struct
 
 __all__ = ["column_chain", "guard", "selection"]
@@ -72,19 +83,57 @@ def _step(writer: _Writer, step: Step) -> None:
         case PythonCall():
             raise Unsupported("a Python function by row has no columnar form")
         case Window(assigner=assigner, allowed_lateness_us=lateness):
-            names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
-            writer.lines += [
-                f'start = column_time.truncate(pl.col("@time"), pl.lit({assigner.size_us:_}, pl.Int64))',
-                f"if columns.any_fails(frame, columns.too_late(start, {assigner.size_us:_}, {lateness:_})):",
-                "    return None",
-                f"frame = frame.select({names}, columns.window(start, {assigner.size_us:_}), *columns.TIMES)",
-            ]
+            match assigner:
+                case Tumbling(size_us=size):
+                    _tumbling(writer, step, size, lateness)
+                case Sliding():
+                    _sliding(writer, step, assigner, lateness)
+                case _:
+                    assert_never(assigner)
         case _:
             assert_never(step.op)
 
 
 def _quoted(name: str) -> str:
     return f'"{name}"'
+
+
+_LONGEST = 2**59
+"""The longest reach of a window (microseconds) for which the columnar form has room in 64 bits."""
+
+
+def _tumbling(writer: _Writer, step: Step, size: int, lateness: int) -> None:
+    """The record in its window."""
+    names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+    writer.lines += [
+        f'start = column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))',
+        f"if columns.any_fails(frame, columns.too_late(start, {size:_}, {lateness:_})):",
+        "    return None",
+        f"frame = frame.select({names}, columns.window(start, {size:_}), *columns.TIMES)",
+    ]
+
+
+def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> None:
+    """The record in each of its windows that is open, or once in its pane."""
+    size, every = assigner.size_us, assigner.every_us
+    reach = size + every + lateness
+    if reach > _LONGEST:
+        raise Unsupported("windows of ten thousand years leave 64 bits")
+    names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+    writer.lines += [
+        f"first, last = columns.open_starts({size:_}, {every:_}, {lateness:_})",
+        f"if columns.any_fails(frame, columns.none_open(first, last, {reach:_})):",
+        "    return None",
+    ]
+    if writer.chain.panes is not None:
+        width = writer.chain.panes.width_us
+        writer.lines.append(f"frame = frame.select({names}, columns.pane(first, {size:_}, {width:_}), *columns.TIMES)")
+        return
+    window = f'columns.window(pl.col("@start"), {size:_})'
+    writer.lines += [
+        f'frame = frame.with_columns(pl.int_ranges(first, last + 1, {every:_}).alias("@start")).explode("@start")',
+        f"frame = frame.select({names}, {window}, *columns.TIMES)",
+    ]
 
 
 def _scope(function: Lambda) -> ColumnScope:

@@ -15,6 +15,7 @@ from ghcm.codegen.native.iterations import iterate_functions
 from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
+from ghcm.codegen.native.panes import panes_of
 from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.templating import render
@@ -184,7 +185,7 @@ def _note(section: _Section, reason: Unsupported | None) -> None:
 
 
 def _rows(section: _Section, unit: Unit, name: str, module: Module) -> None:
-    chain = chain_of(section.task, unit)
+    chain = chain_of(section.task, unit, panes_of(unit).get(section.task.id))
     assert chain is not None
     text, functions = row_chain(chain, name, module)
     section.functions.append(text)
@@ -209,4 +210,11 @@ def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module
         parts |= {part: f"{name}_{part}" for part in ("partial", "states")}
     else:
         section.missing.append(f"not pre-aggregated: {found.partial}")
-    section.entry = _entry("GroupCode", **parts, timed="True" if found.timed else None)
+    section.entry = _entry(
+        "GroupCode", **parts, timed="True" if found.timed else None, slices=_slices(section.task, unit)
+    )
+
+
+def _slices(task: Task, unit: Unit) -> str | None:
+    panes = panes_of(unit).get(task.id)
+    return None if panes is None else f"({panes.size_us:_}, {panes.every_us:_})"

@@ -17,7 +17,18 @@ from ghcm.codegen.native.python_types import python_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module
 from ghcm.expr import Expr, Lambda, Let, MakeStruct, Var
-from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.spg.ops import (
+    Filter,
+    FlatMap,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    PythonCall,
+    Sliding,
+    Tumbling,
+    Window,
+)
 from ghcm.types import Struct, Type, is_nullable
 
 __all__ = ["Lines", "bind_record", "catch", "loop_head", "parameter_lines", "row_chain"]
@@ -123,7 +134,13 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
         case PythonCall(module=module, function=name):
             _python(writer, step, f"{module}:{name}")
         case Window(assigner=assigner, allowed_lateness_us=lateness):
-            _window(writer, step, assigner.size_us, lateness)
+            match assigner:
+                case Tumbling(size_us=size):
+                    _window(writer, step, size, lateness)
+                case Sliding():
+                    _sliding(writer, step, assigner, lateness)
+                case _:
+                    assert_never(assigner)
         case _:
             assert_never(step.op)
     if last:
@@ -277,4 +294,22 @@ def _window(writer: _Writer, step: Step, size: int, lateness: int) -> None:
     )
     window = writer.scope.names.new("window")
     writer.out.add(f"{window} = ({start}, {start} + {size:_})")
+    writer.columns = writer.columns | {"window": Code(window, simple=True)}
+
+
+def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> None:
+    """The record in each of its windows that is open, or once in its pane."""
+    size, every = assigner.size_us, assigner.every_us
+    limits = f"time, {size:_}, {every:_}, {lateness:_}, watermark"
+    window = writer.scope.names.new("window")
+    found = window if writer.chain.panes is not None else writer.scope.names.new("windows")
+    writer.out.add(f"{found} = checked.{'pane' if writer.chain.panes is not None else 'open_windows'}({limits})")
+    writer.out.block(
+        f"if not {found}:",
+        f'dead("{step.id}", {_record(writer, step)}, *checked.none_open(time, {size:_}, {every:_}, watermark))',
+        "continue",
+    )
+    if writer.chain.panes is None:
+        writer.out.add(f"for {window} in {found}:")
+        writer.out.depth += 1
     writer.columns = writer.columns | {"window": Code(window, simple=True)}

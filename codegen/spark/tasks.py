@@ -38,11 +38,13 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sliding,
     Sort,
     Source,
     Stage,
     To,
     Top,
+    Tumbling,
     Union,
     Window,
 )
@@ -130,8 +132,14 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
             call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
             return f"{call}, step={scope.step()}{scope.keeping()})"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
-            call = f"windowed(job, {rows}, {assigner.size_us}, {lateness}, step={scope.step()}"
-            return f"{call}{scope.keeping()})"
+            size, step = assigner.size_us, f"step={scope.step()}{scope.keeping()}"
+            match assigner:
+                case Tumbling():
+                    return f"windowed(job, {rows}, {size}, {lateness}, {step})"
+                case Sliding(every_us=every):
+                    return f"slid(job, {rows}, {size}, {every}, {lateness}, {step})"
+                case _:
+                    assert_never(assigner)
         case _:
             assert_never(op)
 

@@ -34,10 +34,12 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sliding,
     Sort,
     Source,
     To,
     Top,
+    Tumbling,
     Union,
     Window,
 )
@@ -68,7 +70,7 @@ def summary(op: Op) -> str:
             return f"python {module}:{name}"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             late = f", lateness {duration_text(lateness)}" if lateness else ""
-            return f"window tumbling({duration_text(assigner.size_us)}){late}"
+            return f"window {_windows(assigner)}{late}"
         case Union():
             return "union"
         case ReduceByKey(reducer=reducer):
@@ -141,6 +143,16 @@ def _aggregate(what: Aggregate) -> str:
     parts += [str(each) for each in (what.fraction, what.limit) if each is not None]
     parts += [] if what.order is None else [f"order = {_body(what.order)}"]
     return f"{what.name} = {what.function.value}({', '.join(parts)})"
+
+
+def _windows(assigner: Tumbling | Sliding) -> str:
+    match assigner:
+        case Tumbling(size_us=size):
+            return f"tumbling({duration_text(size)})"
+        case Sliding(size_us=size, every_us=every):
+            return f"sliding({duration_text(size)}, every {duration_text(every)})"
+        case _:
+            assert_never(assigner)
 
 
 def _policy(policy: Policy) -> str:

@@ -52,6 +52,7 @@ __all__ = [
     "Redis",
     "ReduceByKey",
     "Reply",
+    "Sliding",
     "Socket",
     "Sort",
     "Source",
@@ -150,11 +151,23 @@ class Tumbling:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Adds the column `window` by event time. A record whose window has `end + allowed_lateness` <= its partition's
-    watermark is a dead letter (`late`)."""
+class Sliding:
+    """Windows of `size_us` that start at multiples of `every_us` (at most the size) since 1970; a record is in all that
+    hold its time."""
 
-    assigner: Tumbling
+    size_us: int
+    every_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Adds the column `window` by event time: each record once for each of its windows that is open, in their order.
+
+    A window is closed for a record where `end + allowed_lateness` <= its partition's watermark; a record without an
+    open window is a dead letter (`late`).
+    """
+
+    assigner: Tumbling | Sliding
     allowed_lateness_us: int
 
 

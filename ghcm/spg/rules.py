@@ -35,10 +35,12 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sliding,
     Sort,
     Source,
     To,
     Top,
+    Tumbling,
     Union,
     Window,
 )
@@ -172,13 +174,26 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
             yield from pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
         case PythonCall():
             yield from collection_problems(gives, replace(made, element=gives.element))
-        case Window():
+        case Window(assigner=assigner):
+            yield from _assigner(assigner)
             if not takes.timed or takes.windowed:
                 yield "windows need event time and records that are in none"
             columns = Struct((*takes.columns.fields, Field("window", WINDOW)))
             yield from collection_problems(gives, replace(takes, element=columns, windowed=True))
         case _:
             assert_never(op)
+
+
+def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:
+    match assigner:
+        case Tumbling(size_us=size):
+            every = size
+        case Sliding(size_us=size, every_us=every):
+            pass
+        case _:
+            assert_never(assigner)
+    if not 0 < every <= size:
+        yield f"there are no windows of {size} us every {every} us"
 
 
 def _fused(around: Around, stages: tuple[object, ...]) -> Iterator[str]:

@@ -80,7 +80,8 @@ class GroupCode:
 
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
-    Where it is `timed`, a value is a pair of the record's event time and its value.
+    Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
+    sliding windows whose records come in panes (`ghcm.codegen.native.panes`).
     """
 
     first: Callable[[object, Parameters], object]
@@ -90,6 +91,7 @@ class GroupCode:
     partial: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
     states: Callable[[pl.DataFrame], list[object]] | None = None
     timed: bool = False
+    slices: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ __all__ = [
     "greatest_float",
     "later",
     "micros",
+    "none_open",
+    "open_starts",
+    "pane",
     "timestamp",
     "too_late",
     "window",
@@ -88,6 +91,33 @@ def too_late(start: pl.Expr, size: int, lateness: int) -> pl.Expr:
     end = start + size
     closed = pl.when(end > INT_MAX - lateness).then(pl.lit(INT_MAX, pl.Int64)).otherwise(end + lateness)
     return (closed <= pl.col("@watermark")) | (start > pl.col("@time")) | (end < start)
+
+
+def open_starts(size: int, every: int, lateness: int) -> tuple[pl.Expr, pl.Expr]:
+    """The starts of the first and the last sliding window that each record may still enter."""
+    watermark = pl.col("@watermark").clip(INT_MIN + 2 * (size + every + lateness), None) - lateness
+    first = pl.max_horizontal(_first_start(pl.col("@time"), size, every), _first_start(watermark, size, every))
+    return first, _multiple(pl.col("@time"), every)
+
+
+def _first_start(time: pl.Expr, size: int, every: int) -> pl.Expr:
+    return _multiple(time - size, every) + every
+
+
+def _multiple(time: pl.Expr, of: int) -> pl.Expr:
+    return time - time % of
+
+
+def none_open(first: pl.Expr, last: pl.Expr, reach: int) -> pl.Expr:
+    """Where there is none of them, or the time is so extreme that a window might leave 64 bits."""
+    time = pl.col("@time")
+    return (first > last) | (time < INT_MIN + 4 * reach) | (time > INT_MAX - 4 * reach)
+
+
+def pane(first: pl.Expr, size: int, width: int) -> pl.Expr:
+    """The column `window` where it holds the record's slice and the end of the first window that it counts in."""
+    start = _multiple(pl.col("@time"), width)
+    return pl.struct(timestamp(start).alias("start"), timestamp(first + size).alias("end")).alias("window")
 
 
 def window(start: pl.Expr, size: int) -> pl.Expr:

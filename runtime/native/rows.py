@@ -7,6 +7,7 @@ The functions of the language stand in `ghcm.runtime.native.row_functions` and r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 from typing import NoReturn, TypeVar
 
 from ghcm.functions import Failure
@@ -19,8 +20,11 @@ __all__ = [
     "all_of",
     "any_of",
     "attempt",
+    "none_open",
     "on_time",
+    "open_windows",
     "overflow",
+    "pane",
     "too_late",
 ]
 
@@ -62,6 +66,38 @@ def attempt(compute: Callable[[], T]) -> T | None:
 def on_time(start: int, end: int, closed: int, watermark: int) -> bool:
     """Whether a record may still enter the window that closes at watermark `closed`."""
     return watermark < closed and start >= INT_MIN and end <= INT_MAX
+
+
+def open_windows(time: int, size: int, every: int, lateness: int, watermark: int) -> list[tuple[int, int]]:
+    """The sliding windows that a record may still enter, in their order; none where one of all its windows does not
+    fit 64 bits.
+    """
+    return [(start, start + size) for start in _open_starts(time, size, every, lateness, watermark)]
+
+
+def pane(time: int, size: int, every: int, lateness: int, watermark: int) -> tuple[int, int] | None:
+    """The start of the record's slice and the end of the first window that it may still enter; None where there is
+    none.
+    """
+    starts = _open_starts(time, size, every, lateness, watermark)
+    return (time - time % gcd(size, every), starts[0] + size) if starts else None
+
+
+def _open_starts(time: int, size: int, every: int, lateness: int, watermark: int) -> range:
+    first, last = _first_start(time, size, every), time - time % every
+    if first < INT_MIN or last + size > INT_MAX:
+        return range(0)
+    return range(max(first, _first_start(watermark - lateness, size, every)), last + 1, every)
+
+
+def _first_start(time: int, size: int, every: int) -> int:
+    """The start of the first window that ends after a time."""
+    return (time - size) // every * every + every
+
+
+def none_open(time: int, size: int, every: int, watermark: int) -> tuple[Failure, str]:
+    """Why a record may enter none of its sliding windows."""
+    return too_late(_first_start(time, size, every), time - time % every + size, INT_MAX, watermark)
 
 
 def too_late(start: int, end: int, closed: int, watermark: int) -> tuple[Failure, str]:

@@ -8,6 +8,7 @@ cannot be given is a dead letter with the key and window as input.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice, repeat
 from operator import itemgetter
@@ -146,13 +147,23 @@ class GroupOperator:
             try:
                 groups[key] = add(groups[key], value, parameters) if key in groups else first(value, parameters)
             except RecordFailure as failure:
-                self._letters.to(outbox)(self._task.id, self._record(row), failure.reason, failure.detail)
+                dead = self._letters.to(outbox)
+                for record in self._records(row):
+                    dead(self._task.id, record, failure.reason, failure.detail)
                 continue
             if self._table:
                 self._changed.add(key)
 
-    def _record(self, row: Row) -> object:
-        return row[: len(self._takes.columns.fields)]
+    def _records(self, row: Row) -> Iterator[object]:
+        """The record, or where it came in a pane the record in each of its windows."""
+        record, place = row[: len(self._takes.columns.fields)], self._layout.window
+        if self._code.slices is None or place is None:
+            yield record
+            return
+        window: Any = record[place]
+        size, every = self._code.slices
+        for start in range(window[1] - size, window[0] + 1, every):
+            yield (*record[:place], (start, start + size), *record[place + 1 :])
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -163,9 +174,30 @@ class GroupOperator:
     def _closed(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         if self._layout.window is None:
             return
+        if self._code.slices is not None:
+            yield from self._closed_slices(watermark, *self._code.slices, outbox)
+            return
         for window in sorted(self._windows, key=itemgetter(1)):
             if watermark == INFINITY or window[1] + self._lateness <= watermark:
                 yield from self._batches(self._windows.pop(window), window, outbox)
+
+    def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
+        """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
+        the next window that has its slice.
+        """
+        merge, parameters = self._code.merge, self._context.parameters
+        while self._windows:
+            end = min(pane[1] for pane in self._windows)
+            if watermark != INFINITY and end + self._lateness > watermark:
+                return
+            merged: dict[object, object] = {}
+            for pane in [pane for pane in self._windows if pane[1] == end]:
+                states = self._windows.pop(pane)
+                for key, state in states.items():
+                    merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
+                if end - size + every <= pane[0]:
+                    self._add_states(self._groups((pane[0], end + every)), list(states), list(states.values()))
+            yield from self._batches(merged, (end - size, end), outbox)
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
@@ -302,4 +334,7 @@ def _forgiving(code: GroupCode) -> GroupCode:
             raise RecordFailure(Failure(state[1][0]), state[1][1])
         return code.result(state[0], parameters)
 
-    return GroupCode(lambda value, parameters: attempt(lambda: code.first(value, parameters)), add, merge, result)
+    def first(value: object, parameters: Parameters) -> object:
+        return attempt(lambda: code.first(value, parameters))
+
+    return GroupCode(first, add, merge, result, slices=code.slices)

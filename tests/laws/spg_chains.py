@@ -16,6 +16,7 @@ from ghcm.spg.ops import (
     Map,
     MapToPair,
     MapValues,
+    Sliding,
     Source,
     Tumbling,
     Union,
@@ -147,10 +148,11 @@ def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     columns = flow.collection.columns
     if not flow.collection.timed or flow.collection.windowed or columns.get("window") or flow.inexact:
         return None
-    op = Window(
-        Tumbling(draw(st.sampled_from([1_000_000, 4_000_000, 86_400_000_000]))),
-        draw(st.sampled_from([0, 0, 2_000_000])),
-    )
+    assigners: list[Tumbling | Sliding] = [
+        *(Tumbling(size) for size in (1_000_000, 4_000_000, 86_400_000_000)),
+        *(Sliding(4_000_000, every) for every in (1_000_000, 3_000_000, 4_000_000)),
+    ]
+    op = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 0, 2_000_000])))
     element = Struct((*columns.fields, Field("window", WINDOW)), columns.name)
     return chain.row("window", op, flow, element=element, windowed=True)
 

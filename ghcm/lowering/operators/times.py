@@ -11,7 +11,8 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.operators import Argument
-from ghcm.spg.ops import EventTime, Tumbling, Window
+from ghcm.source import Span
+from ghcm.spg.ops import EventTime, Sliding, Tumbling, Window
 from ghcm.types import WINDOW, Field, Struct, Timestamp, Type, strip
 
 __all__ = ["event_time", "window"]
@@ -58,7 +59,7 @@ def event_time(step: Step, flow: Flow) -> Bound:
 
 def window(step: Step, flow: Flow) -> Bound:
     """Puts records into windows: the column `window`."""
-    size = _size(step)
+    assigner = _assigner(step)
     lateness = step.given.duration("allowed_lateness", 0) or 0
     collection = flow.collection
     element = collection.element
@@ -80,10 +81,10 @@ def window(step: Step, flow: Flow) -> Bound:
             hint="map(...) makes records without it.",
         )
         return None
-    if size is None:
+    if assigner is None:
         return None
     windowed = replace(collection, element=_with_window(element), windowed=True)
-    draft = step.row(Window(Tumbling(size), lateness), flow, windowed)
+    draft = step.row(Window(assigner, lateness), flow, windowed)
     return replace(flow, draft=draft, collection=windowed, open_window=True)
 
 
@@ -94,10 +95,8 @@ def _with_window(element: Type) -> Struct:
     return Struct((Field("value", element), column))
 
 
-def _size(step: Step) -> int | None:
-    """The size of the windows in microseconds; other kinds of windows are checked and refused, and then taken as
-    tumbling.
-    """
+def _assigner(step: Step) -> Tumbling | Sliding | None:
+    """The windows; None after a report. Kinds that no engine has yet are checked, refused and taken as tumbling."""
     written = step.given.expr("assigner")
     match written:
         case ast.Apply(function=ast.Ref(name=name)) if name in _ASSIGNERS:
@@ -112,9 +111,26 @@ def _size(step: Step) -> int | None:
     if given is None:
         return None
     time = given.choice("time", ("event", "processing"), "event")
-    sizes = [given.duration(part, least=1) for part in ("size", "every", "gap") if given.expr(part)]
-    if name != "tumbling":
+    size = given.duration("gap" if name == "session" else "size", least=1)
+    every = given.duration("every", least=1)
+    if name == "session":
         step.not_yet(f'a window of kind "{name}"', _WAITS, written.span)
     if time == "processing":
         step.not_yet("a window of processing time", _WAITS, given.span("time"))
-    return sizes[0]
+    if size is None:
+        return None
+    if name == "sliding" and every is not None:
+        return _sliding(step, size, every, given.span("every"))
+    return Tumbling(size)
+
+
+def _sliding(step: Step, size: int, every: int, span: Span | None) -> Sliding | None:
+    if every <= size:
+        return Sliding(size, every)
+    step.report(
+        Code.BAD_WINDOW,
+        "records between these windows would be in none of them",
+        span,
+        hint="every is at most as long as the windows; filter(...) leaves records out.",
+    )
+    return None

@@ -7,7 +7,20 @@ from typing import assert_never, cast
 
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
-from ghcm.spg.ops import EventTime, Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Window
+from ghcm.spg.ops import (
+    EventTime,
+    Filter,
+    FlatMap,
+    Fused,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    PythonCall,
+    Sliding,
+    Tumbling,
+    Window,
+)
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
@@ -44,7 +57,8 @@ def row_operation(run: Run, step: Step, op: RowOp, records: Sequence[Record]) ->
             made = run.each(step, records, lambda record: result_of(function_, record.value, takes, gives))
             return [record.with_value(value) for record, value in made]
         case Window():
-            return [new for _, new in run.each(step, records, lambda record: _windowed(step, op, record))]
+            found = run.each(step, records, lambda record: _windowed(step, op, record))
+            return [new for _, several in found for new in several]
         case _:
             assert_never(op)
 
@@ -64,14 +78,31 @@ def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record
     return result
 
 
-def _windowed(step: Step, op: Window, record: Record) -> Record:
-    time = cast("int", record.time)
-    start = time - time % op.assigner.size_us
-    window = (checked(start), checked(start + op.assigner.size_us))
-    if window[1] + op.allowed_lateness_us <= record.watermark:
-        raise Failed(Failure.LATE, f"the window ended at {window[1]}, the watermark was {record.watermark}")
+def _windowed(step: Step, op: Window, record: Record) -> list[Record]:
+    """The record in each of its windows that is open."""
+    windows = _windows(op.assigner, cast("int", record.time))
+    still_open = [window for window in windows if window[1] + op.allowed_lateness_us > record.watermark]
+    if not still_open:
+        raise Failed(Failure.LATE, f"the window ended at {windows[-1][1]}, the watermark was {record.watermark}")
     plain = cast("tuple[object, ...]", record.value) if isinstance(step.takes.element, Struct) else (record.value,)
-    return record.with_value((*plain, window))
+    return [record.with_value((*plain, window)) for window in still_open]
+
+
+def _windows(assigner: Tumbling | Sliding, time: int) -> list[tuple[int, int]]:
+    """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
+    match assigner:
+        case Tumbling(size_us=size):
+            every = size
+        case Sliding(size_us=size, every_us=every):
+            pass
+        case _:
+            assert_never(assigner)
+    windows: list[tuple[int, int]] = []
+    start = time - time % every
+    while start + size > time:
+        windows.insert(0, (checked(start), checked(start + size)))
+        start -= every
+    return windows
 
 
 def event_time(run: Run, step: Step, op: EventTime, records: Sequence[Record]) -> list[Record]:

@@ -12,6 +12,7 @@ from ghcm.spg.ops import (
     EventTime,
     MapToPair,
     Op,
+    Sliding,
     Source,
     To,
     Tumbling,
@@ -107,5 +108,11 @@ def pairs(draw: st.DrawFn, builder: Builder, key: Type, value: Type, *, in_windo
     parts = tuple(Get(record, part.name, part.type) for part in element.fields)
     op = MapToPair(Lambda((record,), MakeStruct(parts, tuple_of(key, value))))
     mapped = builder.add(op, Collection(Shape.PAIRS, element, True, timed=True), stream)
-    window = Window(Tumbling(draw(st.sampled_from([1_000_000, 5_000_000]))), draw(st.sampled_from([0, 2_000_000])))
+    assigners: list[Tumbling | Sliding] = [
+        Tumbling(1_000_000),
+        Tumbling(5_000_000),
+        Sliding(5_000_000, 2_000_000),
+        Sliding(4_000_000, 1_000_000),
+    ]
+    window = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 2_000_000])))
     return builder.add(window, Collection(Shape.PAIRS, windowed(element), True, timed=True, windowed=True), mapped)

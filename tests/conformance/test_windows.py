@@ -1,0 +1,59 @@
+"""Windows of every kind, on every engine that has them: late records, shared slices, groups that fail."""
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.codegen.native.panes import panes_of
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.optimizer import optimise
+from ghcm.source import Source
+from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import agrees_natively, program_of
+
+
+def test_sliding_windows_agree_natively() -> None:
+    expected = agrees_natively(program_of("sliding"))
+    assert {name: len(rows) for name, rows in expected.sinks.items()} == {
+        "sums": 30,
+        "uneven": 18,
+        "all": 8,
+        "counted": 7,
+        "lists": 9,
+        "ordered": 21,
+        "seen": 20,
+        "each": 13,
+        "failing": 32,
+        "filtered": 30,
+        "again": 34,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"late": 28, "overflow": 9, "zero_divisor": 2}
+
+
+def test_a_late_record_counts_in_the_windows_that_are_still_open() -> None:
+    text = """program late
+record R { at: int }
+sink out = files("out", mode = append)
+stream u {
+  memory([{ at: 1 }, { at: 6 }, { at: 3 }, { at: 0 }]).as(R)
+    .event_time(r => from_micros(r.at), disorder = 1us)
+    .window(sliding(4us, every = 2us)).count().to(out)
+}
+"""
+    expected = agrees_natively(lower(parse(Source("late.istream", text))))
+    windows = [(-2, 2), (0, 4), (2, 6), (4, 8), (6, 10)]
+    assert expected.sinks["out"] == [(1, window) for window in windows]
+    assert [(letter.reason.value, letter.input) for letter in expected.dead] == [("late", '{"at":0}')]
+
+
+def test_slices_are_shared_where_nobody_sees_the_windows() -> None:
+    unit = optimise(program_of("sliding")).program.unit("u")
+    shared = {task.id.split("/")[0] for task in unit.tasks if task.id in panes_of(unit)}
+    assert shared == {"sums", "uneven", "all", "counted", "lists", "ordered", "failing", "filtered"}
+
+
+@pytest.mark.slow
+def test_sliding_windows_agree_on_spark(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("sliding")) == []
