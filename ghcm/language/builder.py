@@ -30,6 +30,8 @@ Node = (
     | ast.TypeExpr
     | ast.Expr
     | ast.Name
+    | ast.Range
+    | ast.AnyOf
     | ast.Case
     | ast.Argument
     | tuple[object, ...]
@@ -81,6 +83,16 @@ class _Builder:
 
     def sink(self, meta: Meta, name: ast.Name, connector: ast.Expr) -> ast.SinkDecl:
         return ast.SinkDecl(name, connector, self._span(meta))
+
+    def function(
+        self,
+        meta: Meta,
+        name: ast.Name,
+        parameters: tuple[ast.Parameter, ...],
+        result: ast.TypeExpr,
+        body: ast.Expr,
+    ) -> ast.FunctionDecl:
+        return ast.FunctionDecl(name, parameters, result, body, self._span(meta))
 
     def unit(self, meta: Meta, header: ast.UnitDecl, *body: ast.Statement | None) -> ast.UnitDecl:
         return ast.UnitDecl(
@@ -173,16 +185,34 @@ class _Builder:
     def if_else(self, meta: Meta, condition: ast.Expr, yes: ast.Expr, no: ast.Expr) -> ast.IfElse:
         return ast.IfElse(condition, yes, no, self._span(meta))
 
+    def let(self, meta: Meta, name: ast.Name, value: ast.Expr, body: ast.Expr) -> ast.Let:
+        return ast.Let(name, value, body, self._span(meta))
+
     def match(self, meta: Meta, subject: ast.Expr, *cases: ast.Case) -> ast.Match:
         return ast.Match(subject, cases, self._span(meta))
 
-    def case(self, meta: Meta, pattern: ast.Expr, value: ast.Expr) -> ast.Case:
-        if not isinstance(pattern, ast.Ref):
-            return ast.Case(pattern, value, self._span(meta))
-        if pattern.name != "_":
+    def case(self, meta: Meta, pattern: ast.Pattern, value: ast.Expr) -> ast.Case:
+        if isinstance(pattern, ast.Ref) and pattern.name == "_":
+            return ast.Case(None, value, self._span(meta))
+        return ast.Case(None if self._names_in(pattern) else pattern, value, self._span(meta))
+
+    def range(self, meta: Meta, first: ast.Expr, last: ast.Expr) -> ast.Range:
+        return ast.Range(first, last, self._span(meta))
+
+    def any_of(self, meta: Meta, *patterns: ast.Expr | ast.Range) -> ast.AnyOf:
+        return ast.AnyOf(patterns, self._span(meta))
+
+    def _names_in(self, pattern: ast.Pattern) -> bool:
+        """Report the names in a pattern, which is made of constants."""
+        parts = pattern.patterns if isinstance(pattern, ast.AnyOf) else (pattern,)
+        ends = [end for part in parts for end in ((part.first, part.last) if isinstance(part, ast.Range) else (part,))]
+        names = [end for end in ends if isinstance(end, ast.Ref)]
+        for name in names:
             hint = 'a string stands in quotes; "_" matches everything else'
-            self.problems.error("GHCM-117", f'"{pattern.name}" is no pattern', pattern.span, hint=hint)
-        return ast.Case(None, value, self._span(meta))
+            if name.name == "_":
+                hint = '"_" stands alone and matches everything else'
+            self.problems.error("GHCM-117", f'"{name.name}" is no pattern', name.span, hint=hint)
+        return bool(names)
 
     # --- operators
 
@@ -255,6 +285,9 @@ class _Builder:
 
     def anonymous_record(self, meta: Meta, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:
         return ast.RecordExpr(None, fields, self._span(meta))
+
+    def update(self, meta: Meta, of: ast.Expr, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.Update:
+        return ast.Update(of, fields, self._span(meta))
 
     def record_fields(self, meta: Meta, *fields: object) -> object:
         return _present(fields)

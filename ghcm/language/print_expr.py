@@ -83,6 +83,8 @@ def _flat(expr: ast.Expr) -> str:
             return f"{flat(operand, _COALESCE)} is {'not ' if negated else ''}null"
         case ast.IfElse(condition=condition, yes=yes, no=no):
             return f"if {flat(condition)} then {flat(yes)} else {flat(no)}"
+        case ast.Let(name=name, value=value, body=body):
+            return f"let {name.text} = {flat(value)} in {flat(body)}"
         case ast.Match(subject=subject, cases=cases):
             return f"match {_subject(subject)} {{ {', '.join(map(_case, cases))} }}"
         case ast.TupleExpr(items=items):
@@ -92,6 +94,9 @@ def _flat(expr: ast.Expr) -> str:
         case ast.RecordExpr(fields=fields):
             inner = ", ".join(f"{name.text}: {flat(value)}" for name, value in fields)
             return f"{_record(expr)} {inner} }}" if inner else f"{_record(expr)} }}"
+        case ast.Update(fields=fields):
+            inner = ", ".join(f"{name.text}: {flat(value)}" for name, value in fields)
+            return f"{_update(expr)} {inner} }}" if inner else f"{_update(expr)} }}"
         case ast.Lambda(body=body):
             return f"{_head(expr)} {flat(body)}"
         case _:
@@ -118,7 +123,23 @@ def _result(call: ast.Apply) -> str:
 
 
 def _case(case: ast.Case) -> str:
-    return f"{'_' if case.pattern is None else flat(case.pattern)} => {flat(case.value)}"
+    return f"{_pattern(case.pattern)} => {flat(case.value)}"
+
+
+def _pattern(pattern: ast.Pattern | None) -> str:
+    match pattern:
+        case None:
+            return "_"
+        case ast.Range(first=first, last=last):
+            return f"{flat(first)}..{flat(last)}"
+        case ast.AnyOf(patterns=patterns):
+            return " or ".join(map(_pattern, patterns))
+        case _:
+            return flat(pattern)
+
+
+def _update(expr: ast.Update) -> str:
+    return f"{flat(expr.of, _TIGHT)} with {{"
 
 
 def _record(expr: ast.RecordExpr) -> str:
@@ -133,7 +154,7 @@ def _head(function: ast.Lambda) -> str:
 
 def _level(expr: ast.Expr) -> int:
     match expr:
-        case ast.Lambda() | ast.IfElse() | ast.Match():
+        case ast.Lambda() | ast.IfElse() | ast.Let() | ast.Match():
             return _LOOSE
         case ast.Binary(op=op):
             return _LEVELS[op]
@@ -143,7 +164,7 @@ def _level(expr: ast.Expr) -> int:
             return _NOT if op == "not" else _UNARY
         case ast.Attribute() | ast.Apply():
             return _LOOSE if _typed(expr) else _TIGHT
-        case ast.Literal() | ast.Ref() | ast.TupleExpr() | ast.ListExpr() | ast.RecordExpr():
+        case ast.Literal() | ast.Ref() | ast.TupleExpr() | ast.ListExpr() | ast.RecordExpr() | ast.Update():
             return _TIGHT
         case _:
             assert_never(expr)
@@ -180,7 +201,7 @@ def _subject(subject: ast.Expr) -> str:
     base: ast.Expr = subject
     while isinstance(base, ast.Attribute | ast.Apply):
         base = base.of if isinstance(base, ast.Attribute) else base.function
-    return f"({flat(subject)})" if isinstance(base, ast.RecordExpr) else flat(subject, _TIGHT)
+    return f"({flat(subject)})" if isinstance(base, ast.RecordExpr | ast.Update) else flat(subject, _TIGHT)
 
 
 # --- broken ----------------------------------------------------------------------------------------------------------
@@ -207,12 +228,13 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = _LOOSE) -> l
             first = layout(left, column, 0, _left(op))
             lead = " " * column + f"{op} "
             return [*first, *_joined(lead, layout(right, len(lead), tail, _LEVELS[op] + 1), "")]
-        case ast.IfElse(condition=condition, yes=yes, no=no):
-            pad = " " * column
+        case ast.IfElse():
+            return _choice(expr, column, tail)
+        case ast.Let(name=name, value=value, body=body):
+            head, pad = f"let {name.text} = ", " " * column
             return [
-                *_joined("if ", layout(condition, column + 3), ""),
-                *_joined(f"{pad}then ", layout(yes, column + 5), ""),
-                *_joined(f"{pad}else ", layout(no, column + 5, tail), ""),
+                *_joined(head, layout(value, column + len(head), 3), " in"),
+                *_joined(pad, layout(body, column, tail), ""),
             ]
         case ast.Match(subject=subject, cases=cases):
             return _braced(f"match {_subject(subject)} {{", [_case_item(case) for case in cases], column)
@@ -222,6 +244,9 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = _LOOSE) -> l
                 if not fields
                 else _braced(_record(expr), [(f"{name.text}: ", value) for name, value in fields], column)
             )
+        case ast.Update(fields=fields):
+            labelled = [(f"{name.text}: ", value) for name, value in fields]
+            return _braced(_update(expr), labelled, column) if fields else [text]
         case ast.TupleExpr(items=items):
             return _bracketed("(", [("", item) for item in items], ")", column, tail)
         case ast.ListExpr(items=items):
@@ -247,8 +272,20 @@ def _joined(head: str, lines: Sequence[str], end: str) -> list[str]:
     return [*whole[:-1], whole[-1] + end]
 
 
+def _choice(expr: ast.IfElse, column: int, tail: int) -> list[str]:
+    """One line, or more, for each condition and value; `else if` goes on at the same column."""
+    pad = " " * column
+    lines = _joined("if ", layout(expr.condition, column + 3), "")
+    while True:
+        lines += _joined(f"{pad}then ", layout(expr.yes, column + 5), "")
+        if not isinstance(expr.no, ast.IfElse):
+            return [*lines, *_joined(f"{pad}else ", layout(expr.no, column + 5, tail), "")]
+        expr = expr.no
+        lines += _joined(f"{pad}else if ", layout(expr.condition, column + 8), "")
+
+
 def _case_item(case: ast.Case) -> _Item:
-    return f"{'_' if case.pattern is None else flat(case.pattern)} => ", case.value
+    return f"{_pattern(case.pattern)} => ", case.value
 
 
 def _items(items: Sequence[_Item], column: int, tail: int) -> list[str]:

@@ -127,10 +127,26 @@ def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], t
             word = "sink  " if any(isinstance(each, ast.CacheDecl) for each in run) else "sink "
             width = max(len(each.name.text) for each in run if isinstance(each, ast.SinkDecl))
             return _connector(f"{word}{declaration.name.text.ljust(width)} = ", connector, declaration.span, trivia)
+        case ast.FunctionDecl(body=body):
+            return _function(declaration, body, trivia)
         case ast.UnitDecl():
             return _unit(declaration, trivia)
         case _:
             assert_never(declaration)
+
+
+def _function(function: ast.FunctionDecl, body: ast.Expr, trivia: Trivia) -> list[str]:
+    """On one line where it fits, else the body on lines of its own."""
+    above = _hoisted(function.span, trivia, 0)
+    parameters = ", ".join(map(_parameter, function.parameters))
+    head = f"function {function.name.text}({parameters}) : {flat_type(function.result)} ="
+    if len(head) + 1 + len(flat(body)) <= WIDTH:
+        lines = [f"{head} {flat(body)}"]
+    else:
+        inner = layout(body, _STEP)
+        lines = [head, " " * _STEP + inner[0], *inner[1:]]
+    lines[-1] = _with_trailing(lines[-1], trivia, function.span)
+    return above + lines
 
 
 def _connector(head: str, connector: ast.Expr, span: Span | None, trivia: Trivia) -> list[str]:

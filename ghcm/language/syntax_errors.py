@@ -25,18 +25,19 @@ _WORDS = {
     "DURATION": "a duration",
     "FLOAT": "a number",
 }
-_SOFT = frozenset(("PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM"))
+_SOFT = frozenset(
+    ("PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM", "FUNCTION", "WITH")
+)
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS"))
 _INFIX = _COMPARISONS | {"COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO", "AND", "OR", "DOT", "LPAR"}
 _OPERAND = frozenset(("INT", "FLOAT", "DURATION", "STRING", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "NAME"))
-_VALUE = _OPERAND | _SOFT | {"MINUS", "NOT", "IF", "MATCH", "AT"}
+_VALUE = _OPERAND | _SOFT | {"MINUS", "NOT", "IF", "MATCH", "LET", "AT"}
 _HABITS = {
-    "let": "write name = ...",
     "var": "write name = ...",
     "val": "write name = ...",
     "const": "write name = ...",
     "return": "the last line of a responsive unit ends in .reply()",
-    "def": "write stream NAME { ... } or batch NAME { ... }",
+    "def": "write function NAME(x: int) : int = ..., stream NAME { ... } or batch NAME { ... }",
     "lambda": "write x => ...",
     "for": "write a pipeline: .map(x => ...)",
     "while": "write .iterate(...)",
@@ -132,7 +133,7 @@ def _operator(scene: _Scene) -> _Words | None:
         return "GHCM-109", '"=" gives a name, it does not compare', "", 'write "==" to compare'
     if kind in _COMPARISONS and "AND" in accepted:
         return "GHCM-118", "comparisons cannot be chained", "", 'write "a < b and b < c"'
-    if kind in ("IF", "MATCH") and "INT" in accepted:
+    if kind in ("IF", "MATCH", "LET") and "INT" in accepted:
         return "GHCM-100", f'"{scene.found}" cannot stand inside an operation', "", "put it in parentheses"
     if kind == "NOT" and "INT" in accepted:
         return "GHCM-100", '"not" cannot stand inside an operation', "", 'put "not ..." in parentheses'
@@ -145,6 +146,9 @@ def _form(scene: _Scene) -> _Words | None:
     if "ELSE" in accepted:
         detail = 'An "if" always has both values.'
         return "GHCM-100", f'expected "else", found {_found(scene)}', detail, "write if ... then ... else ..."
+    if "IN" in accepted and "AND" in accepted and scene.ends:
+        hint = "in a unit, x = ... gives a name to a collection"
+        return "GHCM-100", f'expected "in", found {_found(scene)}', 'A "let" is written let x = ... in ... .', hint
     if "THEN" in accepted and kind == "COLON":
         return "GHCM-100", 'expected "then", found ":"', "", "write if ... then ... else ..."
     if rule == "program" and scene.before is None:
@@ -155,7 +159,7 @@ def _form(scene: _Scene) -> _Words | None:
     if accepted == frozenset(("LBRACE", "DOT", "LPAR")):
         return "GHCM-100", f'expected "{{", found {_found(scene)}', "", "put what match looks at in parentheses"
     if rule == "declaration" and scene.before is None:
-        detail = "Outside of units stand records, caches, sinks and units."
+        detail = "Outside of units stand records, caches, sinks, functions and units."
         hint = "pipelines stand inside a unit: stream NAME { ... }"
         return "GHCM-121", f"expected a declaration, found {_found(scene)}", detail, hint
     return None

@@ -24,10 +24,10 @@ SEPARATOR = "_SEP"
 _CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
 _ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO"))
-_LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW"))
-_NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH"}
+_LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW", "IN", "RANGE"))
+_NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH", "LET"}
 _NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
-_DECLARES = frozenset(["PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE"])
+_DECLARES = frozenset(["PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"])
 
 _FOREIGN = {
     "&&": ("AND", "and"),

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 __all__ = ["RESERVED"]
 
-RESERVED = ("if", "then", "else", "match", "is", "not", "and", "or", "null", "true", "false")
+RESERVED = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")

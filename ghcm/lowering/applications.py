@@ -18,6 +18,7 @@ from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
+from ghcm.lowering.definitions import call_defined
 from ghcm.lowering.regex import BadPattern, canonical
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
@@ -51,6 +52,8 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         case other:
             context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
             return None
+    if name in context.functions:
+        return _defined(written, name, (*receiver, *operands), scope, context, value)
     function = _named(name, span, context, as_method=bool(receiver), count=len(operands))
     if function is None:
         return None
@@ -69,6 +72,18 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
             return None
         known = (known[0], respelt)
     return operation(function, known, written.span, context)
+
+
+def _defined(
+    written: ast.Apply, name: str, operands: tuple[ast.Argument, ...], scope: Scope, context: Context, value: Value
+) -> Expr | None:
+    """A call of a function of the program."""
+    found = [value(operand.value, scope) for operand in operands]
+    given = [each for each in found if each is not None]
+    function = context.functions[name]
+    if function is None or len(given) < len(found):
+        return None
+    return call_defined(function, operands, given, written, context)
 
 
 def operation(
@@ -112,7 +127,7 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
     if function is not None:
         context.report(Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".')
         return None
-    hint = habits.FUNCTIONS.get(name, "") or suggest(name, CALLABLE)
+    hint = habits.FUNCTIONS.get(name, "") or suggest(name, (*CALLABLE, *context.functions))
     if name in OPERATORS:
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ghcm.bindings import free_names
 from ghcm.errors import Diagnostics
-from ghcm.expr import Expr
+from ghcm.expr import Expr, Var
 from ghcm.lowering.codes import Code
 from ghcm.lowering.narrowing import NOTHING, Facts
 from ghcm.lowering.notes import Notes
@@ -15,7 +16,16 @@ from ghcm.lowering.types import Records
 from ghcm.source import Origin, Span
 from ghcm.types import Collection, Type
 
-__all__ = ["Context", "Scope", "origin_of"]
+__all__ = ["Context", "Defined", "Scope", "origin_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A function of the program: what it takes, and what it gives as an expression of that."""
+
+    name: str
+    parameters: tuple[Var, ...]
+    body: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class Context:
     records: Records
     kinds: Mapping[str, str]
     notes: Notes | None = None
+    functions: Mapping[str, Defined | None] = field(default_factory=dict[str, "Defined | None"])
+    """The program's own functions; None for one that is wrong, which has been reported."""
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
         """Note the type of what stands at a place."""
@@ -61,6 +73,12 @@ class Scope:
     def binding(self, variables: Mapping[str, Expr | None]) -> Scope:
         """The scope inside a lambda."""
         return replace(self, variables={**self.variables, **variables})
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The names that expressions here may mention; what is bound inside takes others."""
+        mentioned = (free_names(each) for each in self.variables.values() if each is not None)
+        return frozenset[str]().union(*mentioned)
 
     @property
     def names(self) -> tuple[str, ...]:

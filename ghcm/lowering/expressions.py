@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ghcm.bindings import fresh
 from ghcm.errors import suggest
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Var
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Try, Var
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
@@ -18,14 +19,22 @@ from ghcm.lowering.applications import CALLABLE, apply, operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert, to_known
+from ghcm.lowering.definitions import too_large
+from ghcm.lowering.keeping import let_value
+from ghcm.lowering.lists import EACH, Function, for_each
 from ghcm.lowering.matching import match_value
 from ghcm.lowering.narrowing import Outcome, known, path_of
 from ghcm.lowering.nesting import DEEPEST, too_deep
 from ghcm.lowering.records import record_value
+from ghcm.lowering.types import has_null
+from ghcm.lowering.updates import CHOICES, chosen_fields, updated
 from ghcm.source import Span
 from ghcm.types import INT_MAX, Bool, List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip, tuple_of
 
-__all__ = ["condition", "lambda_of", "typed"]
+__all__ = ["METHODS", "condition", "lambda_of", "typed"]
+
+METHODS = (*EACH, *CHOICES, "try")
+"""What is called in expressions besides functions."""
 
 _REASONABLE = 12
 """So many names a message lists."""
@@ -50,6 +59,12 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return _name(written, scope, context)
         case ast.Attribute():
             return _field(written, scope, context)
+        case ast.Apply(function=ast.Attribute(name=name) as of) if name in EACH:
+            return for_each(written, of, scope, context, value, _function_of(context))
+        case ast.Apply(function=ast.Attribute(name=name) as of) if name in CHOICES:
+            return chosen_fields(written, of, scope, context, value)
+        case ast.Apply(function=ast.Ref(name="try") | ast.Attribute(name="try")):
+            return _try(written, scope, context)
         case ast.Apply():
             return apply(written, scope, context, value)
         case ast.Unary(op="-", operand=ast.Literal() as literal):
@@ -70,6 +85,10 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return None if inner is None else Call("is_not_null" if negated else "is_null", (inner,), Bool())
         case ast.IfElse():
             return _if_else(written, scope, context)
+        case ast.Let():
+            return let_value(written, scope, context, value)
+        case ast.Update():
+            return updated(written, scope, context, value)
         case ast.Match():
             return match_value(written, scope, context, value)
         case ast.TupleExpr(items=items):
@@ -126,12 +145,40 @@ def lambda_of(
         message = f"{what} nests deeper than {DEEPEST} levels"
         context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
         return None
-    variables = tuple(Var(name, type_) for name, type_ in zip(names, types, strict=True))
+    taken = scope.bound
+    variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, types, strict=True))
     for parameter, type_ in zip(written.parameters, types, strict=True):
         context.note(parameter.span, type_)
     inner = scope.binding(dict(zip(names, variables, strict=True)))
     body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)
+    if body is not None and context.functions and not taken and too_large(body):
+        message = f"{what} is too large when the functions that it calls are written out"
+        context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
+        return None
     return None if body is None else TypedLambda(variables, body)
+
+
+def _function_of(context: Context) -> Function:
+    """How the functions of lists are typed."""
+
+    def function(written: ast.Expr, type_: Type, scope: Scope, what: str, test: bool) -> TypedLambda | None:
+        return lambda_of(written, (type_,), scope, context, what, test=test)
+
+    return function
+
+
+def _try(written: ast.Apply, scope: Scope, context: Context) -> Expr | None:
+    """`try(x)`: null where x fails."""
+    receiver = (written.function.of,) if isinstance(written.function, ast.Attribute) else ()
+    tried = (*receiver, *(each.value for each in written.arguments if each.name is None))
+    if len(tried) != 1 or len(written.arguments) + len(receiver) != 1:
+        message = '"try" takes one value'
+        context.report(Code.BAD_OPERANDS, message, written.span, hint='It is written "try(to_int(x))".')
+        return None
+    body = typed(tried[0], scope, context)
+    if body is None or isinstance(body, Literal) or has_null(body.type):
+        return body
+    return Try(body, as_nullable(body.type))
 
 
 def _literal(literal: ast.Literal, sign: int, context: Context) -> Expr | None:

@@ -8,22 +8,31 @@ from ghcm.lowering.applications import Value, operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert
+from ghcm.lowering.keeping import keeping
 from ghcm.lowering.narrowing import Outcome, known
 from ghcm.lowering.nesting import DEEPEST
-from ghcm.types import Bool, is_nullable, strip
+from ghcm.lowering.patterns import check_cases
+from ghcm.source import Span
+from ghcm.types import Bool
 
 __all__ = ["match_value"]
 
 
 def match_value(written: ast.Match, scope: Scope, context: Context, value: Value) -> Expr | None:
-    """The typed chain of a `match`; its last case needs no test, because every case must be covered."""
+    """The typed chain of a `match`; its last case needs no test, because every case must be covered. What is looked at
+    is computed once.
+    """
     if len(written.cases) > DEEPEST:
         message = f"the match has more than {DEEPEST} cases"
         context.report(Code.TOO_DEEP, message, written.span, hint="A join with a table of the cases does the same.")
         return None
     subject = value(written.subject, scope)
-    if subject is None or not _check_cases(written, subject, context):
+    if subject is None or not check_cases(written, subject.type, context):
         return None
+    return keeping(subject, "it", scope, lambda it: _cases(written, it, scope, context, value))
+
+
+def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, value: Value) -> Expr | None:
     tests: list[Expr | None] = []
     values: list[Expr | None] = []
     for case in written.cases:
@@ -57,53 +66,31 @@ def _chain(written: ast.Match, tests: list[Expr | None], values: list[Expr], con
     return result
 
 
-def _test(subject: Expr, pattern: ast.Expr, scope: Scope, context: Context, value: Value) -> Expr | None:
-    made = value(pattern, scope)
+def _test(subject: Expr, pattern: ast.Pattern, scope: Scope, context: Context, value: Value) -> Expr | None:
+    match pattern:
+        case ast.AnyOf(patterns=patterns, span=span):
+            tests = [_test(subject, each, scope, context, value) for each in patterns]
+            return _joined("or", tests, span, context)
+        case ast.Range(first=first, last=last, span=span):
+            ends = [_compared(name, subject, end, scope, context, value) for name, end in (("ge", first), ("le", last))]
+            return _joined("and", ends, span, context)
+        case _:
+            return _compared("eq", subject, pattern, scope, context, value)
+
+
+def _compared(
+    name: str, subject: Expr, constant: ast.Expr, scope: Scope, context: Context, value: Value
+) -> Expr | None:
+    made = value(constant, scope)
     if made is None:
         return None
     if isinstance(made, Literal) and made.value is None:
         return Call("is_null", (subject,), Bool())
-    return operation("eq", (subject, made), pattern.span, context, "match")
+    return operation(name, (subject, made), constant.span, context, "match")
 
 
-def _check_cases(written: ast.Match, subject: Expr, context: Context) -> bool:
-    """Whether the patterns are constants, each named once, and together cover every value."""
-    patterns = [case.pattern for case in written.cases]
-    seen: set[object] = set()
-    correct = True
-    for index, case in enumerate(written.cases):
-        problem = _problem(case.pattern, seen, last=index == len(patterns) - 1)
-        if problem:
-            context.report(Code.BAD_MATCH, problem, case.span or written.span)
-            correct = False
-        if isinstance(case.pattern, ast.Literal):
-            seen.add(case.pattern.value)
-    is_bool = strip(subject.type) == Bool()
-    covered = None in patterns or (
-        is_bool and {True, False} <= seen and (not is_nullable(subject.type) or None in seen)
-    )
-    if not covered:
-        context.report(
-            Code.BAD_MATCH,
-            "the match leaves a case open",
-            written.span,
-            hint='A last case "_ => ..." takes whatever is left.',
-        )
-    return correct and covered
-
-
-def _problem(pattern: ast.Expr | None, seen: set[object], *, last: bool) -> str:
-    match pattern:
-        case None:
-            return "" if last else 'no record comes to a case behind "_"'
-        case ast.Literal(value=value):
-            shown = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
-            return f'the case "{shown}" stands here twice' if _in(value, seen) else ""
-        case ast.Unary(op="-", operand=ast.Literal()):
-            return ""
-        case _:
-            return "a case is neither a constant nor _"
-
-
-def _in(value: object, seen: set[object]) -> bool:
-    return any(type(value) is type(each) and value == each for each in seen)
+def _joined(name: str, tests: list[Expr | None], span: Span | None, context: Context) -> Expr | None:
+    result = tests[0]
+    for test in tests[1:]:
+        result = None if result is None or test is None else operation(name, (result, test), span, context)
+    return result

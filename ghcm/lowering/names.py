@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, cast
 
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
+from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
+from ghcm.lowering.definitions import define
+from ghcm.lowering.expressions import METHODS, typed
 from ghcm.lowering.notes import Notes
 from ghcm.lowering.types import BUILT_IN, Records
+from ghcm.operators import OPERATORS
 
 __all__ = ["Declared", "declare", "writers"]
+
+_KEPT = frozenset((*CALLABLE, *METHODS, *OPERATORS))
+"""What is called and is no function of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None 
     caches: dict[str, ast.CacheDecl] = {}
     sinks: dict[str, ast.SinkDecl] = {}
     units: dict[str, ast.UnitDecl] = {}
+    functions: dict[str, ast.FunctionDecl] = {}
     for declaration in program.declarations:
         name = declaration.name.text
         if name in kinds:
@@ -41,7 +49,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None 
             hint = f"The first is a {kinds[name]}."
             diagnostics.error(Code.DECLARED_TWICE.value, message, declaration.name.span, hint=hint)
             continue
-        if name in BUILT_IN:
+        if name in BUILT_IN or (isinstance(declaration, ast.FunctionDecl) and name in _KEPT):
             message = f'"{name}" is a name that the language keeps for itself'
             diagnostics.error(Code.RESERVED.value, message, declaration.name.span)
             continue
@@ -52,11 +60,14 @@ def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None 
                 kinds[name], caches[name] = "msg cache", declaration
             case ast.SinkDecl():
                 kinds[name], sinks[name] = "sink", declaration
+            case ast.FunctionDecl():
+                kinds[name], functions[name] = "function", declaration
             case ast.UnitDecl():
                 kinds[name], units[name] = "unit", declaration
     context = Context(diagnostics, Records(records, diagnostics), kinds, notes)
     for name in records:
         context.records.get(name)
+    define(functions, context, typed)
     _check_caches(units, caches, context)
     return Declared(context, caches, sinks, units)
 
@@ -110,5 +121,4 @@ def _walk(node: object) -> Iterator[object]:
 
 @cache
 def _names_of_parts(class_: Any) -> tuple[str, ...]:
-    of_tree = is_dataclass(class_) and class_.__module__ == ast.__name__
-    return tuple(field.name for field in fields(class_) if field.compare) if of_tree else ()
+    return tuple(field.name for field in fields(class_) if field.compare) if class_ in ast.NODES else ()

@@ -35,6 +35,6 @@ def _parts(node: object) -> list[object]:
         part = waiting.pop()
         if isinstance(part, tuple):
             waiting += cast("tuple[object, ...]", part)
-        elif type(part).__module__ == ast.__name__:
+        elif ast.is_tree(part):
             found.append(part)
     return found

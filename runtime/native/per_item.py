@@ -76,6 +76,6 @@ def _ends(lists: pl.Series) -> pl.Series:
 
 def _lists(ends: pl.Series, made: pl.Series, like: pl.Series) -> pl.Series:
     """Items as lists that end there, null where those before were."""
-    offsets, missing = cast("pa.Int64Array", ends.to_arrow()), cast("pa.BooleanArray", like.is_null().to_arrow())
-    arrays = pa.LargeListArray.from_arrays(offsets, cast("pa.Array[pa.Scalar[Any]]", made.to_arrow()), mask=missing)
-    return pl.Series(like.name, pl.from_arrow(arrays), dtype=pl.List(made.dtype))
+    lists: Any = pa.LargeListArray  # its stubs know fewer arguments than it takes
+    arrays: Any = lists.from_arrays(ends.to_arrow(), made.to_arrow(), mask=like.is_null().to_arrow())
+    return cast("pl.Series", pl.from_arrow(arrays)).cast(pl.List(made.dtype)).alias(like.name)

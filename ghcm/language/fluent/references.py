@@ -6,7 +6,7 @@ A `Later` stands in the tree where the name will stand; `resolve` puts the names
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from itertools import count
 from typing import Any, TypeVar, cast
 
@@ -56,7 +56,7 @@ def _walk(node: object, visit: Callable[[Later], None]) -> None:
         case tuple():
             for each in cast("tuple[object, ...]", node):
                 _walk(each, visit)
-        case _ if _is_tree(node):
+        case _ if ast.is_tree(node):
             for field in fields(cast(Any, node)):
                 _walk(getattr(node, field.name), visit)
         case _:
@@ -78,7 +78,7 @@ def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Exp
         case tuple():
             parts = cast("tuple[object, ...]", node)
             return tuple(_resolve(each, naming) for each in parts)
-        case _ if _is_tree(node):
+        case _ if ast.is_tree(node):
             tree = cast(Any, node)
             old = {field.name: getattr(node, field.name) for field in fields(tree)}
             new = {name: _resolve(value, naming) for name, value in old.items()}
@@ -93,7 +93,3 @@ def _narrowed(span: Span | None, name: str) -> Span | None:
     if span is not None and span.source.text.startswith(name, span.start):
         return Span(span.source, span.start, span.start + len(name))
     return span
-
-
-def _is_tree(node: object) -> bool:
-    return is_dataclass(node) and type(node).__module__ == ast.__name__

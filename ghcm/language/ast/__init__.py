@@ -1,0 +1,106 @@
+"""The syntax tree that both front ends build: what was written, with its place, before any name has a meaning.
+
+A pipeline is an expression like any other: `flows.filter(f => f.bytes > 0)` is an `Apply` of an `Attribute`. Which
+names are
+operators, functions, columns or units is decided by the lowering. Trees are equal when they say the same; places do
+not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from typing import Any, TypeGuard
+
+from ghcm.language.ast.declarations import (
+    Assign,
+    CacheDecl,
+    Declaration,
+    Do,
+    FunctionDecl,
+    Parameter,
+    Program,
+    RecordDecl,
+    SinkDecl,
+    Statement,
+    UnitDecl,
+)
+from ghcm.language.ast.expressions import (
+    AnyOf,
+    Apply,
+    Argument,
+    Attribute,
+    Binary,
+    BinaryOp,
+    Case,
+    Expr,
+    IfElse,
+    IsNull,
+    Lambda,
+    Let,
+    ListExpr,
+    Literal,
+    Match,
+    Pattern,
+    Range,
+    RecordExpr,
+    Ref,
+    TupleExpr,
+    Unary,
+    Update,
+)
+from ghcm.language.ast.names import Name
+from ghcm.language.ast.types import FieldDecl, NamedType, NullableType, StructType, TupleType, TypeExpr
+
+__all__ = [
+    "NODES",
+    "AnyOf",
+    "Apply",
+    "Argument",
+    "Assign",
+    "Attribute",
+    "Binary",
+    "BinaryOp",
+    "CacheDecl",
+    "Case",
+    "Declaration",
+    "Do",
+    "Expr",
+    "FieldDecl",
+    "FunctionDecl",
+    "IfElse",
+    "IsNull",
+    "Lambda",
+    "Let",
+    "ListExpr",
+    "Literal",
+    "Match",
+    "Name",
+    "NamedType",
+    "NullableType",
+    "Parameter",
+    "Pattern",
+    "Program",
+    "Range",
+    "RecordDecl",
+    "RecordExpr",
+    "Ref",
+    "SinkDecl",
+    "Statement",
+    "StructType",
+    "TupleExpr",
+    "TupleType",
+    "TypeExpr",
+    "Unary",
+    "UnitDecl",
+    "Update",
+    "is_tree",
+]
+
+
+NODES = frozenset(each for each in tuple(globals().values()) if isinstance(each, type) and is_dataclass(each))
+"""Every class of nodes."""
+
+
+def is_tree(node: object) -> TypeGuard[Any]:
+    """Whether it is a node of a syntax tree."""
+    return type(node) in NODES

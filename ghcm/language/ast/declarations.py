@@ -1,0 +1,119 @@
+"""Statements, declarations and the whole program as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from ghcm.language.ast.expressions import Expr
+from ghcm.language.ast.names import Name, Place, no_span
+from ghcm.language.ast.types import FieldDecl, TypeExpr
+
+__all__ = [
+    "Assign",
+    "CacheDecl",
+    "Declaration",
+    "Do",
+    "FunctionDecl",
+    "Parameter",
+    "Program",
+    "RecordDecl",
+    "SinkDecl",
+    "Statement",
+    "UnitDecl",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`name = value` in a unit; the name becomes the id of the value's last task."""
+
+    name: Name
+    value: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A pipeline that ends in `to`, `publish` or `reply`."""
+
+    value: Expr
+    span: Place = no_span()
+
+
+Statement: TypeAlias = Assign | Do
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecl:
+    """`record Flow { ... }`."""
+
+    name: Name
+    fields: tuple[FieldDecl, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class CacheDecl:
+    """`cache calls = kafka("topic")`."""
+
+    name: Name
+    connector: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class SinkDecl:
+    """`sink shares = redis("place", key = r => r.key, mode = upsert)`."""
+
+    name: Name
+    connector: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`depth: int = 3` of a responsive unit."""
+
+    name: Name
+    type: TypeExpr
+    default: Expr | None = None
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDecl:
+    """`function half(x: int?) : int? = x // 2`."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    result: TypeExpr
+    body: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitDecl:
+    """`responsive batch rebuild(since: timestamp) on rebuild_calls { ... }`; `cache` None gives the unit a cache of
+    its own."""
+
+    name: Name
+    kind: OneOf["stream", "batch"]
+    responsive: bool
+    parameters: tuple[Parameter, ...]
+    cache: Name | None
+    body: tuple[Statement, ...]
+    span: Place = no_span()
+
+
+Declaration: TypeAlias = RecordDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole program: its name and its declarations, in the order in which they stand."""
+
+    name: Name
+    declarations: tuple[Declaration, ...]
+    span: Place = no_span()

@@ -1,0 +1,237 @@
+"""Expressions and patterns as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from ghcm.language.ast.names import Name, Place, no_span
+from ghcm.language.ast.types import TypeExpr
+from ghcm.types import Type
+
+__all__ = [
+    "AnyOf",
+    "Apply",
+    "Argument",
+    "Attribute",
+    "Binary",
+    "BinaryOp",
+    "Case",
+    "Expr",
+    "IfElse",
+    "IsNull",
+    "Lambda",
+    "Let",
+    "ListExpr",
+    "Literal",
+    "Match",
+    "Pattern",
+    "Range",
+    "RecordExpr",
+    "Ref",
+    "TupleExpr",
+    "Unary",
+    "Update",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: its canonical value (see `ghcm.types`) and type. `10s` is a duration of 10,000,000."""
+
+    value: bool | int | float | str | None
+    type: Type
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A bare name: a lambda parameter, an assignment, a sink, a unit, a function, a parameter of the unit."""
+
+    name: str
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`of.name`; `name_span` is the name alone."""
+
+    of: Expr
+    name: str
+    span: Place = no_span()
+    name_span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call, by position (`name` None) or by name."""
+
+    value: Expr
+    name: str | None = None
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """`function(arguments)`; `function` is a `Ref` (functions, sources, units) or an `Attribute` (operators, methods).
+
+    `result` is the type behind the colon of `python("module:function", by = row) : Type`, else None.
+    """
+
+    function: Expr
+    arguments: tuple[Argument, ...]
+    result: TypeExpr | None = None
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-x`, `not x`."""
+
+    op: OneOf["-", "not"]
+    operand: Expr
+    span: Place = no_span()
+
+
+BinaryOp: TypeAlias = OneOf["+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left op right`."""
+
+    op: BinaryOp
+    left: Expr
+    right: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`x is null`, `x is not null`."""
+
+    operand: Expr
+    negated: bool = False
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class IfElse:
+    """`if condition then yes else no`."""
+
+    condition: Expr
+    yes: Expr
+    no: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`let name = value in body`."""
+
+    name: Name
+    value: Expr
+    body: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`1..9` as a pattern: what is not before `first` and not behind `last`."""
+
+    first: Expr
+    last: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """`"a" or "b"` as a pattern; at least two."""
+
+    patterns: tuple[Expr | Range, ...]
+    span: Place = no_span()
+
+
+Pattern: TypeAlias = "Expr | Range | AnyOf"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One arm of a `match`: constants that it is for, or None for `_`."""
+
+    pattern: Pattern | None
+    value: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`match x { "a" => 1, _ => 0 }`."""
+
+    subject: Expr
+    cases: tuple[Case, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleExpr:
+    """`(a, b)`; at least two items."""
+
+    items: tuple[Expr, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class ListExpr:
+    """`[a, b]`."""
+
+    items: tuple[Expr, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordExpr:
+    """`Alarm { ts: f.ts }`, or `{ ts: f.ts }` without a record's name (`name` None)."""
+
+    name: str | None
+    fields: tuple[tuple[Name, Expr], ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`of with { bytes: 0 }`: a record with other values in some of its fields."""
+
+    of: Expr
+    fields: tuple[tuple[Name, Expr], ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """`x => body`, `(a, b) => body`, `() => body`; `claims` are the words of `@associative @commutative` before it."""
+
+    parameters: tuple[Name, ...]
+    body: Expr
+    span: Place = no_span()
+    claims: tuple[str, ...] = ()
+
+
+Expr: TypeAlias = (
+    Literal
+    | Ref
+    | Attribute
+    | Apply
+    | Unary
+    | Binary
+    | IsNull
+    | IfElse
+    | Let
+    | Match
+    | TupleExpr
+    | ListExpr
+    | RecordExpr
+    | Update
+    | Lambda
+)

@@ -1,0 +1,181 @@
+"""The program's own functions: `function half(x: int?) : int? = x // 2`, checked once and written out where called.
+
+An argument that is more than a place or a constant is computed once (`Let`). Functions call each other, but not
+themselves, neither directly nor by way of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import cast
+
+from ghcm.bindings import bound_names, free_names, fresh, substitute
+from ghcm.errors import suggest
+from ghcm.expr import Expr, Let, Literal, Var, children
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, Defined, Scope
+from ghcm.lowering.narrowing import path_of
+from ghcm.lowering.nesting import DEEPEST
+from ghcm.lowering.records import fits
+from ghcm.source import Span
+
+__all__ = ["call_defined", "define", "too_large"]
+
+_LARGEST = 5_000
+"""Parts of one expression with all functions written out."""
+
+Typed = Callable[[ast.Expr, Scope, Context], Expr | None]
+
+
+def define(declared: Mapping[str, ast.FunctionDecl], context: Context, typed: Typed) -> None:
+    """Put every function into `context.functions`, those first that others call."""
+    found = cast("dict[str, Defined | None]", context.functions)
+    open_: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in found:
+            return
+        open_.append(name)
+        for called, span in _calls(declared[name].body, declared):
+            if called in open_:
+                _report_circle([*open_[open_.index(called) :], called], span, context)
+                found.update(dict.fromkeys(open_[open_.index(called) :]))
+            else:
+                visit(called)
+        open_.pop()
+        if name not in found:
+            found[name] = _defined(declared[name], context, typed)
+
+    for name in declared:
+        visit(name)
+
+
+def _report_circle(names: list[str], span: Span | None, context: Context) -> None:
+    way = ", which calls ".join(f'"{name}"' for name in names[1:])
+    message = f'function "{names[0]}" calls {way if len(names) > 2 else "itself"}'
+    detail = "Functions are written out where they are called, which would never end."
+    hint = "A list goes through map, filter, any and all; other repetition is a Python function."
+    context.report(Code.RECURSIVE, message, span, detail=detail, hint=hint)
+
+
+def _calls(node: object, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
+    """The declared functions that a tree calls, where it does."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case ast.Apply(function=ast.Ref(name=name, span=span)) if name in declared:
+                yield name, span
+            case ast.Apply(function=ast.Attribute(name=name, name_span=span)) if name in declared:
+                yield name, span
+            case _:
+                pass
+        if isinstance(part, tuple):
+            waiting += reversed(cast("tuple[object, ...]", part))
+        elif ast.is_tree(part):
+            waiting += [getattr(part, each.name) for each in reversed(fields(part))]
+
+
+def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defined | None:
+    name = function.name.text
+    variables: dict[str, Expr | None] = {}
+    for parameter in function.parameters:
+        text, type_ = parameter.name.text, context.records.type_of(parameter.type)
+        if text in variables:
+            message = f'function "{name}" has the parameter "{text}" twice'
+            context.report(Code.DECLARED_TWICE, message, parameter.name.span)
+        if parameter.default is not None:
+            message = f'parameter "{text}" of function "{name}" has a default'
+            hint = "A parameter with ? is given null."
+            context.report(Code.BAD_LAMBDA, message, parameter.default.span, hint=hint)
+        variables[text] = None if type_ is None else Var(text, type_)
+    result = context.records.type_of(function.result)
+    body = typed(function.body, Scope(variables=variables), context)
+    if body is None or result is None:
+        return None
+    body = fits(body, result, f'the result of function "{name}"', function.body.span, context)
+    parameters = tuple(each for each in variables.values() if isinstance(each, Var))
+    if body is None or len(parameters) < len(function.parameters):
+        return None
+    if too_large(body):
+        message = f'function "{name}" is too large when the functions that it calls are written out'
+        context.report(Code.TOO_DEEP, message, function.name.span, hint="Several map(...) compute it in steps.")
+        return None
+    return Defined(name, parameters, body)
+
+
+def too_large(expr: Expr) -> bool:
+    """Whether an expression is deeper or larger than engines can follow; it is looked at without recursion."""
+    level, count = [expr], 0
+    for _ in range(DEEPEST):
+        level = [part for node in level for part in children(node)]
+        count += len(level)
+        if not level or count > _LARGEST:
+            break
+    return bool(level)
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def call_defined(
+    function: Defined, operands: tuple[ast.Argument, ...], given: list[Expr], written: ast.Apply, context: Context
+) -> Expr | None:
+    """The function's body for these arguments."""
+    names = [each.name for each in function.parameters]
+    by_name = dict[str, tuple[Expr, Span | None]]()
+    for index, (operand, value) in enumerate(zip(operands, given, strict=True)):
+        name = operand.name or (names[index] if index < len(names) else "")
+        if name not in names or name in by_name:
+            _report_argument(function, operand, twice=name in by_name, context=context)
+            return None
+        by_name[name] = value, operand.value.span
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        message = f'"{function.name}" is called without "{missing[0]}"'
+        context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
+        return None
+    fitted = [
+        fits(by_name[each.name][0], each.type, f'"{each.name}" of "{function.name}"', by_name[each.name][1], context)
+        for each in function.parameters
+    ]
+    arguments = [each for each in fitted if each is not None]
+    return _inlined(function, arguments) if len(arguments) == len(fitted) else None
+
+
+def _report_argument(function: Defined, operand: ast.Argument, *, twice: bool, context: Context) -> None:
+    names = [each.name for each in function.parameters]
+    message = f'"{function.name}" takes {len(names)} argument{"s" if len(names) != 1 else ""}'
+    hint = ""
+    if operand.name is not None:
+        message = f'"{function.name}" {"takes" if twice else "has no parameter"} "{operand.name}"'
+        message += " once" if twice else ""
+        hint = "" if twice else suggest(operand.name, names)
+    context.report(Code.BAD_OPERANDS, message, operand.span or operand.value.span, detail=_written(function), hint=hint)
+
+
+def _written(function: Defined) -> str:
+    parameters = ", ".join(f"{each.name}: {each.type}" for each in function.parameters)
+    return f"It is declared {function.name}({parameters}) : {function.body.type}."
+
+
+def _inlined(function: Defined, arguments: list[Expr]) -> Expr:
+    """The body with places and constants put in, and a `Let` around it for each other argument."""
+    taken = frozenset[str]().union(*map(free_names, arguments)) | bound_names(function.body)
+    by: dict[str, Expr] = {}
+    kept: list[tuple[Var, Expr]] = []
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        plain = isinstance(argument, Literal) or path_of(argument) is not None
+        if plain and argument.type == parameter.type:
+            by[parameter.name] = argument
+            continue
+        variable = Var(fresh(f"{function.name}.{parameter.name}", taken), parameter.type)
+        taken |= {variable.name}
+        by[parameter.name] = variable
+        kept.append((variable, argument))
+    body = substitute(function.body, by)
+    for variable, argument in reversed(kept):
+        body = Let(variable, argument, body, body.type)
+    return body
