@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         agg,
         associative,
         at,
+        between,
         coalesce,
         commutative,
         files,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         session,
         sliding,
         socket,
+        try_,
         tumbling,
         union,
     )
@@ -55,6 +57,7 @@ __all__ = [
     "agg",
     "associative",
     "at",
+    "between",
     "coalesce",
     "commutative",
     "files",
@@ -70,6 +73,7 @@ __all__ = [
     "session",
     "sliding",
     "socket",
+    "try_",
     "tumbling",
     "union",
 ]

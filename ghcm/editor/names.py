@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, cast
 
 from ghcm.language import ast
@@ -125,7 +125,7 @@ def _placed(value: Node) -> Iterator[Node]:
     if isinstance(value, tuple):
         for each in cast("tuple[object, ...]", value):
             yield from _placed(each)
-    elif is_dataclass(value) and type(value).__module__ == ast.__name__:
+    elif ast.is_tree(value):
         yield value
 
 

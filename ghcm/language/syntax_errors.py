@@ -29,7 +29,20 @@ _SOFT = frozenset(
     ("PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM", "FUNCTION", "WITH")
 )
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS"))
-_INFIX = _COMPARISONS | {"COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO", "AND", "OR", "DOT", "LPAR"}
+_INFIX = _COMPARISONS | {
+    "COALESCE",
+    "PLUS",
+    "MINUS",
+    "FLOOR",
+    "TIMES",
+    "OVER",
+    "MODULO",
+    "AND",
+    "OR",
+    "DOT",
+    "LPAR",
+    "WITH",
+}
 _OPERAND = frozenset(("INT", "FLOAT", "DURATION", "STRING", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "NAME"))
 _VALUE = _OPERAND | _SOFT | {"MINUS", "NOT", "IF", "MATCH", "LET", "AT"}
 _HABITS = {

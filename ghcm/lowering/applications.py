@@ -7,8 +7,6 @@ explained.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
@@ -16,7 +14,7 @@ from ghcm.functions import FAMILIES, FUNCTIONS, resolve
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
 from ghcm.lowering.regex import BadPattern, canonical
@@ -26,10 +24,7 @@ from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
 from ghcm.types import Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
 
-__all__ = ["CALLABLE", "Value", "apply", "operation"]
-
-Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
-"""The typed form of an expression, or None after a report."""
+__all__ = ["CALLABLE", "apply", "operation"]
 
 CALLABLE: dict[str, str] = {
     written: function.name for function in FUNCTIONS.values() for written in re.findall(r"(\w+)\(", function.signature)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from ghcm.bindings import free_names
 from ghcm.errors import Diagnostics
 from ghcm.expr import Expr, Var
+from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.narrowing import NOTHING, Facts
 from ghcm.lowering.notes import Notes
@@ -16,7 +17,7 @@ from ghcm.lowering.types import Records
 from ghcm.source import Origin, Span
 from ghcm.types import Collection, Type
 
-__all__ = ["Context", "Defined", "Scope", "origin_of"]
+__all__ = ["Context", "Defined", "Scope", "Value", "origin_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +66,29 @@ class Scope:
     parameters: Mapping[str, Expr | None] = field(default_factory=dict[str, Expr | None])
     collections: frozenset[str] = frozenset()
     facts: Facts = NOTHING
+    implied: Mapping[str, Facts] = field(default_factory=dict[str, Facts])
+    """What is not null where the value of a `let` is not."""
+    taken: frozenset[str] = frozenset()
+    """Every name that is bound around here, hidden ones too: what is bound inside takes others."""
 
     def knowing(self, facts: Facts) -> Scope:
         """The scope where these places, too, are known not to be null."""
-        return replace(self, facts=self.facts | facts) if facts else self
+        further = NOTHING.union(*(self.implied.get(path[0], NOTHING) for path in facts))
+        return replace(self, facts=self.facts | facts | further) if facts else self
 
     def binding(self, variables: Mapping[str, Expr | None]) -> Scope:
         """The scope inside a lambda."""
-        return replace(self, variables={**self.variables, **variables})
-
-    @property
-    def bound(self) -> frozenset[str]:
-        """The names that expressions here may mention; what is bound inside takes others."""
-        mentioned = (free_names(each) for each in self.variables.values() if each is not None)
-        return frozenset[str]().union(*mentioned)
+        taken = self.taken.union(each.name for each in variables.values() if isinstance(each, Var))
+        return replace(self, variables={**self.variables, **variables}, taken=taken)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that stands for a value."""
         return (*self.variables, *self.parameters)
+
+
+Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
+"""The typed form of an expression, or None after a report."""
 
 
 def origin_of(span: Span | None) -> Origin:

@@ -145,7 +145,7 @@ def lambda_of(
         message = f"{what} nests deeper than {DEEPEST} levels"
         context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
         return None
-    taken = scope.bound
+    taken = scope.taken
     variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, types, strict=True))
     for parameter, type_ in zip(written.parameters, types, strict=True):
         context.note(parameter.span, type_)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ghcm.bindings import fresh
 from ghcm.expr import Expr, Let, Literal, Var
 from ghcm.language import ast
-from ghcm.lowering.applications import Value
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.narrowing import path_of
+from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.narrowing import path_of, present
 
 __all__ = ["keeping", "let_value"]
 
@@ -26,13 +26,16 @@ def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) ->
     if given is None:
         value(written.body, scope.binding({name: None}))
         return None
-    return keeping(given, name, scope, lambda kept: value(written.body, scope.binding({name: kept})))
+    return keeping(given, name, scope, lambda kept, inner: value(written.body, inner.binding({name: kept})))
 
 
-def keeping(given: Expr, wish: str, scope: Scope, body: Callable[[Expr], Expr | None]) -> Expr | None:
-    """What `body` makes of a value, which is computed once however often it is mentioned."""
+def keeping(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr | None]) -> Expr | None:
+    """What `body` makes of a value, which is computed once however often it is mentioned, and of the scope in which it
+    is.
+    """
     if isinstance(given, Literal) or path_of(given) is not None:
-        return body(given)
-    variable = Var(fresh(wish, scope.bound), given.type)
-    made = body(variable)
+        return body(given, scope)
+    variable = Var(fresh(wish, scope.taken), given.type)
+    implied = {**scope.implied, variable.name: present(given)}
+    made = body(variable, replace(scope, implied=implied, taken=scope.taken | {variable.name}))
     return None if made is None else Let(variable, given, made, made.type)

@@ -7,9 +7,8 @@ from typing import TypeAlias, assert_never
 
 from ghcm.expr import Each, Expr, ForEach, Lambda
 from ghcm.language import ast
-from ghcm.lowering.applications import Value
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.types import Bool, List, Type, as_nullable, is_nullable, strip
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ghcm.expr import Call, Expr, If, Literal
 from ghcm.language import ast
-from ghcm.lowering.applications import Value, operation
+from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.keeping import keeping
 from ghcm.lowering.narrowing import Outcome, known
@@ -29,7 +29,7 @@ def match_value(written: ast.Match, scope: Scope, context: Context, value: Value
     subject = value(written.subject, scope)
     if subject is None or not check_cases(written, subject.type, context):
         return None
-    return keeping(subject, "it", scope, lambda it: _cases(written, it, scope, context, value))
+    return keeping(subject, "it", scope, lambda it, inner: _cases(written, it, inner, context, value))
 
 
 def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, value: Value) -> Expr | None:

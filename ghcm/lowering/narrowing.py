@@ -14,7 +14,7 @@ from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Nullable, Struct, Type, is_nullable, strip
 
-__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "narrow", "path_of"]
+__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "narrow", "path_of", "present"]
 
 Path: TypeAlias = tuple[str, ...]
 Facts: TypeAlias = frozenset[Path]
@@ -62,9 +62,9 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
         outcome = _CERTAIN.get(outcome, outcome)
     match condition:
         case Call(function="is_null", arguments=(operand,)):
-            return _present(operand) if outcome is Outcome.FALSE else NOTHING
+            return present(operand) if outcome is Outcome.FALSE else NOTHING
         case Call(function="is_not_null", arguments=(operand,)):
-            return _present(operand) if outcome is Outcome.TRUE else NOTHING
+            return present(operand) if outcome is Outcome.TRUE else NOTHING
         case Call(function="not", arguments=(operand,)):
             return known(operand, _OPPOSITE[outcome])
         case Call(function="and", arguments=(left, right)):
@@ -80,7 +80,7 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
         case Let(variable=variable, value=value, body=body):
             return _outside(known(body, outcome), variable, value)
         case _:
-            return _present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
+            return present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
 
 
 def _outside(facts: Facts, variable: Var, value: Expr) -> Facts:
@@ -139,19 +139,19 @@ def _combined(left: Facts, right: Facts, both: bool) -> Facts:
     return left | right if both else left & right
 
 
-def _present(expr: Expr) -> Facts:
+def present(expr: Expr) -> Facts:
     """The places that are not null where the value of the expression is not."""
     path = path_of(expr)
     if path is not None:
         return frozenset(path[:length] for length in range(1, len(path) + 1))
     match expr:
         case Call(function=name, arguments=arguments) if FUNCTIONS[name].nulls is Nulls.PROPAGATE:
-            return NOTHING.union(*map(_present, arguments))
+            return NOTHING.union(*map(present, arguments))
         case Get(of=of) | Try(body=of):
-            return _present(of)
+            return present(of)
         case ForEach(kind=kind, list=of):
-            return _present(of) if kind in (Each.MAP, Each.FILTER) else NOTHING
+            return present(of) if kind in (Each.MAP, Each.FILTER) else NOTHING
         case Let(variable=variable, value=value, body=body):
-            return _outside(_present(body), variable, value)
+            return _outside(present(body), variable, value)
         case _:
             return NOTHING

@@ -5,10 +5,9 @@ from __future__ import annotations
 from ghcm.errors import suggest
 from ghcm.expr import Expr, MakeStruct
 from ghcm.language import ast
-from ghcm.lowering.applications import Value
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.source import Span
 from ghcm.types import Field, Struct, Type, is_nullable, strip, unify

@@ -5,9 +5,8 @@ from __future__ import annotations
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, MakeStruct
 from ghcm.language import ast
-from ghcm.lowering.applications import Value
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.keeping import keeping
 from ghcm.lowering.records import fits
 from ghcm.source import Span
@@ -39,7 +38,7 @@ def updated(written: ast.Update, scope: Scope, context: Context, value: Value) -
     if len(made) < len(given):
         return None
 
-    def rebuilt(record: Expr) -> Expr:
+    def rebuilt(record: Expr, _: Scope) -> Expr:
         parts = (made.get(each.name) or Get(record, each.name, each.type) for each in struct.fields)
         return MakeStruct(tuple(parts), struct)
 
@@ -72,9 +71,11 @@ def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope, context: 
         return None
     fields = [struct.fields[struct.index(name)] for name in kept]
     type_ = Struct(tuple(Field(each.name, each.type) for each in fields))
-    return keeping(
-        record, "record", scope, lambda it: MakeStruct(tuple(Get(it, each.name, each.type) for each in fields), type_)
-    )
+
+    def parts(it: Expr, _: Scope) -> Expr:
+        return MakeStruct(tuple(Get(it, each.name, each.type) for each in fields), type_)
+
+    return keeping(record, "record", scope, parts)
 
 
 def _record(of: Expr, what: str, span: Span | None, context: Context) -> Struct | None:

@@ -17,7 +17,7 @@ BINARY: tuple[ast.BinaryOp, ...] = (
     "+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??",
 )  # fmt: skip
 
-_words = st.sampled_from(["a", "b", "_", "_1", "batch", "from", "on", "record", "r", "us", "Alarm"])
+_words = st.sampled_from(["a", "b", "_", "_1", "batch", "from", "on", "record", "with", "function", "r", "us", "Alarm"])
 _random = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)
 names = (_words | _random).filter(lambda text: text not in RESERVED)
 _names = names.map(ast.Name)
@@ -37,7 +37,10 @@ literals = (
     | st.booleans().map(lambda value: ast.Literal(value, Bool()))
     | st.just(ast.Literal(None, Null()))
 )
-_patterns = st.none() | literals | _numbers.map(lambda number: ast.Unary("-", number))
+_constants: st.SearchStrategy[ast.Expr] = literals | _numbers.map(lambda number: ast.Unary("-", number))
+_single: st.SearchStrategy[ast.Expr | ast.Range] = _constants | st.builds(ast.Range, _constants, _constants)
+_several = st.lists(_single, min_size=2, max_size=3).map(lambda patterns: ast.AnyOf(tuple(patterns)))
+_patterns: st.SearchStrategy[ast.Pattern | None] = st.none() | _single | _several
 
 
 # --- types
@@ -98,10 +101,12 @@ def _bigger(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(ast.Binary, st.sampled_from(BINARY), inner, inner).filter(_legal),
         st.builds(ast.IsNull, inner, st.booleans()),
         st.builds(ast.IfElse, inner, inner, inner),
+        st.builds(ast.Let, _names, inner, inner),
         st.builds(ast.Match, inner, cases),
         st.lists(inner, min_size=2, max_size=3).map(lambda items: ast.TupleExpr(tuple(items))),
         some.map(ast.ListExpr),
         st.builds(ast.RecordExpr, st.none() | names, fields),
+        st.builds(ast.Update, inner, fields),
         st.builds(ast.Lambda, st.lists(_names, max_size=2).map(tuple), inner, claims=claims),
     )
 
@@ -147,6 +152,7 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.RecordDecl, _names, st.lists(_fields(types), max_size=6).map(tuple)),
     st.builds(ast.CacheDecl, _names, exprs | _chains()),
     st.builds(ast.SinkDecl, _names, exprs | _chains()),
+    st.builds(ast.FunctionDecl, _names, _parameters, types, exprs),
     st.builds(
         ast.UnitDecl,
         _names,

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ghcm import coalesce, fn, if_else, match_
+from ghcm import between, coalesce, fn, if_else, match_
 from ghcm.language import ast
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.tracing import trace
@@ -22,7 +22,9 @@ from tests.laws.programs_ast import BINARY, literals, names
 
 PARAMETERS = ("a", "b", "_c")
 _fields = names.filter(lambda name: not keyword.iskeyword(name.removesuffix("_")))
-_methods = _fields.filter(lambda name: name not in ("is_null", "is_not_null") and not name.startswith("__"))
+_methods = _fields.filter(
+    lambda name: name not in ("is_null", "is_not_null", "with", "only", "without") and not name.startswith("__")
+)
 _refs = st.sampled_from(PARAMETERS).map(ast.Ref)
 _scalars = literals.filter(lambda literal: literal.value is not None)
 
@@ -48,7 +50,11 @@ def _values(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
 def _bigger(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
     any_value = _values(traced)
     named = st.lists(st.tuples(_methods, any_value), max_size=2, unique_by=lambda pair: pair[0])
-    patterns = st.text(max_size=3).map(lambda text: parse_expr(Source("p", print_expr(_text(text)))))
+    updates = st.lists(st.tuples(_fields.map(ast.Name), any_value), max_size=2, unique_by=lambda field: field[0])
+    single = st.text(max_size=3).map(lambda text: parse_expr(Source("p", print_expr(_text(text)))))
+    ranges = st.builds(ast.Range, single, single)
+    several = st.lists(single | ranges, min_size=2, max_size=3, unique=True).map(lambda all_: ast.AnyOf(tuple(all_)))
+    patterns = single | ranges | several
     cases = st.lists(
         st.builds(ast.Case, patterns, any_value), min_size=1, max_size=2, unique_by=lambda case: case.pattern
     )
@@ -60,6 +66,7 @@ def _bigger(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(ast.Unary, st.sampled_from(["-", "not"]), traced),
         st.builds(ast.IsNull, traced, st.booleans()),
         st.builds(ast.IfElse, any_value, any_value, any_value),
+        st.builds(lambda of, found: ast.Update(of, tuple(found)), traced, updates),
         st.builds(lambda of, found: ast.Match(of, (*found, ast.Case(None, of))), traced, cases),
         st.builds(lambda name, of: ast.Apply(ast.Ref(name), (ast.Argument(of),)), _methods, any_value),
     )
@@ -109,8 +116,10 @@ def python(expr: ast.Expr) -> str:
             return f"({python(operand)} {'!=' if negated else '=='} None)"
         case ast.IfElse(condition=condition, yes=yes, no=no):
             return f"if_else({python(condition)}, {python(yes)}, {python(no)})"
+        case ast.Let():
+            raise ValueError("Python says this by a local variable")
         case ast.Match(subject=subject, cases=cases):
-            given = ", ".join(f"{python(each.pattern)}: {python(each.value)}" for each in cases if each.pattern)
+            given = ", ".join(f"{_pattern(each.pattern)}: {python(each.value)}" for each in cases if each.pattern)
             return f"match_({python(subject)}, {{{given}}}, otherwise={python(cases[-1].value)})"
         case ast.TupleExpr(items=items):
             return f"({', '.join(map(python, items))})"
@@ -118,8 +127,20 @@ def python(expr: ast.Expr) -> str:
             return f"[{', '.join(map(python, items))}]"
         case ast.RecordExpr(fields=fields):
             return "{" + ", ".join(f"{name.text!r}: {python(value)}" for name, value in fields) + "}"
+        case ast.Update(of=of, fields=fields):
+            return f"{python(of)}.with_(**{{{', '.join(f'{name.text!r}: {python(value)}' for name, value in fields)}}})"
         case ast.Lambda(parameters=parameters, body=body):
             return f"(lambda {', '.join(name.text for name in parameters)}: {python(body)})"
+
+
+def _pattern(pattern: ast.Pattern) -> str:
+    match pattern:
+        case ast.Range(first=first, last=last):
+            return f"between({python(first)}, {python(last)})"
+        case ast.AnyOf(patterns=patterns):
+            return f"({', '.join(map(_pattern, patterns))})"
+        case _:
+            return python(pattern)
 
 
 def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
@@ -131,7 +152,7 @@ def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
 @given(_of_depth(3))
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
-    tools: dict[str, Any] = {"fn": fn, "if_else": if_else, "match_": match_, "coalesce": coalesce}
+    tools: dict[str, Any] = {"fn": fn, "between": between, "if_else": if_else, "match_": match_, "coalesce": coalesce}
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})
     traced = trace(function, here())
     assert traced.body == expr

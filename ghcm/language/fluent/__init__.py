@@ -1,7 +1,8 @@
 """The Python front end: pipelines as chained calls whose lambdas are traced into the same syntax tree as the text's."""
 
 from ghcm.language.fluent.annotations import Digits, int32
-from ghcm.language.fluent.functions import agg, associative, coalesce, commutative, fn, if_else, match_
+from ghcm.language.fluent.choices import between, coalesce, if_else, match_, try_
+from ghcm.language.fluent.functions import agg, associative, commutative, fn
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.program import Program
 from ghcm.language.fluent.records import Record, at
@@ -32,6 +33,7 @@ __all__ = [
     "agg",
     "associative",
     "at",
+    "between",
     "coalesce",
     "commutative",
     "files",
@@ -47,6 +49,7 @@ __all__ = [
     "session",
     "sliding",
     "socket",
+    "try_",
     "tumbling",
     "union",
 ]

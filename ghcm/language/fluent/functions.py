@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ghcm.language import ast
@@ -12,36 +12,9 @@ from ghcm.language.fluent.tracing import Traced, call
 from ghcm.language.fluent.values import expr_of, plain
 from ghcm.source import Span
 
-__all__ = ["agg", "associative", "coalesce", "commutative", "fn", "if_else", "match_"]
+__all__ = ["agg", "associative", "commutative", "fn"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def if_else(condition: object, yes: object, no: object) -> Any:
-    """`if condition then yes else no`."""
-    span = here()
-    return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span))
-
-
-_OPEN = object()
-
-
-def match_(subject: object, cases: Mapping[Any, object], otherwise: object = _OPEN) -> Any:
-    """`match subject { "a" => 1, _ => 0 }`, as `match_(subject, {"a": 1}, otherwise=0)`."""
-    span = here()
-    found = [ast.Case(expr_of(pattern, span), expr_of(value, span), span) for pattern, value in cases.items()]
-    if otherwise is not _OPEN:
-        found.append(ast.Case(None, expr_of(otherwise, span), span))
-    return Traced(ast.Match(expr_of(subject, span), tuple(found), span))
-
-
-def coalesce(first: object, *others: object) -> Any:
-    """`first ?? other`: the first that is not null."""
-    span = here()
-    found = expr_of(first, span)
-    for other in others:
-        found = ast.Binary("??", found, expr_of(other, span), span)
-    return Traced(found)
 
 
 class _Functions:

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.own_functions import OwnFunction, declare_function
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import collecting, keep, mistake, report
@@ -37,6 +38,7 @@ class Program:
         self.name = name
         self._namespace = caller().f_globals
         self._stores: list[Cache | Sink] = []
+        self._functions: list[OwnFunction] = []
         self._units: list[Unit] = []
 
     def cache(self, connector: Pipeline, *, name: str | None = None) -> Cache:
@@ -49,6 +51,12 @@ class Program:
         """Declare a sink: `shares = program.sink(redis("traffic:share", key=lambda r: r.key))`."""
         made_here = Sink(_connector(connector), name)
         self._stores.append(made_here)
+        return made_here
+
+    def function(self, function: Function, /) -> OwnFunction:
+        """Declare a function: a decorator of a typed, pure function that lambdas call."""
+        made_here = OwnFunction(function, here())
+        self._functions.append(made_here)
         return made_here
 
     @overload
@@ -93,6 +101,8 @@ class Program:
             found: list[tuple[int, ast.Declaration]] = []
             for store in self._stores:
                 found += _kept(store.order, lambda store=store: declare_store(store))  # type: ignore[misc]
+            for own in self._functions:
+                found += _kept(own.order, lambda own=own: declare_function(own))  # type: ignore[misc]
             for unit in self._units:
                 found += _kept(unit.__ghcm_unit__.order, lambda unit=unit: declare_unit(unit))  # type: ignore[misc]
             found += self._records([declaration for _, declaration in found])
@@ -153,6 +163,8 @@ def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
             return target.name
         case Unit():
             return target.__ghcm_unit__.name
+        case OwnFunction():
+            return target.name
         case type():
             return target.__name__
         case Pipeline():

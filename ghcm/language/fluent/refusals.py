@@ -6,7 +6,7 @@ import ast as python
 
 from ghcm.source import Span
 
-__all__ = ["WHY", "decided"]
+__all__ = ["WHY", "decided", "iterated"]
 
 WHY = "It is called once, with stand-ins for its values; what Python decides by itself is not seen."
 
@@ -50,3 +50,29 @@ def decided(span: Span) -> tuple[str, str]:
             )
         case _:
             return _ANYTHING
+
+
+_LOOP = (
+    "a loop over a value cannot be traced",
+    "write xs.map(lambda x: ...) for the items of a list, or .filter, .any, .all",
+)
+_METHODS = {
+    **{name: f"write xs.{name}()" for name in ("sum", "min", "max")},
+    **{name: f"write xs.{name}(lambda x: ...)" for name in ("map", "filter", "any", "all")},
+    "len": "write xs.length()",
+}
+
+
+def iterated(span: Span) -> tuple[str, str]:
+    """Message and hint for a place where Python went through the items of a value."""
+    try:
+        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
+    except SyntaxError:
+        return _LOOP
+    match node:
+        case python.Call(func=python.Name(id=name)):
+            return f'"{name}" of Python cannot be traced', _METHODS.get(name, _LOOP[1])
+        case python.Compare(ops=[python.In() | python.NotIn()]):
+            return '"in" cannot be traced', "write xs.contains(x)"
+        case _:
+            return _LOOP

@@ -1,6 +1,6 @@
 """Lambdas are traced: called once with stand-ins for their parameters, whose operators build the expression tree.
 
-What Python decides by itself (`and`, `or`, `not`, `if`, `in`, `is`, loops, f-strings) cannot be seen that way. Each
+What Python decides by itself (`and`, `or`, `not`, `if`, `in`, `is`, loops) cannot be seen that way. Each
 such use is a mistake that says what to write instead.
 """
 
@@ -18,8 +18,10 @@ from ghcm.language import ast
 from ghcm.language.fluent.operands import call_operands, infix_operands, lambda_parameters
 from ghcm.language.fluent.places import columns, here, innermost, of_code, source_of
 from ghcm.language.fluent.problems import keep, mistake, report
-from ghcm.language.fluent.refusals import WHY, decided
-from ghcm.language.fluent.values import expr_of, plain
+from ghcm.language.fluent.refusals import WHY, decided, iterated
+from ghcm.language.fluent.sharing import shared
+from ghcm.language.fluent.texts import check_marks, mark, next_mark
+from ghcm.language.fluent.values import expr_of, name_of, plain
 from ghcm.source import Span
 from ghcm.types import Null
 
@@ -64,12 +66,16 @@ class Traced:
         )
         raise mistake("GHCM-130", "square brackets take the name of a field", here(), hint=hint)
 
-    def __call__(self, *arguments: object, **named: object) -> Traced:
+    def __call__(self, /, *arguments: object, **named: object) -> Traced:
         """A call of it, as an expression."""
         span = here()
         match self._ghcm:
             case ast.Attribute(of=of, name="is_null" | "is_not_null" as test) if not arguments and not named:
                 return Traced(ast.IsNull(of, test == "is_not_null", span))
+            case ast.Attribute(of=of, name="with") if not arguments:
+                return _updated(of, named, span)
+            case ast.Attribute(name="only" | "without") as method if not named:
+                return Traced(ast.Apply(method, _field_names(arguments, span), None, span))
             case function:
                 return call(function, span, *arguments, **named)
 
@@ -165,18 +171,21 @@ class Traced:
         raise _refusal('"in" cannot be traced', "write x.contains(part)")
 
     def __iter__(self) -> Iterator[Traced]:
-        raise _refusal(
-            "a loop over a value cannot be traced", "write .flat_map(...), or a Python function: .python(...)"
-        )
+        raise _refusal(*iterated(here()))
 
     def __len__(self) -> int:
         raise _refusal('"len" cannot be traced', "write x.length()")
 
+    def __round__(self, digits: object = None) -> int:
+        raise _refusal('"round" cannot be traced', "write (x + 0.5).to_int() for a number that is not negative")
+
     def __str__(self) -> str:
-        raise _refusal("text cannot be made of a value while it is traced", 'write "..." + x.to_string()')
+        return mark(self._ghcm, here())
 
     def __format__(self, form: str) -> str:
-        raise _refusal("an f-string cannot be traced", 'write "..." + x.to_string() + "..."')
+        if form:
+            raise _refusal(f'the format ":{form}" cannot be traced', "leave it out, or use the functions of strings")
+        return mark(self._ghcm, here())
 
     def __int__(self) -> int:
         raise _refusal('"int" cannot be traced', "write x.to_int()")
@@ -192,6 +201,24 @@ def _refusal(message: str, hint: str) -> ProgramError:
     return mistake("GHCM-130", message, here(), detail=WHY, hint=hint)
 
 
+def _updated(of: ast.Expr, named: dict[str, object], span: Span) -> Traced:
+    places = call_operands(span)
+    fields = tuple((name_of(name, places.of(name)), expr_of(each, places.of(name))) for name, each in named.items())
+    return Traced(ast.Update(of, fields, span))
+
+
+def _field_names(arguments: tuple[object, ...], span: Span) -> tuple[ast.Argument, ...]:
+    places = call_operands(span)
+    found: list[ast.Argument] = []
+    for index, each in enumerate(arguments):
+        at = places.at(index)
+        if not isinstance(each, str):
+            raise mistake("GHCM-132", "a field is chosen by its name", at, hint='write .only("ts", "src")')
+        name = name_of(each, at)
+        found.append(ast.Argument(ast.Ref(name.text, at), None, at))
+    return tuple(found)
+
+
 def _attribute(of: ast.Expr, name: str) -> Traced:
     span = here()
     return Traced(ast.Attribute(of, name, span, Span(span.source, max(span.start, span.end - len(name)), span.end)))
@@ -203,7 +230,7 @@ def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span))
 
 
-def call(function: ast.Expr, span: Span, *arguments: object, **named: object) -> Traced:
+def call(function: ast.Expr, span: Span, /, *arguments: object, **named: object) -> Traced:
     """A call of a function or operator of the language inside an expression."""
     places = call_operands(span)
     positional = [_argument(each, None, places.at(index)) for index, each in enumerate(arguments)]
@@ -234,9 +261,11 @@ def trace(
     try:
         names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
         _check_identity(code)
-        make = Traced if stand_in is None else stand_in
+        make, since = Traced if stand_in is None else stand_in, next_mark()
         result = function(*(make(ast.Ref(name.text, name.span)) for name in names))
-        return ast.Lambda(tuple(names), expr_of(result, body), span, claims)
+        made = expr_of(result, body)
+        check_marks(since)
+        return ast.Lambda(tuple(names), shared(made) if stand_in is None else made, span, claims)
     except ProgramError as error:
         keep(error)
     except RecursionError:

@@ -22,7 +22,7 @@ from ghcm.language.fluent.tracing import Traced, call
 from ghcm.language.fluent.values import expr_of, name_of, plain
 from ghcm.source import Span
 
-__all__ = ["Declared", "Function", "Unit", "declare_unit"]
+__all__ = ["Declared", "Function", "Unit", "declare_unit", "hints_of", "parameters_of"]
 
 Function: TypeAlias = Callable[..., Any]
 Kind: TypeAlias = Literal["stream", "batch"]
@@ -59,7 +59,7 @@ class Unit:
         """Its name, once it is known."""
         return later(self, span)
 
-    def __call__(self, *arguments: object, **named: object) -> Any:
+    def __call__(self, /, *arguments: object, **named: object) -> Any:
         """A call of it, as an expression."""
         span = here()
         return call(later(self, span), span, *arguments, **named)
@@ -77,7 +77,7 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
     code = declared.function.__code__
     place = definition(code.co_filename, declared.name, code.co_firstlineno)
     _check_form(declared, place)
-    parameters = _parameters(declared.function, place)
+    parameters = parameters_of(declared.function, place)
     with recording(code) as body:
         _call(declared.function, parameters, place)
     statements = _statements(body, place)
@@ -106,13 +106,14 @@ def _check_form(declared: Declared, place: Definition) -> None:
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def _parameters(function: Function, place: Definition) -> tuple[ast.Parameter, ...]:
-    hints = _hints(function, place)
+def parameters_of(function: Function, place: Definition) -> tuple[ast.Parameter, ...]:
+    """The parameters of a function of the program with their types. Raises `ProgramError`."""
+    hints = hints_of(function, place)
     found: list[ast.Parameter] = []
     for each in inspect.signature(function).parameters.values():
         span = place.parameter(each.name)
         if each.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            raise mistake("GHCM-134", f'a unit cannot take "*{each.name}"', span, hint="name its parameters")
+            raise mistake("GHCM-134", f'"*{each.name}" cannot be a parameter', span, hint="name its parameters")
         if each.name not in hints:
             hint = f"write {each.name}: int, or the type that it has"
             raise mistake("GHCM-134", f'parameter "{each.name}" has no type', span, hint=hint)
@@ -121,7 +122,8 @@ def _parameters(function: Function, place: Definition) -> tuple[ast.Parameter, .
     return tuple(found)
 
 
-def _hints(function: Function, place: Definition) -> dict[str, Any]:
+def hints_of(function: Function, place: Definition) -> dict[str, Any]:
+    """The annotations of a function, by parameter and `return`. Raises `ProgramError`."""
     try:
         return typing.get_type_hints(function, include_extras=True)
     except NameError as error:

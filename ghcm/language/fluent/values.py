@@ -11,9 +11,10 @@ from typing import Protocol, cast, runtime_checkable
 
 from ghcm.language import ast
 from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.texts import text_of
 from ghcm.language.words import RESERVED
 from ghcm.source import Span
-from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
+from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null
 
 __all__ = ["Written", "duration_of", "expr_of", "name_of", "plain"]
 
@@ -61,7 +62,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case float():
             return _float(value, span)
         case str():
-            return ast.Literal(str(value), String(), span)
+            return text_of(str(value), span)
         case timedelta():
             return duration_of(value // _MICROSECOND, span)
         case datetime():

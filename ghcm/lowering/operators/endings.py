@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from ghcm.expr import Call as TypedCall
@@ -73,7 +73,7 @@ def _replaced(node: object, step: Step, element: Type, found: dict[str, list[Agg
             return ast.Ref(_place(side, len(found[side]) - 1), span)
         case tuple():
             return tuple(_replaced(each, step, element, found) for each in cast("tuple[object, ...]", node))
-        case _ if is_dataclass(node) and type(node).__module__ == ast.__name__:
+        case _ if ast.is_tree(node):
             tree = cast("Any", node)
             old = {each.name: getattr(tree, each.name) for each in fields(tree)}
             new = {name: _replaced(value, step, element, found) for name, value in old.items()}

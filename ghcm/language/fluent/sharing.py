@@ -1,0 +1,202 @@
+"""Local variables of a traced function: a value that is used more than once becomes a `let`.
+
+The `let` stands where the value is certain to be wanted, and nowhere else: a value that only some branches use is
+computed in these. So sharing changes no result and adds no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, cast
+
+from ghcm.language import ast
+from ghcm.language.fluent.problems import mistake
+
+__all__ = ["shared"]
+
+_LARGEST = 100_000
+"""Nodes of one expression with all that is not shared written out."""
+
+_Region: TypeAlias = "tuple[_Region, int, int] | None"
+"""A part of an expression that is evaluated as a whole or not at all: inside a region, a node, one of its children."""
+
+
+def shared(body: ast.Expr) -> ast.Expr:
+    """The expression with a `let` for each value that it holds more than once."""
+    nodes = _parents_first(body)
+    edges: dict[int, int] = {}
+    for node in nodes:
+        for child, _ in _children(node):
+            edges[id(child)] = edges.get(id(child), 0) + 1
+    _check_size(nodes)
+    methods = {id(node.function) for node in nodes if isinstance(node, ast.Apply)}
+    several = {key for key, count in edges.items() if count > 1} - methods
+    wanted = {id(node) for node in nodes if id(node) in several and _is_computed(node)}
+    return _Sharing(nodes, body, wanted).whole() if wanted else body
+
+
+def _check_size(nodes: list[ast.Expr]) -> None:
+    sizes: dict[int, int] = {}
+    for node in reversed(nodes):
+        sizes[id(node)] = 1 + sum(sizes[id(child)] for child, _ in _children(node))
+    if nodes and sizes[id(nodes[0])] > _LARGEST:
+        hint = "compute it in steps, by several .map(...)"
+        raise mistake("GHCM-131", "this expression grows without measure", nodes[0].span, hint=hint)
+
+
+def _is_computed(node: ast.Expr) -> bool:
+    match node:
+        case ast.Literal() | ast.Ref() | ast.Lambda():
+            return False
+        case ast.Attribute(of=of):
+            return _is_computed(of)
+        case _:
+            return True
+
+
+def _children(node: ast.Expr) -> Iterator[tuple[ast.Expr, bool]]:
+    """The parts of a node that are expressions, and whether each may be left out when it is evaluated."""
+    for name, each in _parts(node):
+        lazy = isinstance(node, ast.Lambda) or (isinstance(node, ast.IfElse) and name in ("yes", "no"))
+        lazy = lazy or (isinstance(node, ast.Match) and name != "subject") or _tries(node)
+        lazy = lazy or (isinstance(node, ast.Binary) and node.op in ("and", "or", "??") and name == "right")
+        yield each, lazy
+
+
+def _tries(node: ast.Expr) -> bool:
+    return (
+        isinstance(node, ast.Apply)
+        and isinstance(node.function, ast.Ref | ast.Attribute)
+        and node.function.name == "try"
+    )
+
+
+def _parts(node: ast.Expr) -> Iterator[tuple[str, ast.Expr]]:
+    for each in fields(node):
+        yield from _found(each.name, getattr(node, each.name))
+
+
+def _found(name: str, held: object) -> Iterator[tuple[str, ast.Expr]]:
+    if isinstance(held, tuple):
+        for each in cast("tuple[object, ...]", held):
+            yield from _found(name, each)
+    elif isinstance(held, ast.Argument | ast.Case):
+        yield name, held.value
+    elif isinstance(held, _EXPRESSIONS):
+        yield name, held
+
+
+_EXPRESSIONS = (
+    ast.Literal, ast.Ref, ast.Attribute, ast.Apply, ast.Unary, ast.Binary, ast.IsNull, ast.IfElse, ast.Let, ast.Match,
+    ast.TupleExpr, ast.ListExpr, ast.RecordExpr, ast.Update, ast.Lambda,
+)  # fmt: skip
+
+
+def _parents_first(body: ast.Expr) -> list[ast.Expr]:
+    """Every node once, each before its parts; without recursion."""
+    done: dict[int, ast.Expr] = {}
+    waiting: list[tuple[ast.Expr, bool]] = [(body, False)]
+    while waiting:
+        node, entered = waiting.pop()
+        if entered:
+            done[id(node)] = node
+        elif id(node) not in done:
+            waiting.append((node, True))
+            waiting += [(child, False) for child, _ in _children(node) if id(child) not in done]
+    return list(done.values())[::-1]
+
+
+@dataclass
+class _Sharing:
+    nodes: list[ast.Expr]
+    body: ast.Expr
+    wanted: set[int]
+    homes: dict[int, set[_Region]] = field(default_factory=dict[int, "set[_Region]"])
+    kept: dict[int, tuple[str, _Region]] = field(default_factory=dict[int, "tuple[str, _Region]"])
+
+    def whole(self) -> ast.Expr:
+        """The body with every `let` in its place."""
+        self._settle()
+        return self._around(None, self._made(self.body, None))
+
+    def _settle(self) -> None:
+        """Where each node is evaluated, and which are kept."""
+        taken = {each.name for each in self.nodes if isinstance(each, ast.Ref)}
+        incoming: dict[int, list[_Region]] = {id(self.body): [None]}
+        for node in self.nodes:
+            regions = incoming.get(id(node), [])
+            self.homes[id(node)] = set(regions)
+            common = _common(regions)
+            if id(node) in self.wanted and common in regions:
+                name = _name(taken)
+                self.kept[id(node)] = name, common
+                self.homes[id(node)] = {common}
+            for index, (child, lazy) in enumerate(_children(node)):
+                for home in self.homes[id(node)]:
+                    region: _Region = (home, id(node), index) if lazy else home
+                    incoming.setdefault(id(child), []).append(region)
+
+    def _around(self, region: _Region, inner: ast.Expr) -> ast.Expr:
+        for node in self.nodes:
+            name, home = self.kept.get(id(node), ("", ()))
+            if name and home == region:
+                inner = ast.Let(ast.Name(name, node.span), self._parts_made(node, region), inner, inner.span)
+        return inner
+
+    def _made(self, node: ast.Expr, region: _Region) -> ast.Expr:
+        if id(node) in self.kept:
+            return ast.Ref(self.kept[id(node)][0], node.span)
+        return self._parts_made(node, region)
+
+    def _parts_made(self, node: ast.Expr, region: _Region) -> ast.Expr:
+        made: list[ast.Expr] = []
+        for index, (child, lazy) in enumerate(_children(node)):
+            inner: _Region = (region, id(node), index) if lazy else region
+            found = self._made(child, inner)
+            made.append(self._around(inner, found) if lazy else found)
+        return _with_parts(node, iter(made))
+
+
+def _common(regions: list[_Region]) -> _Region:
+    """The innermost region in which all of them are."""
+    ways = [list(_outwards(region))[::-1] for region in regions]
+    common: _Region = None
+    for level in zip(*ways, strict=False):
+        if any(each != level[0] for each in level):
+            break
+        common = level[0]
+    return common
+
+
+def _outwards(region: _Region) -> Iterator[_Region]:
+    while region is not None:
+        yield region
+        region = region[0]
+    yield None
+
+
+def _name(taken: set[str]) -> str:
+    name, number = "shared", 1
+    while name in taken:
+        number += 1
+        name = f"shared_{number}"
+    taken.add(name)
+    return name
+
+
+def _with_parts(node: ast.Expr, parts: Iterator[ast.Expr]) -> ast.Expr:
+    changes = {each.name: _put(getattr(node, each.name), parts) for each in fields(node)}
+    changed = {name: new for name, new in changes.items() if new is not getattr(node, name)}
+    return replace(cast("Any", node), **changed) if changed else node
+
+
+def _put(held: object, parts: Iterator[ast.Expr]) -> object:
+    if isinstance(held, tuple):
+        several = cast("tuple[object, ...]", held)
+        new = tuple(_put(each, parts) for each in several)
+        return new if any(one is not two for one, two in zip(new, several, strict=True)) else several
+    if isinstance(held, ast.Argument | ast.Case):
+        value = next(parts)
+        return held if value is held.value else replace(held, value=value)
+    return next(parts) if isinstance(held, _EXPRESSIONS) else held
