@@ -1,0 +1,129 @@
+"""Expressions of every form, as programs write them, over records that break engines: what both engines are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle, islice
+
+from ghcm.expr import Lambda
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
+from ghcm.spg.ops import Map
+from ghcm.types import INT_MAX, INT_MIN, Type
+
+__all__ = ["FORMS", "Form", "function_of", "rows"]
+
+_PROGRAM = """program forms
+record Item { name: string?, price: int, tags: list<string> }
+record R {
+  n: int, m: int?, f: float, s: string, t: string?, b: bool?,
+  ints: list<int>, some: list<int?>?, texts: list<string>, items: list<Item>, deep: list<list<int>>, item: Item
+}
+sink out = parquet("out")
+function half(x: int) : int = x // 2
+function quarter(x: int) : int = x.half().half()
+function sign(x: int?) : string = match x { null => "none", 0 => "zero", 1..9 or 20..29 => "low", _ => "other" }
+function share(part: int, whole: int) : float = let p = part + 0.0 in p / (whole + 0.0)
+batch u {
+  files("in.jsonl", format = json).as(R).map(BODY).to(out)
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A function of `R`, and whether the columnar form has it."""
+
+    text: str
+    columnar: bool = True
+
+
+FORMS: tuple[Form, ...] = (
+    Form("r => r.ints.map(x => x * 2)"),
+    Form("r => r.ints.map(x => x + r.n)"),
+    Form("r => r.ints.map(x => 1)"),
+    Form("r => r.ints.map(x => r.s)"),
+    Form("r => r.some.map(x => x ?? r.n)"),
+    Form("r => r.ints.filter(x => x > r.n)"),
+    Form("r => r.some.filter(x => x is not null).map(x => x // 3)"),
+    Form("r => r.some.filter(x => x > r.m)"),
+    Form("r => r.ints.any(x => x == r.n)"),
+    Form("r => r.ints.all(x => x > 0)"),
+    Form("r => r.some.any(x => x > r.m)"),
+    Form("r => r.some.all(x => x > 0)"),
+    Form("r => r.texts.map(x => x + lower(r.s))"),
+    Form("r => r.texts.filter(x => x.contains(r.s)).length()"),
+    Form("r => r.items.map(i => i.name)"),
+    Form("r => r.items.filter(i => i.price > r.n and i.name is not null).map(i => i.tags)"),
+    Form("r => r.items.map(i => i.tags.map(t => t + r.s + (i.name ?? r.s)))"),
+    Form("r => r.items.map(i => i with { price: 0, name: r.t })"),
+    Form("r => r.items.map(i => i.only(price, name))"),
+    Form("r => r.items.any(i => i.tags.all(t => t != r.s))"),
+    Form("r => r.deep.map(xs => xs.map(x => x * r.n))"),
+    Form("r => r.deep.map(xs => xs.filter(x => xs.any(y => y < x)))"),
+    Form("r => r.deep.filter(xs => xs.length() > 1)"),
+    Form("r => r.ints.map(x => { value: x, over: r.f / (x + 0.0) })"),
+    Form("r => r.ints.map(x => let y = x - r.n in y * y)"),
+    Form("r => r.ints.map(x => let x = x // 2 in (x, r.ints.map(y => x // 3 + y // 3)))"),
+    Form("r => let a = r.n // 7 in let b = a * a in b + a"),
+    Form("r => let a = lower(r.t) in if a is not null then a + r.t else r.s"),
+    Form("r => (let a = r.n + 1 in a, let a = r.n - 1 in a)"),
+    Form("r => if r.b then let q = r.n // r.m in (q ?? 0) + (q ?? 1) else 0"),
+    Form("r => try(r.n + 1)"),
+    Form("r => try(to_int(r.s)) ?? r.m"),
+    Form("r => try(r.ints.get(1)) ?? try(r.n // r.m)"),
+    Form("r => try(to_float(r.s))"),
+    Form("r => try(r.ints.map(x => x * x))", columnar=False),
+    Form("r => r.texts.map(x => try(to_int(x)))"),
+    Form("r => r.n.quarter() + quarter(r.ints.length() - r.n.half())"),
+    Form("r => (sign(r.n), r.m.sign(), sign(try(to_int(r.s))))"),
+    Form("r => r.ints.map(x => share(x // 4, r.ints.length()))"),
+    Form('r => match r.s { "a" or "b" => 1, "c".."e" => 2, _ => r.n }'),
+    Form('r => match lower(r.t) { null => r.s, "a" or "x" => r.t, _ => "other" }'),
+    Form("r => match r.b { true => r.m, false => 0, null => -1 }"),
+    Form('r => match r.f { 0.0..1.5 => "low", _ => "high" }'),
+    Form("r => match (r.n - 1) { 0 or 1 or 5..9223372036854775807 => 1, _ => 0 }"),
+    Form("r => r with { n: 0, item: r.item with { price: r.n } }"),
+    Form("r => r.without(deep, items, item)"),
+    Form("r => r.item.only(tags, price) with { price: r.n }"),
+)
+
+_ITEMS = [("a", 1, ["x", "y"]), (None, INT_MAX, []), ("é😀", -3, ["", "a"]), ("b", 10, ["b"])]
+
+
+def rows(count: int = 48) -> tuple[tuple[object, ...], ...]:
+    """Records whose columns go round at different lengths, so that all of them meet."""
+    columns: tuple[list[object], ...] = (
+        [0, 1, 2, 25, INT_MAX, -7, INT_MIN],
+        [None, 0, 3, INT_MIN, -2],
+        [0.0, 1.5, -0.0, float("nan"), float("inf"), 2.5],
+        ["a", "", "12", "d", "É", "9223372036854775808", "-0", "b"],
+        [None, "A", "x", "É", "zz"],
+        [True, None, False],
+        [[], [1], [3, 1, 2], [INT_MAX, 0], [INT_MIN, -1]],
+        [None, [], [None], [1, None, 5], [INT_MAX, -2], [None, -1, 0]],
+        [["a"], [], ["", "A", "12", "b"], ["é", "x1"]],
+        [[], _ITEMS[:1], _ITEMS, _ITEMS[1:3]],
+        [[], [[]], [[1, 2], [], [3]], [[INT_MAX, 2]]],
+        list(_ITEMS),
+    )
+    cells = [list(islice(cycle(column), count)) for column in columns]
+    return tuple(zip(*cells, strict=True))
+
+
+@cache
+def function_of(form: Form) -> tuple[Lambda, Type, Type]:
+    """The typed function, the type of its records, and that of what it gives."""
+    program = lower(parse(Source("forms", _PROGRAM.replace("BODY", form.text))))
+    tasks = program.unit("u").tasks
+    (op,) = [task.op for task in tasks if isinstance(task.op, Map)]
+    return op.function, tasks[0].collection.element, op.function.body.type
+
+
+def all_functions() -> Iterator[tuple[Form, Lambda]]:
+    """Every form with its function."""
+    for form in FORMS:
+        yield form, function_of(form)[0]

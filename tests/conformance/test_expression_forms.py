@@ -1,0 +1,51 @@
+"""Lambdas over lists, `let`, `try`, functions, `match`, `with` and `only` on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.codegen.expressions import can_fail
+from ghcm.expr import Lambda, Literal, MakeStruct, Var
+from ghcm.runtime.operator import Form as Way
+from ghcm.spg.ops import Map, Reply, Union
+from ghcm.spg.reference import run
+from ghcm.types import as_nullable
+from tests.conformance.comparing import assert_same_letters, assert_same_rows
+from tests.conformance.expression_forms import FORMS, Form, function_of, rows
+from tests.conformance.functions.units import batch_unit, memory, program_of, stream, task
+from tests.conformance.spark_runs import agree
+from tests.conformance.test_native_expressions import pipeline
+from tests.unit.runtime.operators.harness import run_unit
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.text)
+def test_both_forms_mean_what_the_reference_does(form: Form) -> None:
+    function, element, given = function_of(form)
+    program = pipeline(element, rows(), Map(function), given)
+    expected = run(program, "u")
+    ways: tuple[Way, ...] = ("rows", "columns")
+    for way in ways:
+        found = run_unit(program, program.unit("u"), way, size=1)
+        assert_same_rows(found.sinks.get("out", []), expected.sinks["out"], ordered=True)
+        assert_same_letters(found.letters, expected.dead)
+        if way == "columns":
+            assert (found.counts["made"]["columns"] > 0) == form.columnar, found.counts["made"]
+
+
+@pytest.mark.slow
+def test_all_agree_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    element = function_of(FORMS[0])[1]
+    bodies = {f"form{number}": function_of(form)[0].body for number, form in enumerate(FORMS)}
+    total = {name: body for name, body in bodies.items() if not can_fail(body)}
+    gives = stream({name: as_nullable(body.type) for name, body in bodies.items()})
+    tasks = [memory("rows", element, rows())]
+    for names in [list(total), *([name] for name in bodies if name not in total)]:
+        missing = {each.name: Literal(None, each.type) for each in gives.fields if each.name not in names}
+        parts = (missing.get(name, body) for name, body in bodies.items())
+        function = Lambda((Var("r", element),), MakeStruct(tuple(parts), gives))
+        tasks.append(task(f"made_{names[0]}", Map(function), ["rows"], gives))
+    tasks += [task("all", Union(), [each.id for each in tasks[1:]], gives), task("reply", Reply(), ["all"], gives)]
+    agree(spark, program_of(batch_unit("forms", tasks)), "forms", tmp_path)
