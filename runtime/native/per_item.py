@@ -78,4 +78,5 @@ def _lists(ends: pl.Series, made: pl.Series, like: pl.Series) -> pl.Series:
     """Items as lists that end there, null where those before were."""
     lists: Any = pa.LargeListArray  # its stubs know fewer arguments than it takes
     arrays: Any = lists.from_arrays(ends.to_arrow(), made.to_arrow(), mask=like.is_null().to_arrow())
-    return cast("pl.Series", pl.from_arrow(arrays)).cast(pl.List(made.dtype)).alias(like.name)
+    from_arrow: Any = pl.from_arrow  # pyright: ignore[reportUnknownMemberType]
+    return cast("pl.Series", from_arrow(arrays)).cast(pl.List(made.dtype)).alias(like.name)

@@ -91,7 +91,7 @@ FORMS: tuple[Form, ...] = (
     Form("r => r.item.only(tags, price) with { price: r.n }"),
 )
 
-_ITEMS = [("a", 1, ["x", "y"]), (None, INT_MAX, []), ("é😀", -3, ["", "a"]), ("b", 10, ["b"])]
+_ITEMS: list[object] = [("a", 1, ["x", "y"]), (None, INT_MAX, []), ("é😀", -3, ["", "a"]), ("b", 10, ["b"])]
 
 
 def rows(count: int = 48) -> tuple[tuple[object, ...], ...]:

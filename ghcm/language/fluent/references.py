@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import count
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from ghcm.language import ast
 from ghcm.source import Span
@@ -57,7 +57,7 @@ def _walk(node: object, visit: Callable[[Later], None]) -> None:
             for each in cast("tuple[object, ...]", node):
                 _walk(each, visit)
         case _ if ast.is_tree(node):
-            for field in fields(cast(Any, node)):
+            for field in fields(node):
                 _walk(getattr(node, field.name), visit)
         case _:
             pass
@@ -79,7 +79,7 @@ def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Exp
             parts = cast("tuple[object, ...]", node)
             return tuple(_resolve(each, naming) for each in parts)
         case _ if ast.is_tree(node):
-            tree = cast(Any, node)
+            tree = node
             old = {field.name: getattr(node, field.name) for field in fields(tree)}
             new = {name: _resolve(value, naming) for name, value in old.items()}
             changed = {name: value for name, value in new.items() if value is not old[name] and value != old[name]}

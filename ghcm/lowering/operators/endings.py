@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import cast
 
 from ghcm.expr import Call as TypedCall
 from ghcm.expr import Expr, Get, Lambda, Var, walk
@@ -74,7 +74,7 @@ def _replaced(node: object, step: Step, element: Type, found: dict[str, list[Agg
         case tuple():
             return tuple(_replaced(each, step, element, found) for each in cast("tuple[object, ...]", node))
         case _ if ast.is_tree(node):
-            tree = cast("Any", node)
+            tree = node
             old = {each.name: getattr(tree, each.name) for each in fields(tree)}
             new = {name: _replaced(value, step, element, found) for name, value in old.items()}
             return replace(tree, **{name: value for name, value in new.items() if value is not old[name]})
