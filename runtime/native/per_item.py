@@ -7,7 +7,7 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -78,5 +78,4 @@ def _lists(ends: pl.Series, made: pl.Series, like: pl.Series) -> pl.Series:
     """Items as lists that end there, null where those before were."""
     lists: Any = pa.LargeListArray  # its stubs know fewer arguments than it takes
     arrays: Any = lists.from_arrays(ends.to_arrow(), made.to_arrow(), mask=like.is_null().to_arrow())
-    from_arrow: Any = pl.from_arrow  # pyright: ignore[reportUnknownMemberType]
-    return cast("pl.Series", from_arrow(arrays)).cast(pl.List(made.dtype)).alias(like.name)
+    return pl.Series(like.name, arrays).cast(pl.List(made.dtype))
