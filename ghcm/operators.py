@@ -132,11 +132,13 @@ _FORMAT = Argument("format", "name", required=False, positional=False, choices=_
 _FILE_FORMAT = Argument("format", "name", required=False, positional=False, choices=_LINES)
 _SEPARATOR = Argument("separator", "string", required=False, positional=False)
 _COMPRESSION = Argument("compression", "name", required=False, positional=False, choices=("gzip", "zstd", "none"))
+_CLOCK = Argument("clock", "name", required=False, positional=False, choices=("restarts", "continues"))
+_FOLLOW = Argument("follow", "any", required=False, positional=False)
 _DESCENDING = Argument("descending", "any", required=False, positional=False)
 
 _TABLE_OF_OPERATORS = (
     # sources
-    _op("files", _S, (), (Argument("path", "string"), _FILE_FORMAT, _SEPARATOR, _COMPRESSION), "raw records, bounded; text gives Stream<Line>", "records of files by path, directory or glob; each file is one partition", _everywhere(), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
+    _op("files", _S, (), (Argument("path", "string"), _FILE_FORMAT, _SEPARATOR, _COMPRESSION, _CLOCK, _FOLLOW), "raw records, bounded without follow; text gives Stream<Line>", "records of files by path, directory or glob, in the order of their names; event time restarts in each file (a partition each) or continues (one partition); with follow also of files that appear later", _everywhere(), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
     _op("socket", _S, (), (Argument("address", "string"), _FORMAT, _SEPARATOR), "raw records, unbounded; text gives Stream<Line>", "lines from a TCP server, until it closes", _everywhere(spark=_SPARK_UNBOUNDED), exchange="none", stateful=True, failures=(_F.BAD_RECORD,)),
     _op("memory", _S, (), (Argument("rows", "rows"),), "Stream<T>, bounded", "records written into the program", _everywhere(), exchange="none", stateful=True),
     _op("generate", _S, (), (Argument("rows", "int", required=False, positional=False), Argument("rate", "float", required=False, positional=False), Argument("start", "any", required=False, positional=False), Argument("step", "duration", required=False, positional=False)), "Stream<{number: int, time: timestamp}>, bounded when rows is given", "a clock of numbered records", _everywhere(), exchange="none", stateful=True),

@@ -20,6 +20,7 @@ from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.pubsub.sink import SinkWriter, latest_version, open_writer, read
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.sources.files import FilesSource
+from ghcm.runtime.sources.follow import FollowSource
 from ghcm.runtime.sources.generate import GenerateSource
 from ghcm.runtime.sources.memory import MemorySource
 from ghcm.runtime.sources.source import Source as Reading
@@ -184,6 +185,8 @@ def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator
 
 def _source(connector: Connector, schema: Struct, name: str, base: Path) -> Reading:
     match connector:
+        case Files(follow=True):
+            return FollowSource(connector, schema, name, base)
         case Files():
             return FilesSource(connector, schema, name, base)
         case Socket():

@@ -18,6 +18,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     element = scope.type(task.collection.element)
     connector = op.connector
     match connector:
+        case Files(follow=True):
+            raise _unbounded(task, "waits for files that come")
         case Files():
             return [_files(scope, task, connector)]
         case Memory(rows=rows):
@@ -41,6 +43,7 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     element = "" if format_.name == "text" else f", {scope.type(task.collection.element)}"
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
+    options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
     return f"return read_{format_.name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
 
 

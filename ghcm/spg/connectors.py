@@ -28,15 +28,19 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files by path, directory or glob, relative to the directory of the run. As a source each file is one partition,
-    in name order. As a sink: a directory of files, committed as a whole.
+    """Files by path, directory or glob, relative to the directory of the run, read in name order. As a sink: a
+    directory of files, committed as a whole.
 
-    `compression`: "gzip", "zstd", "none", or "ending": as the ending of each name says (`.gz`, `.zst`).
+    `compression`: "gzip", "zstd", "none", or "ending": as the ending of each name says (`.gz`, `.zst`). `clock`: event
+    time "restarts" in each file, which then is one partition, or it "continues" from file to file, which together are
+    one. `follow`: files that appear later are read too, each once, and the source never ends; its clock continues.
     """
 
     path: str
     format: Format
     compression: str = "ending"
+    clock: str = "restarts"
+    follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

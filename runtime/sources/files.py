@@ -1,5 +1,5 @@
-"""The source of files: each file is one partition, read one after the other in the order of their names, a piece at a
-time.
+"""The source of files, read one after the other in the order of their names, a piece at a time: each file is one
+partition, or all are one where their clock continues.
 
 Files are read (and decompressed) by a thread beside the loop and decoded in the loop; never is a whole file in
 memory. Which files there are is settled when the source is first opened.
@@ -7,9 +7,7 @@ memory. Which files there are is settled when the source is first opened.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import cast
@@ -18,7 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
-from ghcm.runtime.sources.local_files import find_files, nothing_to_read, open_file, unreadable
+from ghcm.runtime.sources.local_files import UNREADABLE, Piece, find_files, nothing_to_read, pieces, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
@@ -26,19 +24,7 @@ from ghcm.types import Struct
 
 __all__ = ["FilesSource"]
 
-_PIECE = 512 << 10
-_OBJECTS = 128 << 10
-"""Bytes of a piece of JSON lines, which are decoded one by one: the loop is not held up for long."""
 _PREFETCHED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Bytes of a file; `last` closes it."""
-
-    file: str
-    data: bytes
-    last: bool
 
 
 class FilesSource:
@@ -54,7 +40,7 @@ class FilesSource:
         self._base = base
         self._left: list[str] = []
         self._lines: Lines | None = None
-        self._mailbox: Mailbox[_Piece | GhcmError] | None = None
+        self._mailbox: Mailbox[Piece | GhcmError] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
@@ -75,8 +61,8 @@ class FilesSource:
             Thread(target=self._read, args=arguments, name="ghcm-files", daemon=True).start()
 
     def partitions(self) -> frozenset[str]:
-        """A name for each file that has not been read to its end."""
-        return frozenset(f"{self._partition}:{file}" for file in self._left)
+        """A name for each file that has not been read to its end, or one for all of them."""
+        return frozenset(map(self._partition_of, self._left))
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
@@ -109,25 +95,24 @@ class FilesSource:
             self._mailbox.close()
 
     def _begin(self, file: str, offset: int, number: int) -> Lines:
-        return Lines(self._decoder, file, f"{self._partition}:{file}", offset=offset, number=number)
+        return Lines(self._decoder, file, self._partition_of(file), offset=offset, number=number)
+
+    def _partition_of(self, file: str) -> str:
+        return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
     def _next_file(self) -> None:
         self._left = self._left[1:]
         self._decoder.begin(None)
         self._lines = self._begin(self._left[0], 0, 0) if self._left else None
 
-    def _read(self, mailbox: Mailbox[_Piece | GhcmError], files: list[str], offset: int) -> None:
+    def _read(self, mailbox: Mailbox[Piece | GhcmError], files: list[str], offset: int) -> None:
         """The thread: leave the pieces of the files in the mailbox."""
-        size = _OBJECTS if self._connector.format.name == "json" else _PIECE
         for file in files:
             try:
-                with open_file(self._base / file, self._connector.compression, offset) as stream:
-                    while data := stream.read(size):
-                        if not mailbox.put(_Piece(file, data, False)):
-                            return
-            except (OSError, EOFError, zlib.error) as error:
+                for piece in pieces(self._connector, self._base, file, offset):
+                    if not mailbox.put(piece):
+                        return
+            except UNREADABLE as error:
                 mailbox.put(unreadable(file, error))
-                return
-            if not mailbox.put(_Piece(file, b"", True)):
                 return
             offset = 0

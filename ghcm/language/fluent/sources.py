@@ -31,7 +31,9 @@ def files(path: str, **options: Any) -> Pipeline:
     """Records of files by path, directory or glob, as a source; a directory of files, as a sink.
 
     Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text"), `separator` (of csv) and `compression` ("gzip",
-    "zstd", "none"; as the names end where it is not said); of a sink `mode` ("append", "replace") and `record`.
+    "zstd", "none"; as the names end where it is not said), `clock` ("restarts", "continues": whether event time begins
+    anew in each file), `follow` (whether files that appear later are read too); of a sink `mode` ("append", "replace")
+    and `record`.
     """
     return start("files", (path,), options)
 

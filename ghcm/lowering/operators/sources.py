@@ -39,7 +39,17 @@ def files(step: Step) -> Bound:
     default = next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), "text")
     format_ = _format(step, default)
     compression = step.given.choice("compression", ("gzip", "zstd", "none"), "ending")
-    return _of_format(step, Files(path, format_, compression), format_, bounded=True)
+    follow = step.given.flag("follow", False)
+    clock = step.given.choice("clock", ("restarts", "continues"), "continues" if follow else "restarts")
+    if follow and clock == "restarts":
+        step.report(
+            Code.BAD_FORMAT,
+            "files that are followed have one clock, which continues",
+            step.given.span("clock"),
+            detail="How many files will come is not known, and each of them would hold event time back.",
+            hint="Sources with clocks of their own can be joined by union.",
+        )
+    return _of_format(step, Files(path, format_, compression, clock, follow), format_, bounded=not follow)
 
 
 def socket(step: Step) -> Bound:
@@ -154,7 +164,8 @@ def _must_end(step: Step) -> bool:
     if not isinstance(step.operator.support(unit.engine), Never):
         kind = "responsive" if unit.declaration.responsive else "batch"
         message = f'"{step.name}" never ends here, and a {kind} unit must end'
-        hint = "generate(rows = ...) ends." if step.name == "generate" else "A stream unit can read it."
+        hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow it ends."}
+        hint = hints.get(step.name, "A stream unit can read it.")
         step.report(Code.ENDLESS_BATCH, message, hint=hint)
     return True
 

@@ -6,6 +6,7 @@ import glob
 import gzip
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import assert_never, cast
 
@@ -38,7 +39,10 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             return [Record((number, start + number * each), partition=(step.id, "")) for number in range(count)]
         case Files(format=format_):
             parts = run.outside.inputs.get(step.id)
-            return _decoded(run, step, format_, _files(connector, run.outside.base) if parts is None else parts)
+            found = _decoded(run, step, format_, _files(connector, run.outside.base) if parts is None else parts)
+            if connector.clock == "continues":
+                return [replace(record, partition=(step.id, "")) for record in found]
+            return found
         case Socket(format=format_) | Kafka(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
         case Parquet() | Redis():
