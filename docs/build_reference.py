@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ghcm.aggregates import AGGREGATES, Rule
-from ghcm.functions import FUNCTIONS, Function, Nulls
+from ghcm.functions import FAMILIES, Function, Nulls
 from ghcm.operators import OPERATORS, Argument, Engine, Never, NotYet, Operator, Role, Yes
 
 __all__ = ["PAGE", "reference"]
@@ -25,6 +25,8 @@ Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *
 An argument in brackets may be left out; one with `=` is given by name.
 """
 
+_COLUMNS = "| written | meaning | nulls | fails with | columnar form |\n|---|---|---|---|---|"
+
 
 def reference() -> str:
     """The whole page as Markdown."""
@@ -37,8 +39,12 @@ def reference() -> str:
     parts.append("| written | meaning | of nothing | state of bounded size |\n|---|---|---|---|")
     parts += [_aggregate(each) for each in AGGREGATES.values()]
     parts.append("\n## Functions of expressions\n")
-    parts.append("| written | meaning | nulls | fails with |\n|---|---|---|---|")
-    parts += [_function(each) for each in FUNCTIONS.values()]
+    parts.append(
+        "Every engine has every function; one without a columnar form is run by the native engine row by row.\n"
+    )
+    for family, table in FAMILIES.items():
+        parts.append(f"### {family.capitalize()}\n\n{_COLUMNS}")
+        parts += [*map(_function, table), ""]
     return "\n".join(parts) + "\n"
 
 
@@ -78,7 +84,8 @@ def _support(operator: Operator, engine: Engine) -> str:
 def _function(function: Function) -> str:
     nulls = "a null argument gives null" if function.nulls is Nulls.PROPAGATE else "as said"
     failures = ", ".join(failure.value for failure in function.failures) or "nothing"
-    return f"| `{function.signature}` | {function.meaning} | {nulls} | {failures} |"
+    columnar = f"no: {function.columnar.reason}" if isinstance(function.columnar, Never) else "yes"
+    return f"| `{function.signature}` | {function.meaning} | {nulls} | {failures} | {columnar} |"
 
 
 def _aggregate(rule: Rule) -> str:

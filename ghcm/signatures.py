@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ghcm.types import (
     Bool,
+    Bytes,
     Duration,
     Float,
     Int,
@@ -25,6 +26,7 @@ from ghcm.types import (
 
 __all__ = [
     "BOOL",
+    "BYTES",
     "DURATION",
     "FLOAT",
     "INT",
@@ -65,6 +67,7 @@ def comparable(type_: Type) -> bool:
 
 
 INT, FLOAT, STRING, BOOL, TIMESTAMP, DURATION = Int(), Float(), String(), Bool(), Timestamp(), Duration()
+BYTES = Bytes()
 
 
 def fixed(result: Type, *parameters: Type) -> Rule:

@@ -9,7 +9,7 @@ what emitted code calls in the packages of these names in `ghcm.runtime.native` 
 
 from __future__ import annotations
 
-from ghcm.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.functions import arithmetic, comparison, conversion, encodings, hashes, lists, logic, patterns, strings, time
 from ghcm.functions.table import Failure, Function, Nulls, resolve
 from ghcm.signatures import Resolution, comparable
 
@@ -22,6 +22,8 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
     "conversion": conversion.TABLE,
     "strings": strings.TABLE,
     "patterns": patterns.TABLE,
+    "encodings": encodings.TABLE,
+    "hashes": hashes.TABLE,
     "lists": lists.TABLE,
     "time": time.TABLE,
 }

@@ -17,7 +17,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
-from ghcm.lowering.regex import BadPattern, canonical
+from ghcm.lowering.regex import BadPattern, Pattern, canonical
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
@@ -32,6 +32,8 @@ CALLABLE: dict[str, str] = {
 """From the names that programs call to functions: `min` to `least`."""
 
 _AGGREGATES = tuple(each.value for each in AggregateFunction)
+_REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
+"""What goes on behind a match; engines differ in what follows one of no characters."""
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
 
@@ -61,11 +63,11 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):
         return None
-    if function in _PATTERNS and len(operands) + len(receiver) == 2:
-        respelt = _pattern(function, known[1], operands[-1].value.span, context)
+    if function in _PATTERNS and len(known) >= 2:
+        respelt = _with_pattern(function, known, [each.value.span for each in operands], context)
         if respelt is None:
             return None
-        known = (known[0], respelt)
+        known = respelt
     return operation(function, known, written.span, context)
 
 
@@ -131,8 +133,31 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
     return None
 
 
-def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Expr | None:
-    """The constant pattern in its one spelling, or None after a report."""
+def _with_pattern(
+    function: str, arguments: tuple[Expr, ...], spans: list[Span | None], context: Context
+) -> tuple[Expr, ...] | None:
+    """The arguments with the constant pattern in its one spelling, or None after a report."""
+    at = len(spans) - len(arguments) + 1
+    read = _pattern(function, arguments[1], spans[at], context)
+    if read is None:
+        return None
+    respelt = (arguments[0], Literal(read.text, String()), *arguments[2:])
+    if function != "extract" or len(arguments) < 3:
+        return respelt
+    group = arguments[2].value if isinstance(arguments[2], Literal) else None
+    if isinstance(group, int) and 0 <= group <= read.groups:
+        return respelt
+    context.report(
+        Code.NOT_CONSTANT if group is None else Code.BAD_PATTERN,
+        f'the group of "{function}" is not a constant number' if group is None else f"the pattern has no group {group}",
+        spans[at + 1],
+        detail=f"The pattern has {read.groups} group{'' if read.groups == 1 else 's'}; 0 is the whole match.",
+    )
+    return None
+
+
+def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Pattern | None:
+    """The constant pattern as it is read, or None after a report."""
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         context.report(
             Code.NOT_CONSTANT,
@@ -142,7 +167,7 @@ def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) 
         )
         return None
     try:
-        read = canonical(pattern.value)
+        read = canonical(pattern.value, capture=function == "extract")
     except BadPattern as bad:
         context.report(
             Code.BAD_PATTERN,
@@ -152,11 +177,11 @@ def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) 
             hint=bad.hint,
         )
         return None
-    if read.empty and function == "extract_all":
+    if read.empty and function in _REPEATED:
         message = f'the pattern of "{function}" may match no character at all'
         context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
         return None
-    return Literal(read.text, String())
+    return read
 
 
 def _within(span: Span | None, pattern: str, position: int) -> Span | None:

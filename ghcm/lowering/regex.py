@@ -35,23 +35,24 @@ class BadPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern in its one spelling. `empty`: it may match no character at all."""
+    """A pattern in its one spelling. `empty`: it may match no character at all. `groups`: how many it captures."""
 
     text: str
     empty: bool
+    groups: int = 0
 
 
-def canonical(pattern: str) -> Pattern:
-    """The pattern respelt; BadPattern if it is outside the subset.
+def canonical(pattern: str, *, capture: bool = False) -> Pattern:
+    """The pattern respelt; BadPattern if it is outside the subset. Groups capture only with `capture`.
 
     >>> canonical(r"(\\d+)\\.x$").text
     '(?:[0-9]+)\\\\.x$'
     """
-    reader = _Reader(pattern)
+    reader = _Reader(pattern, capture)
     read = reader.alternatives()
     if reader.at < len(pattern):
         raise BadPattern(reader.at, 'a ")" closes nothing', r'a bracket as a character is written "\)".')
-    return read
+    return Pattern(read.text, read.empty, reader.groups)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,9 @@ class _Reader:
     """A recursive descent over the pattern; `at` is the next character."""
 
     text: str
+    capture: bool = False
     at: int = 0
+    groups: int = 0
 
     def alternatives(self) -> Pattern:
         branches = [self.sequence()]
@@ -136,16 +139,19 @@ class _Reader:
 
     def group(self) -> Pattern:
         start = self.at
+        opening = "(" if self.capture else "(?:"
         self.at += 1
         if self.peek() == "?":
             if self.text[self.at : self.at + 2] != "?:":
                 raise BadPattern(start, _why_no_group(self.text[self.at + 1 :]))
             self.at += 2
+            opening = "(?:"
+        self.groups += opening == "("
         inner = self.alternatives()
         if self.peek() != ")":
             raise BadPattern(start, 'a "(" is never closed', r'a bracket as a character is written "\(".')
         self.at += 1
-        return Pattern(f"(?:{inner.text})", inner.empty)
+        return Pattern(f"{opening}{inner.text})", inner.empty)
 
     def escape(self) -> Pattern:
         start = self.at

@@ -10,12 +10,14 @@ from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, 
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.types import (
     Bool,
+    Bytes,
     Date,
     Duration,
     Float,
     Int,
     Int32,
     List,
+    Nullable,
     String,
     Struct,
     Timestamp,
@@ -29,7 +31,7 @@ from tests.laws.spg_values import SCALARS, values_of
 
 __all__ = ["PATTERNS", "SIGNATURES", "call_of", "expressions", "functions", "literals", "paths_of"]
 
-N, F, S, B, T, D, L = Int(), Float(), String(), Bool(), Timestamp(), Duration(), List(String())
+N, F, S, B, T, D, L, Y = Int(), Float(), String(), Bool(), Timestamp(), Duration(), List(String()), Bytes()
 
 SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     *((name, N, (N, N)) for name in ("add", "sub", "mul", "floordiv", "mod")),
@@ -44,6 +46,15 @@ SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     ("length", N, (S,)), ("length", N, (L,)), ("lower", S, (S,)), ("upper", S, (S,)), ("trim", S, (S,)),
     *((name, B, (S, S)) for name in ("starts_with", "ends_with", "contains", "matches")),
     ("contains", B, (List(F), F)), ("contains", B, (L, S)),
+    *((name, S, (S,)) for name in ("trim_start", "trim_end", "reverse", "md5", "sha256", "to_hex", "to_base64")),
+    *((name, S, (S, S)) for name in ("trim", "trim_start", "trim_end", "concat", "remove_prefix", "remove_suffix")),
+    *((name, N, (S, S)) for name in ("index_of", "last_index_of", "count_of", "count_matches")),
+    *((name, S, (S, N)) for name in ("repeat", "left", "right", "slice")),
+    ("slice", S, (S, N, N)), ("slice", L, (L, N)), ("split_pattern", L, (S, S)),
+    *((name, S, (S, N, S)) for name in ("pad_start", "pad_end")), ("join", S, (L, S)), ("crc32", N, (S,)),
+    ("is_empty", B, (S,)), ("full_match", B, (S, S)), ("lines", L, (S,)), ("words", L, (S,)),
+    ("split_part", Nullable(S), (S, S, N)), ("extract", Nullable(S), (S, S)), ("replace_pattern", S, (S, S, S)),
+    ("to_bytes", Y, (S,)), ("from_bytes", S, (Y,)), ("from_hex", Y, (S,)), ("from_base64", Y, (S,)),
     ("replace", S, (S, S, S)), ("substring", S, (S, N, N)), ("split", L, (S, S)), ("extract_all", L, (S, S)),
     ("get", S, (L, N)), ("get", N, (List(N), N)),
     ("truncate", T, (T, D)), ("to_micros", N, (T,)), ("to_micros", N, (D,)), ("from_micros", T, (N,)),
@@ -189,7 +200,7 @@ def _calls(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth
     given: list[Expr] = []
     for index, parameter in enumerate(parameters):
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
-        if name in ("matches", "extract_all") and index == 1:
+        if index in FUNCTIONS[name].constants:
             given.append(Literal(draw(st.sampled_from(PATTERNS)), S))
         else:
             given.append(draw(expressions(type_, columns, depth, fails=fails)))

@@ -10,6 +10,8 @@ from ghcm.codegen.native.column_functions import (
     arithmetic,
     comparison,
     conversion,
+    encodings,
+    hashes,
     lists,
     logic,
     patterns,
@@ -30,6 +32,8 @@ COLUMN_FUNCTIONS: dict[str, Emit] = {
     **conversion.EMITTERS,
     **strings.EMITTERS,
     **patterns.EMITTERS,
+    **encodings.EMITTERS,
+    **hashes.EMITTERS,
     **lists.EMITTERS,
     **time.EMITTERS,
 }

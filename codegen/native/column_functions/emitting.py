@@ -16,6 +16,7 @@ __all__ = [
     "Scope",
     "arguments_of",
     "as_kind",
+    "call_of",
     "cast_to",
     "counted",
     "helper",
@@ -93,6 +94,16 @@ def helper(name: str, *arguments: Column) -> Column:
 def with_masks(column: Column, *masks: Column | None) -> Column:
     """The column with these masks instead of its own."""
     return Column(column.text, column.level, either(*masks), column.bare)
+
+
+def call_of(name: str, fails: str = "") -> Emit:
+    """A call of `<family>.<function>` whatever the types, with a mask made by another."""
+
+    def emit(scope: Scope, expr: Call) -> Column:
+        found = arguments_of(scope, expr)
+        return with_masks(helper(name, *found), masks_of(found), helper(fails, *found) if fails else None)
+
+    return emit
 
 
 def is_zero(column: Column) -> Column:

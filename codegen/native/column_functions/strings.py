@@ -8,6 +8,7 @@ from ghcm.codegen.native.column_functions.emitting import (
     Refusal,
     Scope,
     arguments_of,
+    call_of,
     helper,
     kind_of,
     masks_of,
@@ -78,17 +79,57 @@ def _split(scope: Scope, expr: Call) -> Column:
     return Column(f"{text.at(ATOM)}.str.split({separator.text})", fails=either(masks_of(found), empty))
 
 
+def _trim(name: str) -> Emit:
+    def emit(scope: Scope, expr: Call) -> Column:
+        if len(expr.arguments) == 1:
+            return method(f'.str.{name}(" \\t\\n\\r\\x0b\\x0c")')(scope, expr)
+        return call_of(f"strings.{name}")(scope, expr)
+
+    return emit
+
+
+def _is_empty(column: Column) -> Column:
+    return Column(f'{column.at(OR)} == ""', COMPARE, column.fails)
+
+
+def _concat(scope: Scope, expr: Call) -> Column:
+    found = arguments_of(scope, expr)
+    return Column(f"pl.concat_str({', '.join(each.text for each in found)})", fails=masks_of(found))
+
+
 EMITTERS: dict[str, Emit] = {
     "length": _length,
     "lower": _case("to_lowercase"),
     "upper": _case("to_uppercase"),
-    "trim": method('.str.strip_chars(" \\t\\n\\r\\x0b\\x0c")'),
+    "trim": _trim("strip_chars"),
+    "trim_start": _trim("strip_chars_start"),
+    "trim_end": _trim("strip_chars_end"),
+    "is_empty": lambda scope, expr: _is_empty(scope.value(expr.arguments[0])),
     "starts_with": method(".str.starts_with({1})"),
     "ends_with": method(".str.ends_with({1})"),
     "contains": _contains,
     "replace": _replace,
     "substring": _substring,
     "split": _split,
+    "split_part": call_of("strings.split_part", "strings.split_part_fails"),
+    "lines": call_of("strings.lines"),
+    "words": method('.str.extract_all(r"[^ \\t-\\r]+")'),
+    "concat": _concat,
+    "join": method(".list.join({1})"),
+    "reverse": call_of("strings.reverse"),
+    "repeat": call_of("strings.repeat", "strings.repeat_fails"),
+    "pad_start": call_of("strings.pad_start", "strings.pad_fails"),
+    "pad_end": call_of("strings.pad_end", "strings.pad_fails"),
+    "index_of": call_of("strings.index_of"),
+    "last_index_of": call_of("strings.last_index_of"),
+    "count_of": call_of("strings.count_of"),
+    "slice": lambda scope, expr: call_of(f"strings.slice_{'list' if isinstance(kind_of(expr), List) else 'text'}")(
+        scope, expr
+    ),
+    "left": call_of("strings.left", "strings.count_fails"),
+    "right": call_of("strings.right", "strings.count_fails"),
+    "remove_prefix": call_of("strings.remove_prefix"),
+    "remove_suffix": call_of("strings.remove_suffix"),
 }
 
 

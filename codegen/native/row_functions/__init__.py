@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from ghcm.codegen.native.row_functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.codegen.native.row_functions import (
+    arithmetic,
+    comparison,
+    conversion,
+    encodings,
+    hashes,
+    lists,
+    logic,
+    patterns,
+    strings,
+    time,
+)
 from ghcm.codegen.native.row_functions.emitting import Emit, Handled, Scope, perhaps_null
 
 __all__ = ["HANDLED", "ROW_FUNCTIONS", "Scope", "perhaps_null"]
@@ -17,6 +28,8 @@ ROW_FUNCTIONS: dict[str, Emit] = {
     **conversion.EMITTERS,
     **strings.EMITTERS,
     **patterns.EMITTERS,
+    **encodings.EMITTERS,
+    **hashes.EMITTERS,
     **lists.EMITTERS,
     **time.EMITTERS,
 }

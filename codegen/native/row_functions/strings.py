@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ghcm.codegen.expressions import constant, plainly_ordered
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, method
-from ghcm.codegen.native.row_text import ATOM, BITOR, COMPARE, Code
+from ghcm.codegen.native.row_text import ATOM, BITOR, COMPARE, PRODUCT, SUM, Code
 from ghcm.expr import Call
 from ghcm.types import Float, List
 
@@ -29,15 +29,48 @@ def _split(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     return method("split")(scope, expr, codes) if constant(expr.arguments[1]) else helper("strings.split", *codes)
 
 
+def _trim(name: str) -> Emit:
+    def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+        characters = codes[1].inner if len(codes) > 1 else r'" \t\n\r\v\f"'
+        return Code(f"{codes[0].at(ATOM)}.{name}({characters})")
+
+    return emit
+
+
+def _slice(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    of, start, *end = codes
+    return Code(f"{of.at(ATOM)}[{start.inner}:{end[0].inner if end else ''}]")
+
+
 EMITTERS: dict[str, Emit] = {
     "length": lambda scope, expr, codes: Code(f"len({codes[0].inner})"),
     "lower": method("lower"),
     "upper": method("upper"),
-    "trim": lambda scope, expr, codes: Code(f'{codes[0].at(ATOM)}.strip(" \\t\\n\\r\\v\\f")'),
+    "trim": _trim("strip"),
+    "trim_start": _trim("lstrip"),
+    "trim_end": _trim("rstrip"),
+    "is_empty": lambda scope, expr, codes: Code(f'{codes[0].at(BITOR)} == ""', COMPARE),
     "starts_with": method("startswith"),
     "ends_with": method("endswith"),
     "contains": _contains,
     "replace": _replace,
     "substring": call_of("strings.substring"),
     "split": _split,
+    "split_part": call_of("strings.split_part"),
+    "lines": call_of("strings.lines"),
+    "words": call_of("strings.words"),
+    "concat": lambda scope, expr, codes: Code(" + ".join(each.at(PRODUCT) for each in codes), SUM),
+    "join": lambda scope, expr, codes: Code(f"{codes[1].at(ATOM)}.join({codes[0].inner})"),
+    "reverse": lambda scope, expr, codes: Code(f"{codes[0].at(ATOM)}[::-1]"),
+    "repeat": call_of("strings.repeat"),
+    "pad_start": call_of("strings.pad_start"),
+    "pad_end": call_of("strings.pad_end"),
+    "index_of": method("find"),
+    "last_index_of": method("rfind"),
+    "count_of": method("count"),
+    "slice": _slice,
+    "left": call_of("strings.left"),
+    "right": call_of("strings.right"),
+    "remove_prefix": method("removeprefix"),
+    "remove_suffix": method("removesuffix"),
 }

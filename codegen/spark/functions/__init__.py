@@ -5,7 +5,18 @@ The helpers that they call stand in the templates of `spark/functions/`.
 
 from __future__ import annotations
 
-from ghcm.codegen.spark.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.codegen.spark.functions import (
+    arithmetic,
+    comparison,
+    conversion,
+    encodings,
+    hashes,
+    lists,
+    logic,
+    patterns,
+    strings,
+    time,
+)
 from ghcm.codegen.spark.functions.emitting import Emit
 
 __all__ = ["EMITTED"]
@@ -17,6 +28,8 @@ EMITTED: dict[str, Emit] = {
     **conversion.EMITTERS,
     **strings.EMITTERS,
     **patterns.EMITTERS,
+    **encodings.EMITTERS,
+    **hashes.EMITTERS,
     **lists.EMITTERS,
     **time.EMITTERS,
 }

@@ -11,11 +11,13 @@ from ghcm.expr import Call, Literal
 __all__ = ["EMITTERS"]
 
 
-def _pattern(name: str) -> Emit:
+def _pattern(name: str, *, whole: bool = False) -> Emit:
     def emit(writer: Writer, call: Call) -> str:
         pattern = call.arguments[1]
         assert isinstance(pattern, Literal), "the lowering takes constant patterns only"
-        return f"{name}({writer.emit(call.arguments[0])}, {quote(_java_pattern(str(pattern.value)))})"
+        text = f"^(?:{pattern.value})$" if whole else str(pattern.value)
+        others = map(writer.emit, call.arguments[2:])
+        return writer.call(name, writer.emit(call.arguments[0]), quote(_java_pattern(text)), *others)
 
     return emit
 
@@ -33,5 +35,10 @@ def _java_pattern(pattern: str) -> str:
 
 EMITTERS: dict[str, Emit] = {
     "matches": _pattern("matches"),
+    "full_match": _pattern("matches", whole=True),
+    "extract": _pattern("extract"),
+    "replace_pattern": _pattern("replace_pattern"),
+    "split_pattern": _pattern("split_pattern"),
+    "count_matches": _pattern("count_matches"),
     "extract_all": _pattern("extract_all"),
 }

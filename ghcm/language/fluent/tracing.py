@@ -9,15 +9,16 @@ from __future__ import annotations
 import dis
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from types import CodeType
-from typing import Literal
+from typing import Literal, cast
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.operands import call_operands, infix_operands, lambda_parameters
 from ghcm.language.fluent.places import columns, here, innermost, of_code, source_of
 from ghcm.language.fluent.problems import keep, mistake, report
+from ghcm.language.fluent.python_words import METHODS, with_words
 from ghcm.language.fluent.refusals import WHY, decided, iterated
 from ghcm.language.fluent.sharing import shared
 from ghcm.language.fluent.texts import check_marks, mark, next_mark
@@ -59,6 +60,8 @@ class Traced:
     def __getitem__(self, name: object) -> Traced:
         if isinstance(name, str):
             return _attribute(self._ghcm, name)
+        if isinstance(name, slice):
+            return _sliced(self._ghcm, cast("slice[object, object, object]", name))
         hint = (
             f"write ._{name + 1} for an item of a tuple, .get({name}) for one of a list"
             if isinstance(name, int)
@@ -76,6 +79,8 @@ class Traced:
                 return _updated(of, named, span)
             case ast.Attribute(name="only" | "without") as method if not named:
                 return Traced(ast.Apply(method, _field_names(arguments, span), None, span))
+            case ast.Attribute(of=of, name=name, name_span=place) if not named and name in METHODS:
+                return _said_in_python(of, name, place, span, arguments)
             case function:
                 return call(function, span, *arguments, **named)
 
@@ -230,6 +235,42 @@ def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span))
 
 
+def _apply(function: str, of: ast.Expr, span: Span, arguments: tuple[object, ...]) -> ast.Expr:
+    given = tuple(ast.Argument(expr_of(each, span), None, span) for each in arguments)
+    return ast.Apply(ast.Attribute(of, function, span), given, None, span)
+
+
+def _sliced(of: ast.Expr, places: slice[object, object, object]) -> Traced:
+    """`x[a:b]`, which means in Python what `slice` means here."""
+    span = here()
+    if places.step is not None:
+        raise mistake("GHCM-130", "a slice with a step cannot be traced", span)
+    start = 0 if places.start is None else places.start
+    return Traced(_apply("slice", of, span, (start,) if places.stop is None else (start, places.stop)))
+
+
+def _said_in_python(of: ast.Expr, name: str, place: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:
+    """A method of Python's `str` or `bytes` by the language's name."""
+    function, count, added = METHODS[name]
+    if len(arguments) < count and name.endswith("strip"):
+        raise mistake(
+            "GHCM-130",
+            f'"{name}" without characters cannot be traced',
+            span,
+            detail="It cuts what Unicode takes for white space; the language cuts ASCII white space.",
+            hint=f"write .{function}()",
+        )
+    if len(arguments) != count:
+        return call(ast.Attribute(of, name, span, place), span, *arguments)
+    return call(ast.Attribute(of, function, span, place), span, *arguments, *added)
+
+
+def _length(value: Sized) -> object:
+    if isinstance(value, Traced):
+        return Traced(_apply("length", value.__ghcm_expr__(here()), here(), ()))
+    return len(value)
+
+
 def call(function: ast.Expr, span: Span, /, *arguments: object, **named: object) -> Traced:
     """A call of a function or operator of the language inside an expression."""
     places = call_operands(span)
@@ -262,7 +303,7 @@ def trace(
         names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
         _check_identity(code)
         make, since = Traced if stand_in is None else stand_in, next_mark()
-        result = function(*(make(ast.Ref(name.text, name.span)) for name in names))
+        result = with_words(function, _length)(*(make(ast.Ref(name.text, name.span)) for name in names))
         made = expr_of(result, body)
         check_marks(since)
         return ast.Lambda(tuple(names), shared(made) if stand_in is None else made, span, claims)

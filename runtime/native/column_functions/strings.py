@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import polars as pl
 
+from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.types import INT_MAX
 
-__all__ = ["CASE_DIFFERS", "case_fails", "replace", "substring"]
+__all__ = [
+    "CASE_DIFFERS",
+    "case_fails",
+    "count_fails",
+    "count_of",
+    "index_of",
+    "last_index_of",
+    "left",
+    "lines",
+    "pad_end",
+    "pad_fails",
+    "pad_start",
+    "remove_prefix",
+    "remove_suffix",
+    "repeat",
+    "repeat_fails",
+    "replace",
+    "reverse",
+    "right",
+    "slice_list",
+    "slice_text",
+    "split_part",
+    "split_part_fails",
+    "strip_chars",
+    "strip_chars_end",
+    "strip_chars_start",
+    "substring",
+]
 
 CASE_DIFFERS = (
     r"[\x{19b}\x{264}\x{ece}\x{1c89}-\x{1c8a}\x{a7cb}-\x{a7cf}\x{a7d2}-\x{a7d5}\x{a7da}-\x{a7dc}\x{10d50}-\x{10d85}"
@@ -31,3 +59,152 @@ def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
     """Every `old` replaced, whatever the three are; an empty `old` changes nothing."""
     changed = pl.when(old == "").then(value).otherwise(value.str.split(old).list.join(new))
     return pl.when(old.is_not_null() & new.is_not_null()).then(changed)
+
+
+def _given(value: pl.Expr, *arguments: pl.Expr) -> pl.Expr:
+    """The value where no argument is null."""
+    return pl.when(pl.all_horizontal(each.is_not_null() for each in arguments)).then(value)
+
+
+def strip_chars(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
+    """Without these characters at both ends."""
+    return _given(value.str.strip_chars(characters), value, characters)
+
+
+def strip_chars_start(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
+    """Without these characters at the beginning."""
+    return _given(value.str.strip_chars_start(characters), value, characters)
+
+
+def strip_chars_end(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
+    """Without these characters at the end."""
+    return _given(value.str.strip_chars_end(characters), value, characters)
+
+
+def split_part(value: pl.Expr, separator: pl.Expr, number: pl.Expr) -> pl.Expr:
+    """A part between separators, null where there are fewer."""
+    return value.str.split(separator).list.get(number.clip(0, 2**31 - 2), null_on_oob=True)
+
+
+def split_part_fails(value: pl.Expr, separator: pl.Expr, number: pl.Expr) -> pl.Expr:
+    """Where the separator is empty or the number negative."""
+    return _given((separator == "") | (number < 0), value, separator, number)
+
+
+def lines(value: pl.Expr) -> pl.Expr:
+    """The lines without their ends."""
+    found = value.str.strip_suffix("\n").str.split("\n").list.eval(pl.element().str.strip_suffix("\r"))
+    return pl.when(value == "").then(pl.lit([], dtype=pl.List(pl.String))).otherwise(found)
+
+
+def reverse(value: pl.Expr) -> pl.Expr:
+    """The code points from the last to the first; Polars would keep those of one sign together."""
+    return value.str.split("").list.reverse().list.join("")
+
+
+def repeat(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The text so many times, as far as it may be."""
+    most = LONGEST_TEXT // value.str.len_chars().cast(pl.Int64).clip(1)
+    return _given(value.repeat_by(pl.min_horizontal(count.clip(0), most)).list.join(""), value, count)
+
+
+def repeat_fails(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """Where the count is negative or the text gets too long."""
+    length = value.str.len_chars().cast(pl.Int64)
+    return _given((count < 0) | ((length > 0) & (count > LONGEST_TEXT // length.clip(1))), value, count)
+
+
+def pad_start(value: pl.Expr, width: pl.Expr, fill: pl.Expr) -> pl.Expr:
+    """The text with padding before it."""
+    return _padding(value, width, fill) + value
+
+
+def pad_end(value: pl.Expr, width: pl.Expr, fill: pl.Expr) -> pl.Expr:
+    """The text with padding behind it."""
+    return value + _padding(value, width, fill)
+
+
+def _padding(value: pl.Expr, width: pl.Expr, fill: pl.Expr) -> pl.Expr:
+    missing = (width.clip(0, LONGEST_TEXT) - value.str.len_chars().cast(pl.Int64)).clip(0)
+    times = missing // fill.str.len_chars().cast(pl.Int64).clip(1) + 1
+    return _given(fill.repeat_by(times).list.join("").str.slice(0, missing), value, width, fill)
+
+
+def pad_fails(value: pl.Expr, width: pl.Expr, fill: pl.Expr) -> pl.Expr:
+    """Where the text gets too long."""
+    length = value.str.len_chars().cast(pl.Int64)
+    return _given((width > LONGEST_TEXT) & (width > length) & (fill != ""), value, width, fill)
+
+
+def index_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """Where a part first begins, -1 where it does not occur."""
+    before = value.str.splitn(part, 2).struct.field("field_0").str.len_chars().cast(pl.Int64)
+    found = pl.when(part == "").then(pl.lit(0, pl.Int64)).otherwise(before)
+    return _given(pl.when(value.str.contains(part, literal=True)).then(found).otherwise(-1), value, part)
+
+
+def last_index_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """Where a part last begins, -1 where it does not occur: found from behind."""
+    behind = index_of(reverse(value), reverse(part))
+    place = value.str.len_chars().cast(pl.Int64) - part.str.len_chars().cast(pl.Int64) - behind
+    return pl.when(behind < 0).then(pl.lit(-1, pl.Int64)).otherwise(place)
+
+
+def count_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """How often a part occurs; an empty one between all code points."""
+    length = value.str.len_chars().cast(pl.Int64)
+    counted = value.str.count_matches(part, literal=True).cast(pl.Int64)
+    return _given(pl.when(part == "").then(length + 1).otherwise(counted), value, part)
+
+
+def slice_text(value: pl.Expr, start: pl.Expr, end: pl.Expr | None = None) -> pl.Expr:
+    """From a place up to before another, as Python's."""
+    low, count = _bounds(value.str.len_chars().cast(pl.Int64), start, end)
+    return _given(value.str.slice(low, count), value, start, *([] if end is None else [end]))
+
+
+def slice_list(value: pl.Expr, start: pl.Expr, end: pl.Expr | None = None) -> pl.Expr:
+    """Items from a place up to before another, as Python's."""
+    low, count = _bounds(value.list.len().cast(pl.Int64), start, end)
+    return _given(value.list.slice(low, count), value, start, *([] if end is None else [end]))
+
+
+def _bounds(length: pl.Expr, start: pl.Expr, end: pl.Expr | None) -> tuple[pl.Expr, pl.Expr]:
+    low = _place(length, start)
+    high = length if end is None else _place(length, end)
+    return low, (high - low).clip(0)
+
+
+def _place(length: pl.Expr, place: pl.Expr) -> pl.Expr:
+    inside = pl.min_horizontal(place, length)
+    return pl.when(place < 0).then(pl.max_horizontal(length + place.clip(-LONGEST_PLACE, 0), 0)).otherwise(inside)
+
+
+LONGEST_PLACE = 2**40
+"""Farther than any text or list reaches, and not so far that adding a length overflows."""
+
+
+def left(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The first code points."""
+    return _given(value.str.slice(0, count.clip(0)), value, count)
+
+
+def right(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The last code points."""
+    first = (value.str.len_chars().cast(pl.Int64) - count.clip(0)).clip(0)
+    return _given(value.str.slice(first, count.clip(0)), value, count)
+
+
+def count_fails(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """Where the count is negative."""
+    return _given(count < 0, value, count)
+
+
+def remove_prefix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """Without a part at the beginning."""
+    return _given(value.str.strip_prefix(part), value, part)
+
+
+def remove_suffix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """Without a part at the end."""
+    return _given(value.str.strip_suffix(part), value, part)

@@ -1,20 +1,17 @@
-"""Regular expressions in generated row code."""
+"""Regular expressions in generated row code, which compiles them itself."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from ghcm.functions import Failure
-from ghcm.runtime.native.rows import RecordFailure
-
-__all__ = ["pattern"]
+__all__ = ["group", "replace"]
 
 
-@lru_cache(maxsize=256)
-def pattern(text: str) -> re.Pattern[str]:
-    """The compiled form of a pattern that is a parameter of the unit."""
-    try:
-        return re.compile(text, re.ASCII)
-    except re.error as error:
-        raise RecordFailure(Failure.BAD_PATTERN, f'"{text[:100]}": {error}') from error
+def group(found: re.Match[str] | None, number: int) -> str | None:
+    """What a group of a match took, empty where it took no part; None where there is no match."""
+    return None if found is None else found.group(number) or ""
+
+
+def replace(pattern: re.Pattern[str], text: str, replacement: str) -> str:
+    """The text with every match replaced; nothing in the replacement has a meaning of its own."""
+    return pattern.sub(lambda _: replacement, text)

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from typing import NoReturn
+
 from ghcm.functions import Failure
+from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["replace", "split", "substring"]
+__all__ = [
+    "left",
+    "lines",
+    "pad_end",
+    "pad_start",
+    "repeat",
+    "replace",
+    "right",
+    "split",
+    "split_part",
+    "substring",
+    "words",
+]
 
 
 def replace(text: str, old: str, new: str) -> str:
@@ -25,3 +41,75 @@ def split(text: str, separator: str) -> list[str]:
     if not separator:
         raise RecordFailure(Failure.BAD_PATTERN, "split by an empty separator")
     return text.split(separator)
+
+
+def split_part(text: str, separator: str, number: int) -> str | None:
+    """Part `number` between separators, or None."""
+    parts = split(text, separator)
+    if number < 0:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"part {number} of a text")
+    return parts[number] if number < len(parts) else None
+
+
+def lines(text: str) -> list[str]:
+    """The lines without their ends."""
+    body = text.removesuffix("\n")
+    return [each.removesuffix("\r") for each in body.split("\n")] if text else []
+
+
+_WORD = re.compile(r"[^ \t-\r]+")
+
+
+def words(text: str) -> list[str]:
+    """The parts between ASCII white space."""
+    return _WORD.findall(text)
+
+
+def repeat(text: str, count: int) -> str:
+    """The text `count` times."""
+    if count < 0:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"a text {count} times")
+    if len(text) * count > LONGEST_TEXT:
+        overflow_of(len(text) * count)
+    return text * count if text else text
+
+
+def padding(text: str, width: int, fill: str) -> str:
+    """What has to be added so that the text is so wide."""
+    missing = width - len(text)
+    if missing <= 0 or not fill:
+        return ""
+    if width > LONGEST_TEXT:
+        overflow_of(width)
+    return (fill * (missing // len(fill) + 1))[:missing]
+
+
+def pad_start(text: str, width: int, fill: str) -> str:
+    """The text with padding before it."""
+    return padding(text, width, fill) + text
+
+
+def pad_end(text: str, width: int, fill: str) -> str:
+    """The text with padding behind it."""
+    return text + padding(text, width, fill)
+
+
+def left(text: str, count: int) -> str:
+    """The first code points."""
+    return text[: _checked(count)]
+
+
+def right(text: str, count: int) -> str:
+    """The last code points."""
+    return text[-count:] if _checked(count) else ""
+
+
+def _checked(count: int) -> int:
+    if count < 0:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"{count} code points of a text")
+    return count
+
+
+def overflow_of(length: int) -> NoReturn:
+    """The record fails because a text would be too long."""
+    raise RecordFailure(Failure.OVERFLOW, f"a text of {length:,} code points; {LONGEST_TEXT:,} are the most")

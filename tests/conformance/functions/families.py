@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.conformance.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from tests.conformance.functions import (
+    arithmetic,
+    comparison,
+    conversion,
+    encodings,
+    hashes,
+    lists,
+    logic,
+    patterns,
+    strings,
+    time,
+)
 from tests.conformance.functions.case import Case
 
 __all__ = ["FAMILY_CASES"]
@@ -14,6 +25,8 @@ FAMILY_CASES: dict[str, tuple[Case, ...]] = {
     "conversion": conversion.CASES,
     "strings": strings.CASES,
     "patterns": patterns.CASES,
+    "encodings": encodings.CASES,
+    "hashes": hashes.CASES,
     "lists": lists.CASES,
     "time": time.CASES,
 }

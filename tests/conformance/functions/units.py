@@ -102,8 +102,9 @@ def _groups(cases: Sequence[Case]) -> list[list[Case]]:
     """Cases that cannot fail, of the same arguments and result, share their rows; the others stand alone."""
     found: dict[object, list[Case]] = {}
     for number, each in enumerate(cases):
-        alone = FUNCTIONS[each.function].failures or each.constants or each.values or each.function == "known"
-        found.setdefault(number if alone else (each.types, strip(result_of(each))), []).append(each)
+        alone = FUNCTIONS[each.function].failures or each.function == "known"
+        shared = (fields_of(each), repr(each.values), strip(result_of(each)))
+        found.setdefault(number if alone else shared, []).append(each)
     return list(found.values())
 
 

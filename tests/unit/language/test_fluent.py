@@ -80,6 +80,18 @@ def test_every_operator_is_a_method_and_no_method_is_anything_else() -> None:
         (lambda a, b: a.count() == b.count(), "(a, b) => a.count() == b.count()"),
         (associative(commutative(lambda a, b: a * b)), "@associative @commutative (a, b) => a * b"),
         (lambda f, factor=3: f.a * factor, "f => f.a * 3"),
+        (lambda f: f"{f.a}-{f.b.lower()}!", 'f => f.a.to_string() + "-" + f.b.lower().to_string() + "!"'),
+        (lambda f: f.b == "n=" + str(f.a), 'f => f.b == "n=" + f.a.to_string()'),
+        (lambda f: len(f.a) + len("abc"), "f => f.a.length() + 3"),
+        (lambda f: f.a[1:-2] + f.a[:3] + f.a[f.n :], "f => f.a.slice(1, -2) + f.a.slice(0, 3) + f.a.slice(f.n)"),
+        (lambda f: f.a.startswith("x") & f.a.endswith("y"), 'f => f.a.starts_with("x") and f.a.ends_with("y")'),
+        (lambda f: f.a.find("x") + f.a.count("y"), 'f => f.a.index_of("x") + f.a.count_of("y")'),
+        (
+            lambda f: f.a.strip("-").removeprefix("x").rjust(8),
+            'f => f.a.trim("-").remove_prefix("x").pad_start(8, " ")',
+        ),
+        (lambda f: f.a.encode().hex(), "f => f.a.to_bytes().to_hex()"),
+        (lambda f: f.items.map(lambda i: f"{i}/{f.a}"), 'f => f.items.map(i => i.to_string() + "/" + f.a.to_string())'),
     ],
 )
 def test_lambdas_say_what_their_text_says(function: Callable[..., object], text: str) -> None:

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from ghcm.spg.reference.functions import arithmetic, comparison, conversion, lists, logic, patterns, strings, time
+from ghcm.spg.reference.functions import (
+    arithmetic,
+    comparison,
+    conversion,
+    encodings,
+    hashes,
+    lists,
+    logic,
+    patterns,
+    strings,
+    time,
+)
 from ghcm.spg.reference.functions.meaning import Failed, Meaning, Types, checked
 
 __all__ = ["MEANINGS", "Failed", "Types", "call", "checked"]
@@ -20,6 +31,8 @@ MEANINGS: dict[str, Meaning] = {
     **conversion.MEANINGS,
     **strings.MEANINGS,
     **patterns.MEANINGS,
+    **encodings.MEANINGS,
+    **hashes.MEANINGS,
     **lists.MEANINGS,
     **time.MEANINGS,
 }

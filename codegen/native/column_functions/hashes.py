@@ -1,0 +1,9 @@
+"""Hashes as Polars: it has none of them."""
+
+from __future__ import annotations
+
+from ghcm.codegen.native.column_functions.emitting import Emit
+
+__all__ = ["EMITTERS"]
+
+EMITTERS: dict[str, Emit] = {}
