@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ghcm.codegen.backend import engine_of, module_path
@@ -38,11 +38,12 @@ def write(
     sources: Mapping[str, str],
     python: Mapping[str, str],
     path: Path,
+    requirements: Sequence[str] = (),
 ) -> None:
     """Write the bundle to `path`; a reader sees the old file or the new one, never a part. GhcmError where it cannot
     be written.
     """
-    data = build(program, optimised, code, sources, python)
+    data = build(program, optimised, code, sources, python, requirements)
     try:
         _replace(path, data)
     except OSError as error:
@@ -73,27 +74,29 @@ def build(
     code: Mapping[str, str],
     sources: Mapping[str, str],
     python: Mapping[str, str],
+    requirements: Sequence[str] = (),
 ) -> bytes:
     """The bytes of the bundle. `code` by path in the bundle, `sources` and `python` by path below `source/` and
-    `python/`. The same arguments give the same bytes on every machine.
+    `python/`; `requirements` are the packages that the user's modules import. The same arguments give the same bytes
+    on every machine.
     """
     files = {path: text.encode() for path, text in code.items()}
     files |= {f"source/{path}": text.encode() for path, text in sources.items()}
     files |= {f"python/{path}": text.encode() for path, text in python.items()}
     files["spg.json"] = _json(program_to_json(program))
     files["plan.json"] = _json(program_to_json(optimised))
-    files["manifest.json"] = _json(_manifest(optimised, files))
+    files["manifest.json"] = _json(_manifest(optimised, files, requirements))
     return _zip(files)
 
 
-def _manifest(program: Program, files: Mapping[str, bytes]) -> dict[str, object]:
+def _manifest(program: Program, files: Mapping[str, bytes], requirements: Sequence[str]) -> dict[str, object]:
     spark = any(engine_of(unit) == "spark" for unit in program.units)
     return {
         "format": FORMAT,
         "program": program.name,
         "ghcm": __version__,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "requirements": ["pyspark[sql]>=4.3,<5"] if spark else [],
+        "requirements": [*(["pyspark[sql]>=4.3,<5"] if spark else []), *requirements],
         "units": [_unit(program, unit) for unit in program.units],
         "files": {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
     }

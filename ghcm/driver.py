@@ -7,7 +7,6 @@ checking a program loads no code generator, and nothing here loads Spark or the 
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -106,7 +105,7 @@ BUILD = (*COMPILE, Stage("bundle", _bundle))
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A compiled program. Files are texts by their path in the bundle: `sources` the program as written, `python` the
-    user's modules that its `python(...)` calls name.
+    user's modules that its `python(...)` calls name; `requirements` the packages that these need.
     """
 
     path: Path
@@ -115,6 +114,7 @@ class Compiled:
     code: Mapping[str, str]
     sources: Mapping[str, str]
     python: Mapping[str, str]
+    requirements: tuple[str, ...] = ()
 
 
 Observe = Callable[[str], None]
@@ -145,7 +145,8 @@ def write(compiled: Compiled, output: Path) -> None:
     """Write the bundle of a compiled program: the last stage by itself."""
     from ghcm.codegen import bundle
 
-    bundle.write(compiled.program, compiled.optimised.program, compiled.code, compiled.sources, compiled.python, output)
+    parts = (compiled.code, compiled.sources, compiled.python)
+    bundle.write(compiled.program, compiled.optimised.program, *parts, output, compiled.requirements)
 
 
 def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:
@@ -169,14 +170,18 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compiled(draft: Draft) -> Compiled:
+    from ghcm.codegen.user_code import python_files, requirements
+
     lowered = _made(draft.lowered)
+    python = python_files(lowered, draft.path.parent)
     return Compiled(
         path=draft.path,
         program=lowered,
         optimised=_made(draft.optimised),
         code=_made(draft.code),
         sources={draft.path.name: draft.path.read_text(encoding="utf-8")},
-        python=_python_files(lowered, draft.path.parent),
+        python=python,
+        requirements=requirements(lowered, python),
     )
 
 
@@ -210,30 +215,3 @@ def _programs_in(folder: Path) -> Iterator[str]:
 def _some(names: Sequence[str], most: int = 8) -> str:
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _python_files(program: Program, folder: Path) -> Mapping[str, str]:
-    """The modules beside the program that its `python(...)` calls name, and those that they import from there."""
-    from ghcm.spg.iterations import all_tasks
-    from ghcm.spg.ops import PythonCall
-
-    wanted = {task.op.module for unit in program.units for task in all_tasks(unit) if isinstance(task.op, PythonCall)}
-    files: dict[str, str] = {}
-    while wanted:
-        module = wanted.pop()
-        for relative in _module_files(module):
-            path = folder / relative
-            if path.is_file() and relative not in files:
-                files[relative] = path.read_text(encoding="utf-8")
-                wanted |= set(_IMPORTED.findall(files[relative]))
-    return dict(sorted(files.items()))
-
-
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
-
-
-def _module_files(module: str) -> list[str]:
-    """Where a module may stand: its own file and the files that make its parents packages."""
-    parts = module.split(".")
-    parents = ["/".join([*parts[:count], "__init__.py"]) for count in range(1, len(parts) + 1)]
-    return [*parents, "/".join(parts) + ".py"]

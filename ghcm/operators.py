@@ -92,7 +92,7 @@ _ALL = (_STREAM, _PAIRS, _TABLE)
 _FLOWING = (_STREAM, _PAIRS)
 _F = Failure
 _EXPRESSION = (_F.OVERFLOW, _F.ZERO_DIVISOR, _F.BAD_CAST, _F.OUT_OF_RANGE, _F.BAD_PATTERN)
-_BY_ROW = Never("a Python function by row has no columnar form")
+_BY_ROW = Never("a Python function by row has no columnar form; one by batch has")
 _SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
 _LANGUAGE = "waits for the issue that completes the language"
 
@@ -152,7 +152,7 @@ _TABLE_OF_OPERATORS = (
     _op("map_to_pair", _T, _FLOWING, (_FN,), "Pairs<K, V>", "a pair (key, value) for one record", _everywhere(), failures=_EXPRESSION),
     _op("map_values", _T, (_PAIRS,), (_FN,), "Pairs<K, U>", "a new value under the same key", _everywhere(), failures=_EXPRESSION),
     _op("key_by", _T, (_STREAM,), (_FN,), "Pairs<K, T>", "the record itself under a key made from it", _everywhere(), failures=_EXPRESSION),
-    _op("python", _T, _FLOWING, (Argument("function", "string"), Argument("by", "name", required=False, positional=False, choices=("row", "batch"))), "Stream<U>, the type behind the colon", "a user's Python function by row", _everywhere(columnar=_BY_ROW), failures=(_F.PYTHON, _F.WRONG_RESULT)),
+    _op("python", _T, _FLOWING, (Argument("function", "string"), Argument("by", "name", required=False, positional=False, choices=("row", "batch"))), "Stream<U>, the type behind the colon", "a user's Python function, which gives one record for one record: by row it is called with one, by batch with a pyarrow table of many, and gives a table, an array or a list of as many; of a batch that fails only the bad records are dead letters", _everywhere(columnar=_BY_ROW), failures=(_F.PYTHON, _F.WRONG_RESULT)),
     _op("union", _T, _FLOWING, (Argument("others", "collection", repeated=True),), "the same", "all records of all inputs", _everywhere()),
     _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a random part of the records", _not_yet()),
     # windows

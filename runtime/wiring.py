@@ -35,6 +35,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -134,6 +135,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, gra
             | MapValues()
             | KeyBy()
             | PythonCall()
+            | PythonBatch()
             | Window()
             | Union()
             | ReduceByKey()

@@ -10,7 +10,20 @@ from typing import TypeAlias
 
 from ghcm.codegen.native.panes import Panes
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, Op, PythonCall, Stage, Window
+from ghcm.spg.ops import (
+    Filter,
+    FlatMap,
+    Fused,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    Op,
+    PythonBatch,
+    PythonCall,
+    Stage,
+    Window,
+)
 from ghcm.types import Field, Struct, Type
 
 __all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "operator_name"]
@@ -76,7 +89,7 @@ def operator_name(op: Op) -> str:
     match op:
         case Fused(stages=stages):
             return " ".join(operator_name(stage.op) for stage in stages)
-        case PythonCall():
+        case PythonCall() | PythonBatch():
             return "python"
         case _:
             return re.sub(r"(?<!^)(?=[A-Z])", "_", type(op).__name__).lower()

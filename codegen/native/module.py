@@ -37,6 +37,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -164,7 +165,7 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
-        case Source() | Union() | Distinct() | Iterate() | ReadSink() | ReadTable() | Reply():
+        case Source() | PythonBatch() | Union() | Distinct() | Iterate() | ReadSink() | ReadTable() | Reply():
             return None
         case _:
             assert_never(op)

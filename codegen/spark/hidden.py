@@ -28,6 +28,7 @@ from ghcm.spg.ops import (
     MapValues,
     Op,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -86,7 +87,17 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
         case Fused(stages=stages):
             return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset[str]())
         case (
-            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Union() | Sort() | Top()
+            Filter()
+            | Map()
+            | FlatMap()
+            | MapToPair()
+            | MapValues()
+            | KeyBy()
+            | PythonCall()
+            | PythonBatch()
+            | Union()
+            | Sort()
+            | Top()
         ):
             return given
         case Join():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
-from ghcm.codegen.spark.library import library_for
+from ghcm.codegen.spark.library import library_for, names_taken
 from ghcm.codegen.spark.schemas import Schemas, identifier
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.tasks import task_body
@@ -56,7 +56,7 @@ class _Function:
 
 def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
-    schemas = Schemas()
+    schemas = Schemas(taken=names_taken())
     functions = _functions(program, unit, schemas)
     floats = any("float_text(" in line for each in functions for line in each.body)
     replies = any(isinstance(task.op, Reply) for task in unit.tasks)

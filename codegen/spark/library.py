@@ -14,10 +14,11 @@ from functools import cache
 from ghcm.codegen.templating import render
 from ghcm.functions import FAMILIES
 
-__all__ = ["Library", "library_for"]
+__all__ = ["Library", "library_for", "names_taken"]
 
 _BLOCKS = (
-    *("main", "job", "groups", "iterations", "files", "sources", "zeek", "python", "tables", "redis", "policies"),
+    *("main", "job", "groups", "iterations", "files", "sources", "zeek"),
+    *("python", "batches", "tables", "redis", "policies"),
     *(f"functions/{family}" for family in FAMILIES),
     *("expressions", "types"),
 )
@@ -47,6 +48,12 @@ def library_for(code: str) -> Library:
     chosen = _chosen(own)
     used = own.union(*(helper.needs for helper in chosen))
     return Library(_in_sections([line for each in _imports() for line in _kept(each, used)]), _text(chosen))
+
+
+def names_taken() -> frozenset[str]:
+    """The names of all helpers and of what stands in every job, which no record's constant may take."""
+    own = frozenset({"PROGRAM", "UNIT", "SETTINGS", "PARAMETERS"})
+    return own.union(*(helper.names for helper in _helpers()))
 
 
 def _text(helpers: tuple[_Helper, ...]) -> str:

@@ -37,6 +37,8 @@ class Schemas:
 
     constants: dict[str, str] = field(default_factory=dict[str, str])
     texts: dict[str, str] = field(default_factory=dict[str, str])
+    taken: frozenset[str] = frozenset()
+    """Names that mean something else in a job."""
 
     def text(self, type_: Type, hint: str = "record") -> str:
         """The type as an expression; a record becomes a constant, named after itself or after the hint."""
@@ -78,7 +80,7 @@ class Schemas:
             text = self.struct_text(struct, hint)
             wanted = constant_name(struct.name or hint)
             name, number = wanted, 2
-            while name in self.texts:
+            while name in self.texts or name in self.taken:
                 name, number = f"{wanted}_{number}", number + 1
             self.constants[key], self.texts[name] = name, text
         return self.constants[key]

@@ -33,6 +33,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -52,7 +53,7 @@ from ghcm.types import Collection, Struct, Type
 
 __all__ = ["task_body"]
 
-_RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+_RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 
 def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[str]:
@@ -73,7 +74,9 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             )
         case EventTime():
             return _event_time(scope, task, op)
-        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window():
+        case (
+            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
+        ):
             return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
         case Fused():
             return _fused(scope, op)
@@ -128,6 +131,9 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
         case KeyBy(function=function):
             columns = {"key": scope.on_record(function), "value": scope.record()}
             return scope.transformed(rows, columns, function.body)
+        case PythonBatch(module=module, function=name):
+            call = f"python_batches(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
+            return f"{call}, step={scope.step()}{scope.keeping()})"
         case PythonCall(module=module, function=name):
             call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
             return f"{call}, step={scope.step()}{scope.keeping()})"

@@ -29,6 +29,7 @@ from ghcm.spg.ops import (
     Op,
     Policy,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -68,6 +69,8 @@ def summary(op: Op) -> str:
             return f"key_by {_body(function)}"
         case PythonCall(module=module, function=name):
             return f"python {module}:{name}"
+        case PythonBatch(module=module, function=name):
+            return f"python {module}:{name} by batch"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             late = f", lateness {duration_text(lateness)}" if lateness else ""
             return f"window {_windows(assigner)}{late}"

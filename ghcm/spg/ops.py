@@ -46,6 +46,7 @@ __all__ = [
     "Parquet",
     "Policy",
     "Publish",
+    "PythonBatch",
     "PythonCall",
     "ReadSink",
     "ReadTable",
@@ -129,6 +130,18 @@ class KeyBy:
     """The pair of the function's result and the record itself."""
 
     function: Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class PythonBatch:
+    """The user's `module:function`, called with a pyarrow table of many records (a scalar in the column `value`), which
+    gives as many records back, in the same order: a table, a record batch, for scalars an array, or a list.
+
+    Results are checked as those of `PythonCall`. A batch that fails is replayed record by record, with tables of one.
+    """
+
+    module: str
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +377,7 @@ Op: TypeAlias = (
     | MapValues
     | KeyBy
     | PythonCall
+    | PythonBatch
     | Window
     | Union
     | ReduceByKey

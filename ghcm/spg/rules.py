@@ -30,6 +30,7 @@ from ghcm.spg.ops import (
     MapValues,
     Op,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -87,7 +88,18 @@ def task_problems(around: Around) -> Iterator[str]:
             yield from _source(connector, gives)
         case ReadSink() | ReadTable():
             yield from collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
-        case EventTime() | Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window():
+        case (
+            EventTime()
+            | Filter()
+            | Map()
+            | FlatMap()
+            | MapToPair()
+            | MapValues()
+            | KeyBy()
+            | PythonCall()
+            | PythonBatch()
+            | Window()
+        ):
             yield from _row(around, op)
         case Fused(stages=stages):
             yield from _fused(around, stages)
@@ -130,7 +142,7 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
             assert_never(connector)
 
 
-RowOp = EventTime | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+RowOp = EventTime | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 
 def _row(around: Around, op: RowOp) -> Iterator[str]:
@@ -172,7 +184,7 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
             yield from around.of(function, takes.element)
             element = pair_of(function.body.type, takes.element)
             yield from pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
-        case PythonCall():
+        case PythonCall() | PythonBatch():
             yield from collection_problems(gives, replace(made, element=gives.element))
         case Window(assigner=assigner):
             yield from _assigner(assigner)

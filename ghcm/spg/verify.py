@@ -31,6 +31,7 @@ from ghcm.spg.ops import (
     Op,
     Policy,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -185,7 +186,7 @@ def _needed(op: Op, *, keyed: bool) -> str:
             return "all"
         case (
             Source() | ReadSink() | ReadTable() | EventTime() | Filter() | Map() | FlatMap() | MapToPair() | MapValues()
-            | KeyBy() | PythonCall() | Window() | Union() | To() | Reply() | Fused()
+            | KeyBy() | PythonCall() | PythonBatch() | Window() | Union() | To() | Reply() | Fused()
         ):  # fmt: skip
             return "none"
         case _:

@@ -25,6 +25,7 @@ from ghcm.runtime.operators.join import JoinOperator
 from ghcm.runtime.operators.lookup import LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator
 from ghcm.runtime.operators.publish import PublishOperator
+from ghcm.runtime.operators.python_batch import PythonBatchOperator
 from ghcm.runtime.operators.union import UnionOperator
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
@@ -44,6 +45,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -70,6 +72,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return ChainOperator(task, unit, _code(task, code, RowCode), context)
         case EventTime():
             return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
+        case PythonBatch():
+            return PythonBatchOperator(task, op, unit, context)
         case Union():
             return UnionOperator(task)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():

@@ -12,7 +12,7 @@ from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.types import has_null
-from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall
+from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
 from ghcm.types import WINDOW, List, Shape, Struct, Type, pair_of, strip
 
 __all__ = [
@@ -108,7 +108,7 @@ def key_by(step: Step, flow: Flow) -> Bound:
 
 
 def python(step: Step, flow: Flow) -> Bound:
-    """A user's function by row, of the type behind the colon."""
+    """A user's function by row or by batch, of the type behind the colon."""
     name = step.given.string("function")
     by = step.given.choice("by", ("row", "batch"), "row")
     written = step.written.result
@@ -125,12 +125,11 @@ def python(step: Step, flow: Flow) -> Bound:
         return None
     if name is None or type_ is None:
         return None
-    if by == "batch":
-        step.not_yet("Python by batch", "waits for the issue that completes the language", step.given.span("by"))
     if flow.open_window:
         _lost(step)
     module, _, function = name.partition(":")
-    return _made(step, flow, PythonCall(module, function), Shape.STREAM, type_)
+    op = PythonBatch(module, function) if by == "batch" else PythonCall(module, function)
+    return _made(step, flow, op, Shape.STREAM, type_)
 
 
 def sample(step: Step, flow: Flow) -> Bound:
@@ -200,7 +199,11 @@ def _lost(step: Step) -> None:
 
 
 def _made(
-    step: Step, flow: Flow, op: FlatMap | KeyBy | Map | MapToPair | PythonCall, shape: Shape, element: Type
+    step: Step,
+    flow: Flow,
+    op: FlatMap | KeyBy | Map | MapToPair | PythonBatch | PythonCall,
+    shape: Shape,
+    element: Type,
 ) -> Flow:
     collection = replace(flow.collection, shape=shape, element=element, windowed=False)
     return Flow(step.row(op, flow, collection), collection, flow.regrouped)

@@ -29,6 +29,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Publish,
+    PythonBatch,
     PythonCall,
     ReadSink,
     ReadTable,
@@ -104,7 +105,9 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return read_table(run, step, op)
         case EventTime():
             return event_time(run, step, op, records)
-        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window():
+        case (
+            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
+        ):
             return row_operation(run, step, op, records)
         case Fused():
             return fused(run, step, op, records)

@@ -38,7 +38,7 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["load", "result_of"]
+__all__ = ["load", "result_of", "take"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_ONE = date(1970, 1, 1).toordinal()
@@ -60,7 +60,7 @@ def result_of(function: Callable[[object], object], value: object, takes: Type, 
     except Exception as error:  # whatever a user's function raises is this record's failure
         raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
     try:
-        return _take(given, gives)
+        return take(given, gives)
     except (TypeError, ValueError, OverflowError) as error:
         raise Failed(Failure.WRONG_RESULT, str(error)) from None
 
@@ -91,10 +91,11 @@ def _hand(value: Any, type_: Type) -> object:
             assert_never(type_)
 
 
-def _take(value: object, type_: Type) -> object:
+def take(value: object, type_: Type) -> object:
+    """The canonical value of a result; TypeError, ValueError or OverflowError where it is of another type."""
     match type_:
         case Nullable(of=of):
-            return None if value is None else _take(value, of)
+            return None if value is None else take(value, of)
         case Null():
             return value if value is None else _wrong("None", value)
         case Bool():
@@ -124,10 +125,10 @@ def _take(value: object, type_: Type) -> object:
             return value // timedelta(microseconds=1) if isinstance(value, timedelta) else _wrong("timedelta", value)
         case List(item=item):
             several = cast("list[object]", value) if isinstance(value, list | tuple) else _wrong("list", value)
-            return [_take(each, item) for each in several]
+            return [take(each, item) for each in several]
         case Map(key=key, value=held):
             pairs = cast("dict[object, object]", value) if isinstance(value, Mapping) else _wrong("mapping", value)
-            return {_take(name, key): _take(each, held) for name, each in pairs.items()}
+            return {take(name, key): take(each, held) for name, each in pairs.items()}
         case Struct():
             return _take_struct(value, type_)
         case _:
@@ -146,7 +147,7 @@ def _take_struct(value: object, type_: Struct) -> object:
         )
     else:
         parts = tuple(getattr(value, n) if hasattr(value, n) else _wrong(f"the field {n}", value) for n in type_.names)
-    return tuple([_take(each, field.type) for each, field in zip(parts, type_.fields, strict=True)])
+    return tuple([take(each, field.type) for each, field in zip(parts, type_.fields, strict=True)])
 
 
 def _whole(value: object, least: int, greatest: int) -> int:

@@ -16,11 +16,13 @@ from ghcm.spg.ops import (
     Map,
     MapToPair,
     MapValues,
+    PythonBatch,
     PythonCall,
     Sliding,
     Tumbling,
     Window,
 )
+from ghcm.spg.reference.batches import batch_result
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
@@ -28,7 +30,7 @@ from ghcm.types import Collection, Shape, Struct
 
 __all__ = ["event_time", "fused", "row_operation"]
 
-RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 
 def row_operation(run: Run, step: Step, op: RowOp, records: Sequence[Record]) -> list[Record]:
@@ -55,6 +57,12 @@ def row_operation(run: Run, step: Step, op: RowOp, records: Sequence[Record]) ->
             function_ = load(op.module, op.function, run.outside.base)
             takes, gives = step.takes.element, step.gives.element
             made = run.each(step, records, lambda record: result_of(function_, record.value, takes, gives))
+            return [record.with_value(value) for record, value in made]
+        case PythonBatch():
+            by_batch = load(op.module, op.function, run.outside.base)
+            made = run.each(
+                step, records, lambda record: batch_result(by_batch, record.value, step.takes, step.gives.element)
+            )
             return [record.with_value(value) for record, value in made]
         case Window():
             found = run.each(step, records, lambda record: _windowed(step, op, record))

@@ -15,6 +15,7 @@ from ghcm.spg.ops import (
     MapToPair,
     MapValues,
     Op,
+    PythonBatch,
     PythonCall,
     Stage,
     Tumbling,
@@ -43,7 +44,7 @@ from tests.laws.spg_expressions import functions
 from tests.laws.spg_values import records, rows_of, types
 from tests.unit.runtime.operators.building import Builder, timed_stream, windowed
 
-__all__ = ["python_call", "rows", "union"]
+__all__ = ["python_batch", "python_call", "rows", "union"]
 
 WHOLE, F, S, B = Int(), Float(), String(), Bool()
 
@@ -127,6 +128,18 @@ def union(draw: st.DrawFn) -> Program:
         keep = Filter(draw(functions(Nullable(B), element)))
         ids.append(builder.add(keep, builder.of(source), source) if draw(st.booleans()) else source)
     builder.to(builder.add(Union(), Collection(Shape.STREAM, element, True), *ids))
+    return builder.program()
+
+
+@st.composite
+def python_batch(draw: st.DrawFn) -> Program:
+    """A user's function by batch that fails for some records and gives wrong things for others."""
+    builder = Builder()
+    element = Struct((Field("at", Timestamp()), Field("size", Nullable(WHOLE)), Field("name", S)), "Flow")
+    source = builder.memory(element, draw(rows_of(element)))
+    gives = Struct((Field("name", S), Field("at", Timestamp()), Field("size", WHOLE)), "Sized")
+    op = PythonBatch("tests.unit.runtime.operators.user_functions", "sized_batch")
+    builder.to(builder.add(op, Collection(Shape.STREAM, gives, True), source))
     return builder.program()
 
 

@@ -19,13 +19,14 @@ from tests.unit.runtime.operators.small_groups import (
     windows_of_windows,
 )
 from tests.unit.runtime.operators.small_iterations import iterate
-from tests.unit.runtime.operators.small_rows import python_call, rows, union
+from tests.unit.runtime.operators.small_rows import python_batch, python_call, rows, union
 
 __all__ = ["UNITS"]
 
 UNITS: dict[str, Callable[[], st.SearchStrategy[Program]]] = {
     "rows": rows,
     "python": python_call,
+    "python_batch": python_batch,
     "union": union,
     "reduce_by_key": reduce_by_key,
     "aggregate_by_key": aggregate_by_key,

@@ -1,0 +1,32 @@
+"""What a user might write for whole batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def doubled(table: pa.Table) -> pa.Table:
+    """In columns: the size doubled; the whole batch fails where a name is "bad"."""
+    if "bad" in table["name"].to_pylist():
+        raise ValueError("a bad name")
+    size = pc.multiply(table["size"], 2)
+    return pa.table({"name": pc.utf8_upper(table["name"]), "size": size})
+
+
+def described(table: pa.Table) -> list[object]:
+    """As a list of records, with moments; a negative size gives text where a number is asked for."""
+    assert str(table.schema.field("at").type) == "timestamp[us, tz=UTC]"
+    found: list[object] = []
+    for row in table.to_pylist():
+        size: Any = "negative" if (row["size"] or 0) < 0 else row["size"]
+        found.append({"at": row["at"], "size": size, "tags": [row["name"], "x"]})
+    return found
+
+
+def lengths(table: pa.Table) -> pa.Array[Any]:
+    """Of scalars; forgets a record where a text is empty."""
+    texts = [text for text in table["value"].to_pylist() if text != ""]
+    return pa.array([None if text is None else len(text) for text in texts], pa.int32())
