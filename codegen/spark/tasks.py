@@ -220,6 +220,10 @@ def _top(scope: Scope, op: Top) -> list[str]:
         number = f"{max(0, int(str(count.value or 0)))}"
     else:
         number = f"top_count(job, {scope.emitter.emit(count)}, {scope.step()})"
+    if scope.takes.windowed:
+        ties = ", ".join(quote(name) for name in scope.comparable_names())
+        time = ", timed=True" if TIME in scope.keep else ""
+        return [*lines, f"return window_top(rows, {number}, by.value, [{ties}], descending={op.descending}{time})"]
     ordered = _ordered(scope, op.by, op.descending, "rows", nulls_last=True)
     return [*lines, f"return {ordered}.limit({number})"]
 

@@ -155,7 +155,7 @@ def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator
         case Distinct():
             yield from collection_problems(gives, replace(takes, timed=takes.windowed))
         case Sort(by=by) | Top(by=by):
-            if not takes.bounded:
+            if not takes.bounded and not (isinstance(op, Top) and takes.windowed):
                 yield "it needs bounded input"
             yield from around.of(by, takes.element)
             if not comparable(by.body.type):

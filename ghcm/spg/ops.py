@@ -233,7 +233,8 @@ class Sort:
 @dataclass(frozen=True, slots=True)
 class Top:
     """The first `count` records of `Sort` (descending unless told otherwise). `count` is an expression without
-    record, so it may be a parameter. Nulls rank last. Bounded input only."""
+    record, so it may be a parameter. Nulls rank last. Of records in windows it gives so many of each window, when that
+    closes; other input is bounded."""
 
     count: Expr
     by: Lambda

@@ -27,6 +27,7 @@ from ghcm.runtime.operators.ordering import OrderOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.python_batch import PythonBatchOperator
 from ghcm.runtime.operators.union import UnionOperator
+from ghcm.runtime.operators.window_top import WindowTopOperator
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import (
@@ -81,6 +82,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
         case Distinct():
             return DistinctOperator(task, unit, context)
         case Sort() | Top():
+            if isinstance(op, Top) and task.collection.windowed:
+                return WindowTopOperator(task, op, unit, _code(task, code, OrderCode), context)
             return OrderOperator(task, op, unit, _code(task, code, OrderCode), context)
         case Join():
             sides = [unit.task(edge.producer).collection for edge in task.inputs]

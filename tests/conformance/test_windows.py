@@ -10,6 +10,7 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
 from ghcm.source import Source
+from ghcm.spg.verify import verify
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 
@@ -57,3 +58,31 @@ def test_slices_are_shared_where_nobody_sees_the_windows() -> None:
 @pytest.mark.slow
 def test_sliding_windows_agree_on_spark(spark: SparkSession) -> None:
     assert differences_on_spark(spark, program_of("sliding")) == []
+
+
+def test_the_top_of_each_window_agrees_natively() -> None:
+    expected = agrees_natively(program_of("window_top"))
+    assert {name: len(rows) for name, rows in expected.sinks.items()} == {
+        "dearest": 4,
+        "cheap": 9,
+        "hot": 5,
+        "failing": 2,
+        "later": 0,
+    }
+
+
+@pytest.mark.slow
+def test_the_top_of_each_window_agrees_on_spark(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("window_top")) == []
+
+
+def test_input_that_never_ends_has_a_top_in_each_window() -> None:
+    text = """program live
+record R { at: timestamp, n: int }
+sink out = files("out", mode = append)
+stream u {
+  socket("localhost:9000", format = json).as(R).event_time(r => r.at, disorder = 1s)
+    .window(tumbling(4s)).top(3, by = r => r.n).to(out)
+}
+"""
+    assert verify(lower(parse(Source("live.istream", text)))) == []

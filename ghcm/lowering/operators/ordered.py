@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
 from ghcm.lowering.codes import Code
@@ -26,12 +28,20 @@ def sort(step: Step, flow: Flow) -> Bound:
 
 def top(step: Step, flow: Flow) -> Bound:
     """The first records of an order, the greatest unless told otherwise."""
+    if not flow.collection.bounded and not flow.collection.windowed:
+        step.report(
+            Code.NEEDS_BOUNDED,
+            '"top" needs input that ends or is in windows, and this never ends',
+            hint="window(...) before it gives the top of each window; what is read from a sink or a table ends.",
+        )
+        return flow
     count = _count(step)
     by = _by(step, flow)
     ascending = step.given.flag("ascending", False)
     if by is None or count is None:
         return flow
-    return _ordered(step, flow, Top(count, by, not ascending))
+    made = _ordered(step, flow, Top(count, by, not ascending))
+    return replace(made, open_window=False)
 
 
 def _ordered(step: Step, flow: Flow, op: Sort | Top) -> Flow:

@@ -10,7 +10,7 @@ from ghcm.spg.ops import Sort, Top
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import Record, Run, Step
+from ghcm.spg.reference.state import Record, Run, Step, part
 
 __all__ = ["sorted_records", "top"]
 
@@ -32,11 +32,18 @@ def _in_order(
 
 
 def top(run: Run, step: Step, op: Top, records: Sequence[Record]) -> list[Record]:
-    """The first so many records; nulls rank last."""
+    """The first so many records, of each window where there are windows; nulls rank last."""
     ranked = _in_order(run, step, op.by, op.descending, records, nulls_last=True)
     try:
         count = evaluate(op.count, {}, run.parameters)
     except Failed as failure:
         run.dead(step, "null", failure)
         return []
-    return ranked[: max(0, cast("int", count or 0))]
+    most = max(0, cast("int", count or 0))
+    if not step.takes.windowed:
+        return ranked[:most]
+    windows: dict[tuple[int, int], list[Record]] = {}
+    for record in ranked:
+        windows.setdefault(cast("tuple[int, int]", part(record.value, step.takes.element, "window")), []).append(record)
+    ends = sorted(windows, key=lambda window: window[1])
+    return [Record(record.value, window[1] - 1) for window in ends for record in windows[window][:most]]
