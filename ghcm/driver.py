@@ -7,7 +7,7 @@ checking a program loads no code generator, and nothing here loads Spark or the 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -158,7 +158,7 @@ def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def _no_collection() -> Generator[None]:
     """Without the search for garbage: trees of a long program are many objects, all of them in use."""
     was_on = gc.isenabled()
     gc.disable()

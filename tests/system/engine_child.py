@@ -8,7 +8,7 @@ from tests.unit.runtime.small_operators import engine, word_count
 
 
 def main(base: Path) -> None:
-    files._PIECE["text"] = 2000
+    files._PIECE = 2000
     engine(word_count("*.txt"), base, commit_s=0.002).run()
     print("done", flush=True)
 

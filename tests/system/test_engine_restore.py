@@ -130,7 +130,9 @@ def test_a_run_that_is_cut_and_restored_gives_what_a_straight_one_gives(
     bundle: Bundle, straight: dict[str, Counter[str]], form: Form, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(seed)
-    monkeypatch.setattr("ghcm.runtime.sources.files._OTHER_PIECE", chance.choice([500, 5000, 20_000]))
+    size = chance.choice([500, 5000, 20_000])
+    monkeypatch.setattr("ghcm.runtime.sources.files._PIECE", size)
+    monkeypatch.setattr("ghcm.runtime.sources.files._OBJECTS", size)
     run = f"{form}-{seed}"
     base, connections = places(bundle, run)
     for _ in range(6):

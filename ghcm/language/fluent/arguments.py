@@ -7,7 +7,8 @@ here: names, numbers and kinds of arguments are checked where both front ends pa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
@@ -19,6 +20,9 @@ from ghcm.language.literals import parse_duration
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.types import Null
+
+if TYPE_CHECKING:
+    from ghcm.language.fluent.pipelines import Pipeline
 
 __all__ = ["arguments_of"]
 
@@ -56,7 +60,7 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
         if isinstance(value, str):
             return _text(operator, wanted, value, span)
         if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
-            return StepFunction(value).__ghcm_expr__(span)
+            return StepFunction(cast("Callable[[Pipeline], Pipeline]", value)).__ghcm_expr__(span)
         return expr_of(value, span)
     except ProgramError as error:
         keep(error)
