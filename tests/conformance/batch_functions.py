@@ -13,12 +13,12 @@ def doubled(table: pa.Table) -> pa.Table:
     if "bad" in table["name"].to_pylist():
         raise ValueError("a bad name")
     size = pc.multiply(table["size"], 2)
-    return pa.table({"name": pc.utf8_upper(table["name"]), "size": size})
+    return pa.Table.from_arrays([pc.utf8_upper(table["name"]), size], names=["name", "size"])
 
 
 def described(table: pa.Table) -> list[object]:
     """As a list of records, with moments; a negative size gives text where a number is asked for."""
-    assert str(table.schema.field("at").type) == "timestamp[us, tz=UTC]"
+    assert table.schema.types[2] == pa.timestamp("us", "UTC")
     found: list[object] = []
     for row in table.to_pylist():
         size: Any = "negative" if (row["size"] or 0) < 0 else row["size"]

@@ -48,6 +48,10 @@ def test_spark_iterations_agree_with_the_reference(program: Program, spark: Spar
 @pytest.mark.slow
 def test_the_job_says_how_many_rounds_it_ran(program: Program, spark: SparkSession, tmp_path: Path) -> None:
     said: list[str] = []
-    found = run_on_spark(spark, program, "u", tmp_path, progress=lambda _, doing: said.append(doing))
+
+    def progress(_: float, doing: str) -> None:
+        said.append(doing)
+
+    found = run_on_spark(spark, program, "u", tmp_path, progress=progress)
     assert found.result["rounds"] == ROUNDS
     assert "reached: round 2 of at most 3" in said

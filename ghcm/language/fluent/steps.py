@@ -11,7 +11,7 @@ from ghcm.language.fluent.tracing import trace
 from ghcm.source import Span
 
 if TYPE_CHECKING:
-    from ghcm.language.fluent.pipelines import Pipeline
+    pass
 
 __all__ = ["StepFunction"]
 
@@ -21,7 +21,7 @@ class StepFunction:
 
     __slots__ = ("_function",)
 
-    def __init__(self, function: Callable[[Pipeline], Pipeline]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
