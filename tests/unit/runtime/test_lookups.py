@@ -1,6 +1,7 @@
 """Lookups at work: a stream that waits in an engine for the end of a list, and one that sees a table grow."""
 
 import socket
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 
@@ -9,13 +10,16 @@ import pytest
 from ghcm.driver import build as build_bundle
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine import Engine
 from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.operators import build
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.scheduler import Progress, Scheduler
+from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.source import Source
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 
@@ -102,3 +106,87 @@ def test_records_see_what_a_table_holds_when_they_come(form: Form) -> None:
         (("a", 6), None),
     ]
     assert {item.partition for item in box.items if isinstance(item, Batch)} == {"p"}
+
+
+WAITING = """program waiting
+record Flow { src: string, bytes: int }
+sink out = files("out")
+stream u {
+  flows = socket("a:1", format = json).as(Flow)
+  hosts = memory([{src: "a", bytes: 7}]).as(Flow)
+  seen = flows.join(hosts, on = (f, h) => f.src == h.src)
+  seen.to(out)
+}
+"""
+
+
+@dataclass
+class Unit:
+    """The host of a tasklet, which keeps what it is told."""
+
+    scheduler: Scheduler = field(default_factory=Scheduler)
+    saved: list[tuple[int, Saved]] = field(default_factory=list[tuple[int, Saved]])
+
+    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
+        self.saved.append((snapshot, saved))
+
+    def finished(self, name: str, saved: Saved) -> None:
+        pass
+
+    def failed(self, name: str, error: Exception) -> None:
+        raise error
+
+    def touched(self) -> None:
+        pass
+
+
+def test_a_stream_that_waits_holds_no_snapshot_up() -> None:
+    """Its records before the barrier go into the snapshot, those behind it wait outside; none is lost or doubled."""
+    program = lower(parse(Source("waiting.istream", WAITING)))
+    unit = program.unit("u")
+    task, code = unit.task("seen"), module_of(program, unit).TASKS["seen"]
+    flows, hosts = (unit.task(edge.producer).schema for edge in task.inputs)
+    host = Unit()
+    left, right, out = Edge(), Edge(), Edge()
+    tasklet = OperatorTasklet("seen", build(task, unit, code, Context(form="rows")), [left, right], [out], host)
+
+    def steps() -> None:
+        while tasklet.step() is Progress.WORKED:
+            pass
+
+    left.offer(Batch.from_rows(flows, [("a", 1)]))
+    steps()
+    assert left.rows == 1
+    right.offer(Barrier(1))
+    left.offer(Barrier(1))
+    left.offer(Batch.from_rows(flows, [("a", 2)]))
+    steps()
+    ((snapshot, saved),) = host.saved
+    assert (snapshot, left.rows) == (1, 1)
+    right.offer(Batch.from_rows(hosts, [("a", 7)]))
+    steps()
+    assert not [item for item in drained(out) if isinstance(item, Batch)]
+    right.offer(End())
+    steps()
+    assert rows_in(out) == [(("a", 1), ("a", 7)), (("a", 2), ("a", 7))]
+
+    again, left, right, out = build(task, unit, code, Context(form="rows")), Edge(), Edge(), Edge()
+    for group, data in saved.state.items():
+        again.restore({group: data})
+    tasklet = OperatorTasklet("seen", again, [left, right], [out], host)
+    right.offer(Batch.from_rows(hosts, [("a", 7)]))
+    right.offer(End())
+    left.offer(Batch.from_rows(flows, [("a", 2)]))
+    steps()
+    assert rows_in(out) == [(("a", 1), ("a", 7)), (("a", 2), ("a", 7))]
+
+
+def drained(edge: Edge) -> list[Item]:
+    items: list[Item] = []
+    while (item := edge.take(1000)) is not None:
+        items.append(item)
+    return items
+
+
+def rows_in(edge: Edge) -> list[Row]:
+    return [row for item in drained(edge) if isinstance(item, Batch) for row in item.rows()]
