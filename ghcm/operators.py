@@ -154,7 +154,7 @@ _TABLE_OF_OPERATORS = (
     _op("key_by", _T, (_STREAM,), (_FN,), "Pairs<K, T>", "the record itself under a key made from it", _everywhere(), failures=_EXPRESSION),
     _op("python", _T, _FLOWING, (Argument("function", "string"), Argument("by", "name", required=False, positional=False, choices=("row", "batch"))), "Stream<U>, the type behind the colon", "a user's Python function, which gives one record for one record: by row it is called with one, by batch with a pyarrow table of many, and gives a table, an array or a list of as many; of a batch that fails only the bad records are dead letters", _everywhere(columnar=_BY_ROW), failures=(_F.PYTHON, _F.WRONG_RESULT)),
     _op("union", _T, _FLOWING, (Argument("others", "collection", repeated=True),), "the same", "all records of all inputs", _everywhere()),
-    _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a random part of the records", _not_yet()),
+    _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a part of the records by a hash of their fields and the seed, so that equal records stay together and every run and engine gives the same", _everywhere(columnar=Never("it goes by MD5, and Polars has hashes of its own only"))),
     # windows
     _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time; a record is in each of its windows that its partition's watermark has not closed, and a dead letter where there is none", _everywhere(), failures=(_F.LATE,)),
     # groups

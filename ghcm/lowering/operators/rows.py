@@ -11,6 +11,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.sampling import sampled
 from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
 from ghcm.types import WINDOW, List, Shape, Struct, Type, pair_of, strip
@@ -133,12 +134,21 @@ def python(step: Step, flow: Flow) -> Bound:
 
 
 def sample(step: Step, flow: Flow) -> Bound:
-    """A random part; refused by every engine so far, so that it makes no task."""
+    """A part of the records, the same in every run."""
     fraction = step.given.number("fraction")
-    step.given.integer("seed")
-    if fraction is not None and fraction > 1:
+    seed = step.given.integer("seed", 0)
+    if fraction is None or seed is None:
+        return flow
+    if fraction > 1:
         step.report(Code.OUT_OF_RANGE, '"fraction" of "sample" is more than 1', step.given.span("fraction"))
-    return flow
+        return flow
+    element = flow.collection.element
+    predicate = sampled(element, fraction, seed, windowed=flow.collection.windowed)
+    if predicate is None:
+        message = f'nothing in "{element}" tells which records are in the sample'
+        step.report(Code.NOT_COMPARABLE, message, hint="It goes by the fields that are neither maps nor decimals.")
+        return flow
+    return replace(flow, draft=step.row(Filter(predicate), flow, flow.collection))
 
 
 def named(step: Step, flow: Flow) -> Bound:
