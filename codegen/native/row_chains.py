@@ -16,7 +16,7 @@ from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.python_types import python_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module
-from ghcm.expr import Expr, Lambda, Let, MakeStruct, Var
+from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg.ops import (
     Filter,
     FlatMap,
@@ -124,7 +124,7 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
         case Map(function=function):
             _map(writer, step, function, last=last)
         case FlatMap(function=function):
-            _flat_map(writer, step, function)
+            _flat_map(writer, step, function, last=last)
         case MapToPair(function=function):
             _map(writer, step, function, last=last)
         case MapValues(function=function):
@@ -219,18 +219,23 @@ def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
         writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
 
 
-def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
+def _flat_map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
     writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
     lines: list[str] = []
     body = writer.scope.opened(function.body, lines)
-    lines += writer.scope.share(body)
-    items = writer.scope.value(body)
+    made = _made_of_items(body)
+    listed = body if made is None else made.list
+    lines += writer.scope.share(listed)
+    items = writer.scope.value(listed)
     if can_fail(function.body):
         name = writer.scope.names.new("items")
         catch(writer.out, step.id, _record(writer, step), *lines, f"{name} = {items.inner}")
         items = Code(name, simple=True)
     else:
         writer.out.add(*lines)
+    if made is not None:
+        _loop_over(writer, step, items, made, last=last)
+        return
     text = f"{items.at(2)} or ()" if is_nullable(function.body.type) else items.inner
     given = columns_of(step.given)
     wishes = given.names if isinstance(step.given, Struct) else (_singular(writer, items.text),)
@@ -240,6 +245,28 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     )
     writer.out.depth += 1
     writer.columns = {name: Code(local, simple=True) for name, local in zip(given.names, locals_, strict=True)}
+
+
+def _made_of_items(body: Expr) -> ForEach | None:
+    """The lambda that makes the records, where it can be the loop's own body: no record can fail in it."""
+    fits = isinstance(body, ForEach) and body.kind is Each.MAP and not is_nullable(body.list.type)
+    return body if fits and isinstance(body, ForEach) and not can_fail(body.body) else None
+
+
+def _loop_over(writer: _Writer, step: Step, items: Code, made: ForEach, *, last: bool) -> None:
+    """A loop over the items, in which each becomes a record."""
+    local = writer.scope.names.new(made.item.name)
+    writer.out.add(f"for {local} in {items.inner}:")
+    writer.out.depth += 1
+    writer.scope.bindings[made.item.name] = Binding(value=Code(local, simple=True))
+    given, body = columns_of(step.given), made.body
+    if not isinstance(step.given, Struct):
+        writer.columns = _assign(writer, step, [("value", body)], last=last)
+    elif isinstance(body, MakeStruct):
+        writer.columns = _assign(writer, step, list(zip(given.names, body.values, strict=True)), last=last)
+    else:
+        whole = _assign(writer, step, [("record", body)], last=False)["record"]
+        writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
 
 
 def _singular(writer: _Writer, text: str) -> str:

@@ -37,17 +37,10 @@ def count_words() -> None:
         lambda line: fn.from_micros(line.number * 1000000), disorder="0s"
     )
 
-    # "the sea" of line 7 becomes the two texts "books/tide.txt:7:the" and "books/tide.txt:7:sea".
+    # Every word of a line, with its place.
     found = lines.flat_map(
-        lambda line: fn.extract_all(
-            fn.replace(" " + fn.lower(line.text), " ", " " + line.file + ":" + fn.to_string(line.number) + ":"),
-            "[^ ]+:[0-9]+:[a-z]+",
-        )
-    ).map(
-        lambda t: Word(
-            book=fn.get(fn.split(t, ":"), 0),
-            word=fn.get(fn.split(t, ":"), 2),
-            line=fn.to_int(fn.get(fn.split(t, ":"), 1)),
+        lambda line: (
+            line.text.lower().extract_all("[a-z]+").map(lambda word: Word(book=line.file, word=word, line=line.number))
         )
     )
 

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from ghcm.codegen.expressions import can_fail
 from ghcm.expr import Lambda, Literal, MakeStruct, Var
 from ghcm.runtime.operator import Form as Way
-from ghcm.spg.ops import Map, Reply, Union
+from ghcm.spg.ops import FlatMap, Map, Reply, Union
 from ghcm.spg.reference import run
-from ghcm.types import as_nullable
+from ghcm.types import List, as_nullable, strip
 from tests.conformance.comparing import assert_same_letters, assert_same_rows
 from tests.conformance.expression_forms import FORMS, Form, function_of, rows
 from tests.conformance.functions.units import batch_unit, memory, program_of, stream, task
@@ -49,3 +49,29 @@ def test_all_agree_on_spark(spark: SparkSession, tmp_path: Path) -> None:
         tasks.append(task(f"made_{names[0]}", Map(function), ["rows"], gives))
     tasks += [task("all", Union(), [each.id for each in tasks[1:]], gives), task("reply", Reply(), ["all"], gives)]
     agree(spark, program_of(batch_unit("forms", tasks)), "forms", tmp_path)
+
+
+_FLAT = (
+    "r => r.ints.map(x => { value: x, name: r.s })",
+    "r => r.ints.map(x => x // 2)",
+    "r => r.items.filter(i => i.price > r.n)",
+    "r => r.items.map(i => i)",
+    "r => r.some.map(x => x ?? 0)",
+    "r => r.ints.map(x => { value: x + r.n })",
+    "r => let top = r.n + 1 in r.ints.map(x => { over: x > top, top: top })",
+    "r => r.deep.map(xs => xs.map(x => x // 3))",
+    "r => r.texts.map(x => try(to_int(x)))",
+)
+
+
+@pytest.mark.parametrize("text", _FLAT)
+def test_lists_made_for_flat_map(text: str) -> None:
+    function, element, given = function_of(Form(text))
+    items = strip(given)
+    assert isinstance(items, List)
+    program = pipeline(element, rows(), FlatMap(function), items.item)
+    expected = run(program, "u")
+    for way in ("rows", "columns"):
+        found = run_unit(program, program.unit("u"), way, size=1)
+        assert_same_rows(found.sinks.get("out", []), expected.sinks["out"], ordered=True)
+        assert_same_letters(found.letters, expected.dead)
