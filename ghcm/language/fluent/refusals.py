@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast as python
 
+from ghcm.language.fluent.places import span_of_node
 from ghcm.source import Span
 
 __all__ = ["WHY", "decided", "iterated"]
@@ -49,7 +50,19 @@ def decided(span: Span) -> tuple[str, str]:
                 name, 'call a Python function: .python("module:function")'
             )
         case _:
-            return _ANYTHING
+            return _of_choice(span)
+
+
+def _of_choice(span: Span) -> tuple[str, str]:
+    """The same where the whole condition of an `if` stands."""
+    try:
+        tree = python.parse(span.source.text)
+    except SyntaxError:
+        return _ANYTHING
+    for node in python.walk(tree):
+        if isinstance(node, python.IfExp | python.If) and span_of_node(span.source, node.test) == span:
+            return '"if" cannot be traced', "write if_else(condition, yes, no)"
+    return _ANYTHING
 
 
 _LOOP = (

@@ -18,6 +18,9 @@ __all__ = ["shared"]
 _LARGEST = 100_000
 """Nodes of one expression with all that is not shared written out."""
 
+_MOST_REGIONS = 1_000
+"""Parts of an expression in which one value is wanted."""
+
 _Region: TypeAlias = "tuple[_Region, int, int] | None"
 """A part of an expression that is evaluated as a whole or not at all: inside a region, a node, one of its children."""
 
@@ -29,20 +32,15 @@ def shared(body: ast.Expr) -> ast.Expr:
     for node in nodes:
         for child, _ in _children(node):
             edges[id(child)] = edges.get(id(child), 0) + 1
-    _check_size(nodes)
     methods = {id(node.function) for node in nodes if isinstance(node, ast.Apply)}
     several = {key for key, count in edges.items() if count > 1} - methods
     wanted = {id(node) for node in nodes if id(node) in several and _is_computed(node)}
     return _Sharing(nodes, body, wanted).whole() if wanted else body
 
 
-def _check_size(nodes: list[ast.Expr]) -> None:
-    sizes: dict[int, int] = {}
-    for node in reversed(nodes):
-        sizes[id(node)] = 1 + sum(sizes[id(child)] for child, _ in _children(node))
-    if nodes and sizes[id(nodes[0])] > _LARGEST:
-        hint = "compute it in steps, by several .map(...)"
-        raise mistake("GHCM-131", "this expression grows without measure", nodes[0].span, hint=hint)
+def _too_large(body: ast.Expr) -> Exception:
+    hint = "compute it in steps, by several .map(...)"
+    return mistake("GHCM-131", "this expression grows without measure", body.span, hint=hint)
 
 
 def _is_computed(node: ast.Expr) -> bool:
@@ -118,6 +116,7 @@ class _Sharing:
     def whole(self) -> ast.Expr:
         """The body with every `let` in its place."""
         self._settle()
+        self._check_size()
         return self._around(None, self._made(self.body, None))
 
     def _settle(self) -> None:
@@ -126,6 +125,8 @@ class _Sharing:
         incoming: dict[int, list[_Region]] = {id(self.body): [None]}
         for node in self.nodes:
             regions = incoming.get(id(node), [])
+            if len(regions) > _MOST_REGIONS:
+                raise _too_large(self.body)
             self.homes[id(node)] = set(regions)
             common = _common(regions)
             if id(node) in self.wanted and common in regions:
@@ -136,6 +137,15 @@ class _Sharing:
                 for home in self.homes[id(node)]:
                     region: _Region = (home, id(node), index) if lazy else home
                     incoming.setdefault(id(child), []).append(region)
+
+    def _check_size(self) -> None:
+        """Refuse what would be too large with all that is not shared written out."""
+        sizes: dict[int, int] = {}
+        for node in reversed(self.nodes):
+            parts = (1 if id(child) in self.kept else sizes[id(child)] for child, _ in _children(node))
+            sizes[id(node)] = 1 + sum(parts)
+        if sizes[id(self.body)] + sum(sizes[key] for key in self.kept) > _LARGEST:
+            raise _too_large(self.body)
 
     def _around(self, region: _Region, inner: ast.Expr) -> ast.Expr:
         for node in self.nodes:
