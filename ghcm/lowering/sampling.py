@@ -1,8 +1,8 @@
 """Samples: which records of a type are in a part of them, as a predicate that every engine evaluates alike.
 
 A record is in the sample where the MD5 of the seed and of its fields as text is small enough. So equal records are in
-it or out of it together, and no run or engine chooses others. Lists count by their length; maps, decimals and the window
-do not count.
+it or out of it together, and no run or engine chooses others. Lists count by their length; maps, decimals and the
+window do not count.
 """
 
 from __future__ import annotations
