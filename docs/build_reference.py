@@ -25,6 +25,72 @@ Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *
 An argument in brackets may be left out; one with `=` is given by name.
 """
 
+_FORMS: tuple[tuple[str, str, str], ...] = (
+    (
+        "`xs.map(x => x * r.n)`",
+        "`r.xs.map(lambda x: x * r.n)`",
+        "the list of the values; a null list gives null, here and below",
+    ),
+    (
+        "`xs.filter(x => x > 0)`",
+        "`r.xs.filter(lambda x: x > 0)`",
+        "the items for which it is true",
+    ),
+    (
+        "`xs.any(x => x > 0)`, `xs.all(x => x > 0)`",
+        "`r.xs.any(lambda x: x > 0)`",
+        "`or`, `and` of the values, null as there",
+    ),
+    (
+        "`let x = a + b in x * x`",
+        "`x = r.a + r.b` in a `def`",
+        "a value that is computed once",
+    ),
+    (
+        "`match x { 0 or 1 => a, 3..9 => b, null => c, _ => d }`",
+        "`match_(x, {(0, 1): a, between(3, 9): b, None: c}, otherwise=d)`",
+        "the case that fits; both ends are in a range",
+    ),
+    (
+        "`if a then b else c`",
+        "`if_else(a, b, c)`",
+        "one of two values",
+    ),
+    (
+        "`try(to_int(x))`",
+        "`try_(x.to_int())`",
+        "the value, null where it would fail",
+    ),
+    (
+        "`x is null`, `x is not null`, `x ?? y`",
+        "`x.is_null()`, `x.is_not_null()`, `coalesce(x, y)`",
+        "tests for null, and another value for it",
+    ),
+    (
+        "`r with { bytes: 0 }`",
+        "`r.with_(bytes=0)`",
+        "the record with other values in some fields",
+    ),
+    (
+        "`r.only(ts, src)`, `r.without(label)`",
+        '`r.only("ts", "src")`',
+        "a record of some of its fields",
+    ),
+    (
+        '`"a" + to_string(x)`',
+        '`f"a{x}"`',
+        "a text; null where x is",
+    ),
+    (
+        "`function half(x: int?) : int? = x // 2`",
+        "`@program.function` above a typed `def`",
+        "a function: `half(x)` or `x.half()`; it cannot call itself",
+    ),
+)
+"""Text, Python, meaning."""
+
+_OF_LISTS = "The function of a list is evaluated for every item: a record fails where it fails for any of them.\n"
+
 _COLUMNS = "| written | meaning | nulls | fails with | columnar form |\n|---|---|---|---|---|"
 
 
@@ -38,7 +104,10 @@ def reference() -> str:
     parts.append("## Aggregates\n\nOf `aggregate_by_key` and of the arguments of a published call. All skip nulls.\n")
     parts.append("| written | meaning | of nothing | state of bounded size |\n|---|---|---|---|")
     parts += [_aggregate(each) for each in AGGREGATES.values()]
-    parts.append("\n## Functions of expressions\n")
+    parts.append("\n## Forms of expressions\n\n| text | Python | meaning |\n|---|---|---|")
+    parts += [f"| {' | '.join(form)} |" for form in _FORMS]
+    parts.append(f"\n{_OF_LISTS}")
+    parts.append("## Functions of expressions\n")
     parts.append(
         "Every engine has every function; one without a columnar form is run by the native engine row by row.\n"
     )
