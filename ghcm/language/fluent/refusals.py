@@ -70,7 +70,7 @@ _LOOP = (
     "write xs.map(lambda x: ...) for the items of a list, or .filter, .any, .all",
 )
 _METHODS = {
-    **{name: f"write xs.{name}()" for name in ("sum", "min", "max")},
+    **dict.fromkeys(("sum", "min", "max"), 'call a Python function: .python("module:function")'),
     **{name: f"write xs.{name}(lambda x: ...)" for name in ("map", "filter", "any", "all")},
     "len": "write xs.length()",
 }
