@@ -129,7 +129,7 @@ _S, _T, _E = Role.SOURCE, Role.TRANSFORM, Role.END
 _FN = Argument("function", "lambda1")
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _FORMAT = Argument("format", "name", required=False, positional=False, choices=_LINES)
-_FILE_FORMAT = Argument("format", "name", required=False, positional=False, choices=_LINES)
+_FILE_FORMAT = Argument("format", "name", required=False, positional=False, choices=(*_LINES, "parquet", "arrow"))
 _SEPARATOR = Argument("separator", "string", required=False, positional=False)
 _COMPRESSION = Argument("compression", "name", required=False, positional=False, choices=("gzip", "zstd", "none"))
 _CLOCK = Argument("clock", "name", required=False, positional=False, choices=("restarts", "continues"))

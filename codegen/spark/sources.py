@@ -44,7 +44,8 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
     options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
-    return f"return read_{format_.name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
+    name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
+    return f"return read_{name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
 
 
 def _unbounded(task: Task, why: str) -> GhcmError:

@@ -15,9 +15,9 @@ from typing import cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.decoder import open_decoder
-from ghcm.runtime.sources.lines import Lines
-from ghcm.runtime.sources.local_files import UNREADABLE, Piece, find_files, nothing_to_read, pieces, unreadable
+from ghcm.runtime.sources.local_files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.pieces import Piece, Reading, pieces
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -35,11 +35,12 @@ class FilesSource:
 
     def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
         self._connector = connector
+        self._schema = schema
         self._decoder = open_decoder(connector.format, schema)
         self._partition = partition
         self._base = base
         self._left: list[str] = []
-        self._lines: Lines | None = None
+        self._reading: Reading | None = None
         self._mailbox: Mailbox[Piece | GhcmError] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
@@ -55,7 +56,7 @@ class FilesSource:
                 raise nothing_to_read(self._connector.path, self._base)
         if self._left:
             self._decoder.begin(saved)
-            self._lines = self._begin(self._left[0], offset, number)
+            self._reading = self._begin(self._left[0], offset, number)
             self._mailbox = Mailbox(_PREFETCHED, wake)
             arguments = (self._mailbox, list(self._left), offset)
             Thread(target=self._read, args=arguments, name="ghcm-files", daemon=True).start()
@@ -68,10 +69,10 @@ class FilesSource:
         """The records of the next piece."""
         if self._mailbox is None:
             return None
-        while self._lines is not None and (piece := self._mailbox.take()) is not None:
+        while self._reading is not None and (piece := self._mailbox.take()) is not None:
             if isinstance(piece, GhcmError):
                 raise piece
-            batch = self._lines.add(piece.data, piece.last, letters)
+            batch = self._reading.add(piece, letters)
             if piece.last:
                 self._next_file()
             if batch is not None:
@@ -85,8 +86,8 @@ class FilesSource:
 
     def position(self) -> object:
         """Where to go on."""
-        lines = self._lines
-        place = (lines.offset, lines.number) if lines is not None else (0, 0)
+        reading = self._reading
+        place = (reading.offset, reading.number) if reading is not None else (0, 0)
         return {"files": self._left, "offset": place[0], "number": place[1], "header": self._decoder.save()}
 
     def close(self) -> None:
@@ -94,8 +95,9 @@ class FilesSource:
         if self._mailbox is not None:
             self._mailbox.close()
 
-    def _begin(self, file: str, offset: int, number: int) -> Lines:
-        return Lines(self._decoder, file, self._partition_of(file), offset=offset, number=number)
+    def _begin(self, file: str, offset: int, number: int) -> Reading:
+        place = self._partition_of(file)
+        return Reading(self._connector, self._schema, self._decoder, file, place, offset, number)
 
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
@@ -103,16 +105,19 @@ class FilesSource:
     def _next_file(self) -> None:
         self._left = self._left[1:]
         self._decoder.begin(None)
-        self._lines = self._begin(self._left[0], 0, 0) if self._left else None
+        self._reading = self._begin(self._left[0], 0, 0) if self._left else None
 
     def _read(self, mailbox: Mailbox[Piece | GhcmError], files: list[str], offset: int) -> None:
         """The thread: leave the pieces of the files in the mailbox."""
         for file in files:
             try:
-                for piece in pieces(self._connector, self._base, file, offset):
+                for piece in pieces(self._connector, self._schema, self._base, file, offset):
                     if not mailbox.put(piece):
                         return
             except UNREADABLE as error:
                 mailbox.put(unreadable(file, error))
+                return
+            except GhcmError as error:
+                mailbox.put(error)
                 return
             offset = 0

@@ -16,9 +16,9 @@ from typing import cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.decoder import open_decoder
-from ghcm.runtime.sources.lines import Lines
-from ghcm.runtime.sources.local_files import UNREADABLE, Piece, find_files, pieces, unreadable
+from ghcm.runtime.sources.local_files import UNREADABLE, find_files, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.pieces import Piece, Reading, pieces
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -46,12 +46,13 @@ class FollowSource:
 
     def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
         self._connector = connector
+        self._schema = schema
         self._decoder = open_decoder(connector.format, schema)
         self._partition = partition
         self._base = base
         self._read: set[str] = set()
         self._file: str | None = None
-        self._lines: Lines | None = None
+        self._reading: Reading | None = None
         self._closed = Event()
         self._mailbox: Mailbox[Piece | _Gone | GhcmError] | None = None
 
@@ -81,13 +82,13 @@ class FollowSource:
             if isinstance(found, _Gone):
                 self._read -= found.files
                 continue
-            if found.file != self._file or self._lines is None:
+            if found.file != self._file or self._reading is None:
                 self._begin(found.file, 0, 0, None)
-            assert self._lines is not None
-            batch = self._lines.add(found.data, found.last, letters)
+            assert self._reading is not None
+            batch = self._reading.add(found, letters)
             if found.last:
                 self._read.add(found.file)
-                self._file = self._lines = None
+                self._file = self._reading = None
             if batch is not None:
                 return batch
         return None
@@ -100,8 +101,8 @@ class FollowSource:
     def position(self) -> object:
         """Where to go on."""
         position: dict[str, object] = {"read": sorted(self._read), "file": self._file}
-        if self._lines is not None:
-            place = {"offset": self._lines.offset, "number": self._lines.number, "header": self._decoder.save()}
+        if self._reading is not None:
+            place = {"offset": self._reading.offset, "number": self._reading.number, "header": self._decoder.save()}
             position.update(place)
         return position
 
@@ -114,7 +115,7 @@ class FollowSource:
     def _begin(self, file: str, offset: int, number: int, header: object) -> None:
         self._file = file
         self._decoder.begin(header)
-        self._lines = Lines(self._decoder, file, self._partition, offset=offset, number=number)
+        self._reading = Reading(self._connector, self._schema, self._decoder, file, self._partition, offset, number)
 
     def _watch(
         self, mailbox: Mailbox[Piece | _Gone | GhcmError], read: set[str], begun: str | None, offset: int
@@ -124,13 +125,16 @@ class FollowSource:
         while not self._closed.is_set():
             for file in files:
                 try:
-                    for piece in pieces(self._connector, self._base, file, offset):
+                    for piece in pieces(self._connector, self._schema, self._base, file, offset):
                         if not mailbox.put(piece):
                             return
                 except UNREADABLE as error:
                     if isinstance(error, FileNotFoundError) and not offset:
                         continue  # taken away before it was opened
                     mailbox.put(unreadable(file, error))
+                    return
+                except GhcmError as error:
+                    mailbox.put(error)
                     return
                 read.add(file)
                 offset = 0

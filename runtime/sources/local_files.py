@@ -6,21 +6,15 @@ import glob
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from ghcm.errors import GhcmError
-from ghcm.spg.ops import Files
 
-__all__ = ["UNREADABLE", "Piece", "find_files", "nothing_to_read", "open_file", "pieces", "unreadable"]
+__all__ = ["UNREADABLE", "find_files", "nothing_to_read", "open_file", "unreadable"]
 
 _BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _SKIPPED_AT_ONCE = 1 << 20
-_PIECE = 512 << 10
-_OBJECTS = 128 << 10
-"""Bytes of a piece of JSON lines, which are decoded one by one: the loop is not held up for long."""
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What opening and reading a file may raise."""
@@ -73,24 +67,6 @@ def _zstd(path: Path, offset: int) -> BinaryIO:
     while offset > 0 and (skipped := len(stream.read(min(offset, _SKIPPED_AT_ONCE)))):
         offset -= skipped
     return stream
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes of a file; `last` closes it."""
-
-    file: str
-    data: bytes
-    last: bool
-
-
-def pieces(files: Files, base: Path, file: str, offset: int) -> Iterator[Piece]:
-    """A file behind an offset in pieces, the last of which is empty. `UNREADABLE` as it comes."""
-    size = _OBJECTS if files.format.name == "json" else _PIECE
-    with open_file(base / file, files.compression, offset) as stream:
-        while data := stream.read(size):
-            yield Piece(file, data, False)
-    yield Piece(file, b"", True)
 
 
 def unreadable(file: str, error: Exception) -> GhcmError:

@@ -22,6 +22,7 @@ from ghcm.types import WINDOW, Field, Int, List, Nullable, String, Struct, Times
 from tests.conformance.functions.units import batch_unit, program_of, task
 from tests.conformance.spark_runs import agree
 from tests.laws.cell_files import cell_files
+from tests.laws.table_files import NESTED, PLAIN, nested_table, plain_table, write
 from tests.unit.runtime.decoding import drain
 
 pytestmark = pytest.mark.slow
@@ -150,3 +151,11 @@ def test_a_clock_that_continues_makes_records_late_across_files(spark: SparkSess
         ]
         found = agree(spark, program_of(batch_unit("u", tasks)), "u", tmp_path)
         assert len(found.dead) == late
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow stream"])
+def test_tables_of_every_type(form: str, spark: SparkSession, tmp_path: Path) -> None:
+    for element, table in ((PLAIN, plain_table(40)), (NESTED, nested_table())):
+        write(table, tmp_path / "f", form)
+        program = reading(Files("f", Format(form.split(maxsplit=1)[0])), element)
+        assert agree(spark, program, "u", tmp_path).reply

@@ -23,17 +23,17 @@ __all__ = [
     "union",
 ]
 
-Format = Literal["json", "csv", "tsv", "zeek", "eve", "text"]
+Format = Literal["json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"]
 Mode = Literal["replace", "upsert", "append"]
 
 
 def files(path: str, **options: Any) -> Pipeline:
     """Records of files by path, directory or glob, as a source; a directory of files, as a sink.
 
-    Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text"), `separator` (of csv) and `compression` ("gzip",
-    "zstd", "none"; as the names end where it is not said), `clock` ("restarts", "continues": whether event time begins
-    anew in each file), `follow` (whether files that appear later are read too); of a sink `mode` ("append", "replace")
-    and `record`.
+    Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"), `separator` (of csv),
+    `compression` ("gzip", "zstd", "none"; as the names end where it is not said), `clock` ("restarts", "continues":
+    whether event time begins anew in each file), `follow` (whether files that appear later are read too); of a sink
+    `mode` ("append", "replace") and `record`.
     """
     return start("files", (path,), options)
 

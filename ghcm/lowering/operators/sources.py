@@ -23,7 +23,17 @@ from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timesta
 __all__ = ["decode", "files", "generate", "kafka", "memory", "settle", "socket"]
 
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
-_BY_SUFFIX = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "tsv"}
+_BY_SUFFIX = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+}
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _TICK = Struct((Field("number", Int()), Field("time", Timestamp())), name="Tick")
 _SECOND = 1_000_000
@@ -37,7 +47,10 @@ def files(step: Step) -> Bound:
         return None
     stem = next((path.removesuffix(suffix) for suffix in _COMPRESSED if path.endswith(suffix)), path)
     default = next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), "text")
-    format_ = _format(step, default)
+    format_ = _format(step, default, (*_LINES, "parquet", "arrow"))
+    if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
+        message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
+        step.report(Code.BAD_FORMAT, message, step.given.span("compression"))
     compression = step.given.choice("compression", ("gzip", "zstd", "none"), "ending")
     follow = step.given.flag("follow", False)
     clock = step.given.choice("clock", ("restarts", "continues"), "continues" if follow else "restarts")

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, assert_never, cast
 
 from ghcm.errors import GhcmError, suggest
 from ghcm.spg.connectors import Format
+from ghcm.spg.reference.tables import rows_of, spelt
 from ghcm.spg.reference.zeek import Log, cells, zeek_value
 from ghcm.types import (
     INT_MAX,
@@ -80,6 +81,8 @@ def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterato
             yield from _csv(data, file, format_.separator, element)
         case "zeek":
             yield from _zeek(data, file, element)
+        case "parquet" | "arrow":
+            yield from _table(data, file, format_.name, element)
         case _:
             raise ValueError(f'there is no format "{format_.name}"')
 
@@ -238,6 +241,13 @@ def _moment(text: str) -> int:
     shift = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) // timedelta(microseconds=1)
     micros = (moment - _EPOCH) // timedelta(microseconds=1) + int(f"{decimals or ''}000000"[:6])
     return micros + (shift if sign == "-" else -shift)
+
+
+def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+    """The rows of Parquet and Arrow files are read as JSON objects of the same content would be."""
+    for number, row in enumerate(rows_of(data, file, format_, element), 1):
+        text = json.dumps(spelt(row), ensure_ascii=False, separators=(",", ":"))
+        yield _attempt(text, f"{file}:{number}", lambda _, row=row: _from_object(row, element))
 
 
 # --- CSV -------------------------------------------------------------------------------------------------------------

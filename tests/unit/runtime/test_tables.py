@@ -1,0 +1,68 @@
+"""Parquet and Arrow files: rows as the reference reads them, positions by row, columns that are missing."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.batch import Row
+from ghcm.runtime.sources.files import FilesSource
+from ghcm.spg.ops import Files, Format
+from ghcm.types import Field, Int, String, Struct
+from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
+from tests.unit.runtime.decoding import by_reference, drain
+
+
+def source(form: str, schema: Struct, base: Path) -> FilesSource:
+    return FilesSource(Files("f", Format(form.split(maxsplit=1)[0])), schema, "p", base)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("schema", "table"), [(PLAIN, plain_table(1000)), (NESTED, nested_table())])
+def test_rows_are_read_as_the_reference_reads_them(form: str, schema: Struct, table: pa.Table, tmp_path: Path) -> None:
+    write(table, tmp_path / "f", form)
+    rows, dead = drain(source(form, schema, tmp_path))
+    expected, letters = by_reference(Format(form.split(maxsplit=1)[0]), schema, (tmp_path / "f").read_bytes())
+    assert list(map(_comparable, rows)) == list(map(_comparable, expected))
+    assert [(detail.split(": ")[0], text) for detail, text in dead] == [
+        (detail.split(": ")[0], text) for detail, text in letters
+    ]
+    assert len(rows) == (1000 if schema is PLAIN else 2)
+
+
+def _comparable(row: Row) -> list[object]:
+    return ["nan" if isinstance(each, float) and math.isnan(each) else each for each in row]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_reading_goes_on_behind_the_rows_that_were_used(form: str, tmp_path: Path) -> None:
+    write(plain_table(1000), tmp_path / "f", form)
+    whole, _ = drain(source(form, PLAIN, tmp_path))
+    position = {"files": ["f"], "offset": 450, "number": 450, "header": None}
+    rest, _ = drain(source(form, PLAIN, tmp_path), position)
+    assert list(map(_comparable, rest)) == list(map(_comparable, whole[450:]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_no_such_file_fails(form: str, tmp_path: Path) -> None:
+    write(plain_table(3), tmp_path / "f", form)
+    with pytest.raises(GhcmError, match=r'has no column "id\.orig"'):
+        drain(source(form, Struct((Field("a", String(), "id.orig"),)), tmp_path))
+    (tmp_path / "f").write_bytes(b"nonsense that is long enough")
+    with pytest.raises(GhcmError, match=r'"f" is no (parquet|arrow) file|cannot read "f"'):
+        drain(source(form, PLAIN, tmp_path))
+
+
+def test_a_column_of_another_type_makes_dead_letters(tmp_path: Path) -> None:
+    write(plain_table(3), tmp_path / "f", "parquet")
+    rows, dead = drain(source("parquet", Struct((Field("s", Int()),)), tmp_path))
+    assert rows == []
+    assert [(detail.split(": ")[0], text) for detail, text in dead] == [
+        ("f:1", '{"s":"ü0"}'),
+        ("f:2", '{"s":null}'),
+        ("f:3", '{"s":"ü2"}'),
+    ]
