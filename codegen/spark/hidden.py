@@ -100,8 +100,8 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             | Top()
         ):
             return given
-        case Join():
-            return given & {TIME}
+        case Join(within_us=within):
+            return given & {TIME} if within is None else frozenset({TIME})
         case AggregateByKey(aggregates=aggregates):
             return _placing(aggregates)
         case Publish(call=call):

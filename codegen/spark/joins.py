@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codegen.spark.expressions import can_fail, value_binding
+from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
 from ghcm.spg.graph import Task
@@ -27,15 +28,23 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
         errors = [f"{text}.error" for text, key in zip(texts, keys, strict=True) if can_fail(key.body)]
         if errors:
             lines.append(f"{name} = passed(job, {name}, {inner.step()}, first({', '.join(errors)}))")
-        keep = "" if place and op.kind.left_alone else scope.keeping()
+        kept = (scope.keep & {TIME}) if op.within_us is None else frozenset({TIME})
+        keep = "" if place and op.kind.left_alone and op.within_us is None else replace(scope, keep=kept).keeping()
         sides.append(f"Side({name}, [{', '.join(texts)}], {scope.type(side.element)}{keep})")
-    call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_belong(scope, op)})"
+    call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_within(op)}{_belong(scope, op)})"
+    rest = sorted(scope.keep - {TIME})
+    if rest:  # nothing is late for what was joined, and it stands in no order
+        call = f"without_place({call}, [{', '.join(map(quote, rest))}])"
     if not op.by_key or op.kind.left_alone:
         return [*lines, f"return {call}"]
     gives = task.collection.element
     assert isinstance(gives, Struct)
     columns = _pair(scope, op.kind, gives.fields[gives.index("value")].type)
     return [*lines, f"rows = {call}", f"return {scope.transformed('rows', columns)}"]
+
+
+def _within(op: Join) -> str:
+    return "" if op.within_us is None else f", within={op.within_us}"
 
 
 def _belong(scope: Scope, op: Join) -> str:

@@ -199,6 +199,8 @@ def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
         yield "a join needs a right side that ends, or a table"
     if is_lookup(left, right) and not op.kind.streams:
         yield f"a {op.kind.value} join waits for the end of its left side"
+    if op.within_us is not None and (is_lookup(left, right) or not (left.timed and right.timed)):
+        yield "a join within an interval needs event time on both sides, and that both end"
     if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):
         yield "a join with a table looks its key up"
 

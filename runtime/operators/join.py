@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
@@ -149,6 +149,8 @@ class JoinOperator:
         return keys(rows, dead, self._context.parameters)
 
     def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
+        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
+            return False
         if self._code.residual is None:
             return True
         try:

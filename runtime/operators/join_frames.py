@@ -60,6 +60,9 @@ def _paired(code: JoinColumns, op: Join, part: pl.DataFrame, right: pl.DataFrame
     """The pairs of records that belong together."""
     keys = [f"@{index}" for index in range(len(op.left_keys))]
     pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
+    if op.within_us is not None:
+        apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
+        pairs = pairs.filter(apart.abs() <= op.within_us)
     if code.belong is None:
         return pairs
     return _done(partial(code.belong, pairs, context.parameters))

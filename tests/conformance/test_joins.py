@@ -53,3 +53,15 @@ def test_lookups_agree_with_the_reference() -> None:
     counts = {name: len(rows) for name, rows in expected.sinks.items()}
     assert counts == {"inner": 5, "lefts": 9, "semis": 7, "antis": 4, "priced": 9, "per_owner": 3}
     assert {letter.reason.value for letter in expected.dead} == {"zero_divisor", "late"}
+
+
+def test_interval_joins_agree_with_the_reference() -> None:
+    expected = agrees_natively(program_of("intervals"))
+    counts = {name: len(rows) for name, rows in expected.sinks.items()}
+    assert counts == {"inner": 3, "fulls": 6, "semis": 3, "windows": 3}
+    assert [letter.reason.value for letter in expected.dead] == ["zero_divisor"]
+
+
+@pytest.mark.slow
+def test_spark_interval_joins_agree_with_the_reference(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("intervals")) == []

@@ -20,8 +20,7 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
     """Whether the two can be joined so; what cannot is reported."""
     table = right.collection.shape is Shape.TABLE
     span = step.given.span("other")
-    if step.given.duration("within") is not None:
-        step.not_yet("a join within an interval", _ENGINE, step.given.span("within"))
+    if step.given.expr("within") is not None and not _check_interval(step, left, right):
         return False
     if not right.collection.bounded and not table:
         hint = "A table of it, or a part of it that ends, can be joined."
@@ -41,6 +40,18 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
         detail = "The table has event time, so that each record would see its state of that time."
         hint = "Without event_time(...) before the aggregation, records see what the table holds when they come."
         step.report(Code.NOT_YET, "a join with a table of event time does not work yet", span, detail=detail, hint=hint)
+        return False
+    return True
+
+
+def _check_interval(step: Step, left: Flow, right: Flow) -> bool:
+    span = step.given.span("within")
+    if not (left.collection.bounded and right.collection.bounded):
+        step.not_yet("a join of streams within an interval", _ENGINE, span)
+        return False
+    if not (left.collection.timed and right.collection.timed):
+        hint = "event_time(...) says when a record happened."
+        step.report(Code.NEEDS_TIME, "a join within an interval needs event time on both sides", span, hint=hint)
         return False
     return True
 

@@ -52,7 +52,7 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
         return None
     collection = joined_collection(joined_pair(mine, other, kind), *sides, kind, by_key=True)
     keys = tuple(_key_of(name, side.element) for name, side in zip("lr", sides, strict=True))
-    op = Join(kind, (keys[0],), (keys[1],), None, True)
+    op = Join(kind, (keys[0],), (keys[1],), None, True, step.given.duration("within"))
     hashed = Hash(("key",))
     return _result(step, op, collection, (left, hashed), (right, hashed))
 
@@ -93,7 +93,8 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False)
+    within = step.given.duration("within")
+    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False, within)
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
 
