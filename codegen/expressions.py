@@ -54,6 +54,8 @@ def _call_can_fail(call: Call) -> bool:
             return isinstance(kind, Float | String)
         case "to_float":
             return isinstance(kind, String)
+        case "get":
+            return not isinstance(kind, Map)
         case "substring":
             return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
         case "split":

@@ -23,7 +23,22 @@ _LONGEST = 4_000
 """Characters of the value of a `let` inside an expression, which is repeated where its name is mentioned."""
 
 _EXACT = frozenset(
-    ("add", "sub", "mul", "neg", "abs", "div", "floordiv", "mod", "to_int", "to_float", "get", "truncate")
+    (
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "abs",
+        "div",
+        "floordiv",
+        "mod",
+        "to_int",
+        "to_float",
+        "get",
+        "truncate",
+        "int_to_ip",
+        "ip_to_int",
+    )
 )
 """The functions whose mask is true for failing records only; others may also send a record to the row form."""
 

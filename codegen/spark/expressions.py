@@ -80,6 +80,7 @@ def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     total_of_floats = name in ("add", "sub", "mul", "neg", "abs") and isinstance(first, Float)
     total = total_of_floats or (name == "add" and isinstance(first, String))
     total = total or (name == "to_int" and isinstance(first, Int | Int32 | Bool))
+    total = total or (name == "get" and isinstance(first, Map))
     total = total or (name == "to_float" and not isinstance(first, String))
     return bool(FUNCTIONS[name].failures) and not total
 

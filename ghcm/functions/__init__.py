@@ -9,7 +9,20 @@ what emitted code calls in the packages of these names in `ghcm.runtime.native` 
 
 from __future__ import annotations
 
-from ghcm.functions import arithmetic, comparison, conversion, encodings, hashes, lists, logic, patterns, strings, time
+from ghcm.functions import (
+    arithmetic,
+    comparison,
+    conversion,
+    encodings,
+    hashes,
+    lists,
+    logic,
+    maps,
+    network,
+    patterns,
+    strings,
+    time,
+)
 from ghcm.functions.table import Failure, Function, Nulls, resolve
 from ghcm.signatures import Resolution, comparable
 
@@ -25,7 +38,9 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
     "encodings": encodings.TABLE,
     "hashes": hashes.TABLE,
     "lists": lists.TABLE,
+    "maps": maps.TABLE,
     "time": time.TABLE,
+    "network": network.TABLE,
 }
 """The rows by family; every layer has a module of the family's name."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
-from ghcm.types import Int32, List, Nullable, Type, strip, unify
+from ghcm.types import Int32, List, Map, Nullable, Type, strip, unify
 
 __all__ = ["LONGEST_TEXT", "TABLE"]
 
@@ -16,8 +16,8 @@ LONGEST_TEXT = 1_048_576
 
 
 def list_length(arguments: tuple[Type, ...]) -> Resolution | None:
-    """A list gives int."""
-    return Resolution(arguments, INT) if len(arguments) == 1 and isinstance(arguments[0], List) else None
+    """A list or map gives int."""
+    return Resolution(arguments, INT) if len(arguments) == 1 and isinstance(arguments[0], List | Map) else None
 
 
 def list_contains(arguments: tuple[Type, ...]) -> Resolution | None:
@@ -51,7 +51,7 @@ TABLE = (
         "length",
         "length(s)",
         first(fixed(INT, STRING), list_length),
-        "the number of code points, or of items of a list",
+        "the number of code points, of items of a list, or of keys of a map",
     ),
     Function("lower", "lower(s)", fixed(STRING, STRING), "in lower case by Unicode's default mapping"),
     Function("upper", "upper(s)", fixed(STRING, STRING), "in upper case by Unicode's default mapping"),

@@ -17,6 +17,8 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
+from ghcm.lowering.maps import entries_of
+from ghcm.lowering.readable import unreadable
 from ghcm.lowering.regex import BadPattern, Pattern, canonical
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
@@ -63,11 +65,19 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):
         return None
+    if name == "map_of":
+        entries = entries_of(known, written.span, context)
+        return None if entries is None else operation(function, (entries,), written.span, context, name)
     if function in _PATTERNS and len(known) >= 2:
         respelt = _with_pattern(function, known, [each.value.span for each in operands], context)
         if respelt is None:
             return None
         known = respelt
+    mistake = unreadable(function, known)
+    if mistake is not None:
+        culprit = (*receiver, *operands)[mistake.place]
+        context.report(Code.BAD_CONSTANT, mistake.message, culprit.value.span, hint=mistake.hint)
+        return None
     return operation(function, known, written.span, context)
 
 

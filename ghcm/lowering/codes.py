@@ -45,6 +45,7 @@ class Code(StrEnum):
     OUT_OF_RANGE = "GHCM-222", "a number that its type or its use cannot hold"
     BAD_AGGREGATE = "GHCM-224", "an aggregate that is not one, or that stands where there is nothing to aggregate"
     NOT_CONSTANT = "GHCM-225", "a value that must be written out and is not"
+    BAD_CONSTANT = "GHCM-230", "a constant that its function cannot read"
     TOO_DEEP = "GHCM-226", "a program that nests deeper than engines can follow"
 
     NO_CONNECTOR = "GHCM-301", "a connector that does not exist or cannot serve this purpose"

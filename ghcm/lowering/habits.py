@@ -70,6 +70,12 @@ FUNCTIONS = {
     "len": _meant("length"),
     "size": _meant("length"),
     "strip": _meant("trim"),
+    "items": _meant("entries"),
+    **dict.fromkeys(("map_keys", "mapKeys"), _meant("keys")),
+    **dict.fromkeys(("map_contains_key", "contains_key"), _meant("has_key")),
+    **dict.fromkeys(("element_at", "getItem"), _meant("get")),
+    **dict.fromkeys(("create_map", "dict"), _meant("map_of")),
+    **dict.fromkeys(("ip_in_subnet", "cidr_match", "cidr_contains"), _meant("in_subnet")),
     "round": "to_int(x + 0.5) rounds a number that is not negative.",
     "pow": "Multiply, or use a Python function.",
 }

@@ -58,6 +58,9 @@ SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     ("replace", S, (S, S, S)), ("substring", S, (S, N, N)), ("split", L, (S, S)), ("extract_all", L, (S, S)),
     ("get", S, (L, N)), ("get", N, (List(N), N)),
     ("truncate", T, (T, D)), ("to_micros", N, (T,)), ("to_micros", N, (D,)), ("from_micros", T, (N,)),
+    *((name, B, (S,)) for name in ("is_ip", "is_ipv4", "is_ipv6", "is_private", "is_multicast")),
+    ("int_to_ip", S, (N,)), ("ip_to_int", N, (S,)), ("ip_canonical", S, (S,)),
+    ("in_subnet", B, (S, S)), ("subnet_of", S, (S, N)),
 )  # fmt: skip
 """Function, result and arguments where nothing is null; comparisons and functions of any type are not listed."""
 

@@ -14,6 +14,8 @@ from ghcm.codegen.native.column_functions import (
     hashes,
     lists,
     logic,
+    maps,
+    network,
     patterns,
     strings,
     time,
@@ -35,7 +37,9 @@ COLUMN_FUNCTIONS: dict[str, Emit] = {
     **encodings.EMITTERS,
     **hashes.EMITTERS,
     **lists.EMITTERS,
+    **maps.EMITTERS,
     **time.EMITTERS,
+    **network.EMITTERS,
 }
 """The functions by name."""
 

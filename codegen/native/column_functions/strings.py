@@ -17,14 +17,14 @@ from ghcm.codegen.native.column_functions.emitting import (
 )
 from ghcm.codegen.native.column_text import ATOM, COMPARE, OR, Column, bare_text, either
 from ghcm.expr import Call
-from ghcm.types import Bool, Int, List, String, is_nullable
+from ghcm.types import Bool, Int, List, Map, String, is_nullable
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
 
 def _length(scope: Scope, expr: Call) -> Column:
     return method(
-        ".list.len().cast(pl.Int64)" if isinstance(kind_of(expr), List) else ".str.len_chars().cast(pl.Int64)"
+        ".list.len().cast(pl.Int64)" if isinstance(kind_of(expr), List | Map) else ".str.len_chars().cast(pl.Int64)"
     )(scope, expr)
 
 

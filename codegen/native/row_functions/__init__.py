@@ -10,6 +10,8 @@ from ghcm.codegen.native.row_functions import (
     hashes,
     lists,
     logic,
+    maps,
+    network,
     patterns,
     strings,
     time,
@@ -31,6 +33,8 @@ ROW_FUNCTIONS: dict[str, Emit] = {
     **encodings.EMITTERS,
     **hashes.EMITTERS,
     **lists.EMITTERS,
+    **maps.EMITTERS,
     **time.EMITTERS,
+    **network.EMITTERS,
 }
 """The functions that propagate nulls, by name; those that do not are handled above."""

@@ -13,6 +13,8 @@ from ghcm.codegen.spark.functions import (
     hashes,
     lists,
     logic,
+    maps,
+    network,
     patterns,
     strings,
     time,
@@ -31,6 +33,8 @@ EMITTED: dict[str, Emit] = {
     **encodings.EMITTERS,
     **hashes.EMITTERS,
     **lists.EMITTERS,
+    **maps.EMITTERS,
     **time.EMITTERS,
+    **network.EMITTERS,
 }
 """How each function of `ghcm.functions` is written; a test holds it total."""

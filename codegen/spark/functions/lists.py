@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ghcm.codegen.spark.functions.emitting import Emit, plain
+from ghcm.codegen.spark.functions.emitting import Emit, by_first
 
 __all__ = ["EMITTERS"]
 
 EMITTERS: dict[str, Emit] = {
-    "get": plain("item"),
+    "get": by_first(Map="held", other="item"),
 }

@@ -7,7 +7,7 @@ from ghcm.codegen.spark.functions.emitting import Emit, by_first, plain
 __all__ = ["EMITTERS"]
 
 EMITTERS: dict[str, Emit] = {
-    "length": by_first(List="size", other="length"),
+    "length": by_first(List="size", Map="map_size", other="length"),
     "lower": plain("lower"),
     "upper": plain("upper"),
     "trim": plain("trim"),

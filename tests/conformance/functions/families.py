@@ -10,6 +10,8 @@ from tests.conformance.functions import (
     hashes,
     lists,
     logic,
+    maps,
+    network,
     patterns,
     strings,
     time,
@@ -28,5 +30,7 @@ FAMILY_CASES: dict[str, tuple[Case, ...]] = {
     "encodings": encodings.CASES,
     "hashes": hashes.CASES,
     "lists": lists.CASES,
+    "maps": maps.CASES,
     "time": time.CASES,
+    "network": network.CASES,
 }

@@ -16,6 +16,8 @@ from ghcm.spg.reference.functions import (
     hashes,
     lists,
     logic,
+    maps,
+    network,
     patterns,
     strings,
     time,
@@ -34,7 +36,9 @@ MEANINGS: dict[str, Meaning] = {
     **encodings.MEANINGS,
     **hashes.MEANINGS,
     **lists.MEANINGS,
+    **maps.MEANINGS,
     **time.MEANINGS,
+    **network.MEANINGS,
 }
 """By name: total over the table but for the three that are lazy."""
 

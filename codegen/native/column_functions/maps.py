@@ -1,0 +1,35 @@
+"""Maps as Polars, which holds them as lists of keys and values."""
+
+from __future__ import annotations
+
+from ghcm.codegen.native.column_functions.emitting import Emit, Scope, arguments_of, helper, masks_of, with_masks
+from ghcm.codegen.native.column_text import Column
+from ghcm.codegen.native.column_types import dtype_text
+from ghcm.expr import Call
+
+__all__ = ["EMITTERS", "value"]
+
+
+def _listed(name: str) -> Emit:
+    def emit(scope: Scope, expr: Call) -> Column:
+        found = scope.value(expr.arguments[0])
+        return with_masks(helper(f"maps.{name}", found, Column(dtype_text(expr.type))), found.fails)
+
+    return emit
+
+
+def _has_key(scope: Scope, expr: Call) -> Column:
+    found = arguments_of(scope, expr)
+    return with_masks(helper("maps.has_key", *found), masks_of(found))
+
+
+def value(scope: Scope, expr: Call) -> Column:
+    """The value of a key."""
+    found = arguments_of(scope, expr)
+    return with_masks(helper("maps.value", *found, Column(dtype_text(expr.type))), masks_of(found))
+
+
+EMITTERS: dict[str, Emit] = {
+    "has_key": _has_key,
+    **{name: _listed(name) for name in ("keys", "values", "entries", "from_entries")},
+}

@@ -1,0 +1,23 @@
+"""Maps as Python."""
+
+from __future__ import annotations
+
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of
+from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
+from ghcm.expr import Call
+
+__all__ = ["EMITTERS"]
+
+
+def _has_key(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    of, key = codes
+    return Code(f"{key.at(BITOR)} in {of.at(BITOR)}", COMPARE)
+
+
+EMITTERS: dict[str, Emit] = {
+    "has_key": _has_key,
+    "keys": lambda scope, expr, codes: Code(f"sorted({codes[0].inner})"),
+    "values": call_of("maps.values"),
+    "entries": call_of("maps.entries"),
+    "from_entries": call_of("maps.from_entries"),
+}

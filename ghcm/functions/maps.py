@@ -1,0 +1,60 @@
+"""Maps in the table of functions; `get` and `length` stand with those of lists and strings.
+
+Keys are exact scalars: no floats, and never null. Where an order shows, it is that of the keys.
+"""
+
+from __future__ import annotations
+
+from ghcm.functions.table import Function
+from ghcm.signatures import BOOL, Resolution, Rule
+from ghcm.types import Bool, Date, Duration, Int, Int32, List, Map, String, Struct, Timestamp, Type, pair_of, unify
+
+__all__ = ["TABLE"]
+
+_KEYS = (Bool, Int, Int32, String, Timestamp, Date, Duration)
+
+
+def _with_key(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A map and a key give bool."""
+    match arguments:
+        case (Map(key=key) as map_, given) if isinstance(key, _KEYS) and unify(given, key) == key:
+            return Resolution((map_, key), BOOL)
+        case _:
+            return None
+
+
+def _listed(field: str) -> Rule:
+    """A map gives a list of that part of its entries, or of the entries."""
+
+    def rule(arguments: tuple[Type, ...]) -> Resolution | None:
+        match arguments:
+            case (Map(key=key, value=value),) if isinstance(key, _KEYS):
+                parts: dict[str, Type] = {"key": key, "value": value, "": pair_of(key, value)}
+                return Resolution(arguments, List(parts[field]))
+            case _:
+                return None
+
+    return rule
+
+
+def _from_entries(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list of records of a key and a value gives a map."""
+    match arguments:
+        case (List(item=Struct(fields=(key, value))),) if (key.name, value.name) == ("key", "value"):
+            return Resolution(arguments, Map(key.type, value.type)) if isinstance(key.type, _KEYS) else None
+        case _:
+            return None
+
+
+TABLE = (
+    Function("has_key", "has_key(map, key)", _with_key, "whether the map has the key; its value may be null"),
+    Function("keys", "keys(map)", _listed("key"), "the keys, ascending"),
+    Function("values", "values(map)", _listed("value"), "the values in the order of their keys"),
+    Function("entries", "entries(map)", _listed(""), "records `{key, value}` in the order of their keys"),
+    Function(
+        "from_entries",
+        "from_entries(list), map_of(key, value, ...)",
+        _from_entries,
+        "the map of a list of records `{key, value}`, or of keys and values as arguments; of several entries with one key the last counts; keys are neither null nor floats",
+    ),
+)
