@@ -25,7 +25,7 @@ __all__ = ["Aggregated", "aggregate_of", "is_aggregate"]
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
-"""What a bare expression calls a record that is no struct."""
+"""What a bare expression calls the whole value, unless that is a struct with a field of this name."""
 _BESIDES_EXPRESSIONS = (AggregateFunction.MIN, AggregateFunction.MAX)
 """Those whose names mean a function of two values, too."""
 _SECOND = {
@@ -102,7 +102,7 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda | None:
     parameter = Var(_WHOLE, element)
     columns: dict[str, Expr | None] = {_WHOLE: parameter}
     if isinstance(element, Struct):
-        columns = {field.name: Get(parameter, field.name, field.type) for field in element.fields}
+        columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
     body = typed(written, over.scope.binding(columns), over.context)
     return None if body is None else Lambda((parameter,), body)
 

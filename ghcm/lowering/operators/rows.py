@@ -8,13 +8,14 @@ from dataclasses import replace
 from ghcm.expr import Expr, Get, Lambda, MakeStruct, walk
 from ghcm.functions import comparable
 from ghcm.lowering.codes import Code
+from ghcm.lowering.conversion import to_known
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.sampling import sampled
 from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
-from ghcm.types import WINDOW, List, Shape, Struct, Type, pair_of, strip
+from ghcm.types import WINDOW, Collection, List, Shape, Struct, Type, is_nullable, pair_of, strip
 
 __all__ = [
     "check_key",
@@ -41,7 +42,27 @@ def filter_(step: Step, flow: Flow) -> Bound:
     (parameter,) = predicate.parameters
     element = narrow(flow.collection.element, known(predicate.body, Outcome.TRUE), parameter.name)
     collection = replace(flow.collection, element=element)
+    if is_nullable(flow.collection.element) and isinstance(element, Struct):
+        return _opened(step, flow, predicate, collection)
     return replace(flow, draft=step.row(Filter(predicate), flow, collection), collection=collection)
+
+
+def _opened(step: Step, flow: Flow, predicate: Lambda, collection: Collection) -> Flow:
+    """A filter and a map: a record or null is one column, the record is its own columns, and a filter changes none."""
+    (parameter,) = predicate.parameters
+    kept = replace(flow, draft=step.row(Filter(predicate), flow, flow.collection))
+    whole = Map(Lambda((parameter,), _narrowed(parameter, collection.element)))
+    return replace(kept, draft=step.row(whole, kept, collection), collection=collection)
+
+
+def _narrowed(expr: Expr, type_: Type) -> Expr:
+    """The same value with its narrower type."""
+    known = to_known(expr) if is_nullable(expr.type) and not is_nullable(type_) else expr
+    if known.type == type_:
+        return known
+    assert isinstance(known.type, Struct) and isinstance(type_, Struct), "only fields of records are narrowed"
+    parts = zip(known.type.fields, type_.fields, strict=True)
+    return MakeStruct(tuple(_narrowed(Get(known, had.name, had.type), has.type) for had, has in parts), type_)
 
 
 def map_(step: Step, flow: Flow) -> Bound:

@@ -1,0 +1,52 @@
+"""Cases that nobody here wrote: the programs beside this file give what the other projects expect, on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.operator import Form
+from tests.conformance.foreign.cases import CaseSet
+from tests.conformance.foreign.catalogue import SETS, table
+from tests.conformance.foreign.running import differs_natively, differs_on_spark, differs_on_the_reference
+from tests.conftest import ROOT, Golden
+
+CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.written]
+FORMS: tuple[Form, ...] = ("rows", "columns")
+
+
+@pytest.mark.parametrize(("cases", "name"), CASES)
+def test_the_reference_gives_what_is_expected(cases: CaseSet, name: str, shared: Path, tmp_path: Path) -> None:
+    assert differs_on_the_reference(cases.program(name), cases.load(shared, name), tmp_path) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("cases", "name"), CASES)
+def test_the_native_engine_gives_what_is_expected(
+    cases: CaseSet, name: str, form: Form, shared: Path, tmp_path: Path
+) -> None:
+    if name in cases.partly:
+        with pytest.raises(GhcmError):
+            differs_natively(cases.program(name), cases.load(shared, name), tmp_path, form)
+        return
+    assert differs_natively(cases.program(name), cases.load(shared, name), tmp_path, form) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cases", "name"), CASES)
+def test_spark_gives_what_is_expected(
+    cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert differs_on_spark(spark, cases.program(name), cases.load(shared, name), tmp_path) == []
+
+
+@pytest.mark.parametrize("cases", SETS, ids=lambda cases: cases.name)
+def test_every_case_has_a_program_or_waits_for_something(cases: CaseSet, shared: Path) -> None:
+    assert sorted([*cases.written, *cases.waits]) == sorted(cases.names(shared))
+
+
+def test_the_table_is_in_the_documentation(golden: Golden, shared: Path) -> None:
+    golden(ROOT / "docs" / "foreign.md", table())
