@@ -1,4 +1,4 @@
-"""`ghcm explain`: what became of a program, before and after the optimiser, and why."""
+"""`ghcm explain`: what became of a program, before and after the optimiser, and why; or what a name means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.options import Json, Program
+from ghcm.cli.options import Json
+from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
     from ghcm.driver import Compiled
@@ -17,14 +18,44 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+Explained = Annotated[
+    Path | None, typer.Argument(metavar="[PROGRAM]", help="A program: an .istream or a .py file.", show_default=False)
+]
+Operator = Annotated[
+    str | None, typer.Option("--operator", metavar="NAME", help="Say what an operator does instead, with an example.")
+]
+Function = Annotated[
+    str | None, typer.Option("--function", metavar="NAME", help="The same of a function or aggregate.")
+]
 Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Draw the graph before and after as a picture too.")
 ]
 Code = Annotated[bool, typer.Option("--code", help="Print the generated code too.")]
 
 
-def command(program: Program, svg: Svg = None, code: Code = False, json: Json = False) -> None:
-    """Show a program's graph before and after the optimiser, and why."""
+def command(
+    program: Explained = None,
+    operator: Operator = None,
+    function: Function = None,
+    svg: Svg = None,
+    code: Code = False,
+    json: Json = False,
+) -> None:
+    """Show what becomes of a program, or what a name means."""
+    from ghcm.cli.about import about
+    from ghcm.manual import Kind
+
+    for name, kind in ((operator, Kind.OPERATOR), (function, Kind.FUNCTION)):
+        if name is not None:
+            about(name, kind, json=json)
+    if program is not None:
+        _program(program, svg, code, json)
+    elif operator is None and function is None:
+        hint = "ghcm explain visits.istream, ghcm explain --operator filter, ghcm explain --function split"
+        raise GhcmError("there is nothing to explain", code="GHCM-605", hint=hint)
+
+
+def _program(program: Path, svg: Path | None, code: bool, json: bool) -> None:
     from ghcm import driver
     from ghcm.spg.json import to_json
     from ghcm.spg.text import print_program

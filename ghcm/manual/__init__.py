@@ -1,0 +1,23 @@
+"""The manual: what the tables say of every operator, aggregate and function, each with examples that tests execute.
+
+The reference pages, `ghcm explain --operator NAME` and the tests read it from here. Nothing is evaluated here.
+"""
+
+from __future__ import annotations
+
+from ghcm.manual.entries import Area, Entry, Fact, Kind, Shown, areas, entries, find, unknown
+from ghcm.manual.example import Example, Pipeline
+
+__all__ = [
+    "Area",
+    "Entry",
+    "Example",
+    "Fact",
+    "Kind",
+    "Pipeline",
+    "Shown",
+    "areas",
+    "entries",
+    "find",
+    "unknown",
+]

@@ -1,0 +1,27 @@
+"""Examples of the aggregates."""
+
+from __future__ import annotations
+
+from ghcm.manual.example import Aggregated
+from ghcm.reducers import AggregateFunction
+
+__all__ = ["EXAMPLES"]
+
+_F = AggregateFunction
+
+EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {
+    _F.COUNT: (Aggregated("count()", "[1, 2, null]", "3"), Aggregated("count(value)", "[1, 2, null]", "2")),
+    _F.SUM: (Aggregated("sum(value)", "[1, 2, null]", "3"),),
+    _F.MEAN: (Aggregated("mean(value)", "[1, 2]", "1.5"),),
+    _F.MIN: (Aggregated("min(value)", "[3, 1, 2]", "1"),),
+    _F.MAX: (Aggregated("max(value)", '["a", "b"]', '"b"'),),
+    _F.VAR: (Aggregated("var(value)", "[1, 2, 3, 4, 5]", "2.5"),),
+    _F.STD: (Aggregated("std(value)", "[1, 3, 5]", "2.0"),),
+    _F.FIRST: (Aggregated("first(value, order = r => -r)", "[3, 1, 2]", "3"),),
+    _F.LAST: (Aggregated("last(value, order = r => -r)", "[3, 1, 2]", "1"),),
+    _F.COLLECT: (Aggregated("collect(value)", "[3, 1, 3]", "[1, 3, 3]"),),
+    _F.DISTINCT_COUNT: (Aggregated("distinct_count(value)", "[3, 1, 3]", "2"),),
+    _F.APPROX_DISTINCT: (Aggregated("approx_distinct(value)", "[3, 1, 3]", "2"),),
+    _F.QUANTILE: (Aggregated("quantile(value, 0.5)", "[4, 1, 3, 2]", "2"),),
+    _F.TOP_K: (Aggregated("top_k(value, 2)", "[4, 1, 3, 4]", "[4, 4]"),),
+}

@@ -1,0 +1,100 @@
+"""The forms of expressions: what is written with words of the language or with lambdas, and so is no row of a table of functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ghcm.functions import Failure
+from ghcm.manual.example import Example
+
+__all__ = ["FORMS", "Form"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form: how it is written in text and in Python, and what it means."""
+
+    names: tuple[str, ...]
+    text: str
+    python: str
+    meaning: str
+    examples: tuple[Example, ...]
+
+
+_ITEMS = "; it fails where it fails for any item"
+
+FORMS: tuple[Form, ...] = (
+    Form(
+        ("map",),
+        "xs.map(x => x * r.n)",
+        "r.xs.map(lambda x: x * r.n)",
+        f"the list of the values; a null list gives null{_ITEMS}",
+        (Example("[1, 2].map(x => x * 10)", "[10, 20]"), Example("[1, 0].map(x => 1 // x)", fails=Failure.ZERO_DIVISOR)),
+    ),
+    Form(
+        ("filter",),
+        "xs.filter(x => x > 0)",
+        "r.xs.filter(lambda x: x > 0)",
+        f"the items for which it is true; a null list gives null{_ITEMS}",
+        (Example("[1, -2, 3].filter(x => x > 0)", "[1, 3]"),),
+    ),
+    Form(
+        ("any", "all"),
+        "xs.any(x => x > 0), xs.all(x => x > 0)",
+        "r.xs.any(lambda x: x > 0), r.xs.all(lambda x: x > 0)",
+        f"`or`, `and` of the values, null as there{_ITEMS}",
+        (Example("[1, -2].any(x => x > 0)", "true"), Example("[1, -2].all(x => x > 0)", "false")),
+    ),
+    Form(
+        ("let",),
+        "let x = a + b in x * x",
+        "x = r.a + r.b in a def",
+        "a value that is computed once",
+        (Example("let x = 1 + 2 in x * x", "9"),),
+    ),
+    Form(
+        ("match",),
+        "match x { 0 or 1 => a, 3..9 => b, null => c, _ => d }",
+        "match_(x, {(0, 1): a, between(3, 9): b, None: c}, otherwise=d)",
+        "the case that fits; both ends are in a range",
+        (Example('match r.n { 0 or 1 => "few", 2..9 => "some", _ => "many" }', '"some"', given=("{ n: int }", "{ n: 9 }")),),
+    ),
+    Form(
+        ("if",),
+        "if a then b else c",
+        "if_else(a, b, c)",
+        "one of two values; c where a is null",
+        (Example('if r.n > 1 then "many" else "one"', '"one"', given=("{ n: int? }", "{ n: null }")),),
+    ),
+    Form(
+        ("try",),
+        "try(to_int(x))",
+        "try_(x.to_int())",
+        "the value, null where it would fail",
+        (Example('try(to_int("x"))', "null"), Example('try(to_int("7")) ?? 0', "7")),
+    ),
+    Form(
+        ("with",),
+        "r with { bytes: 0 }",
+        "r.with_(bytes=0)",
+        "the record with other values in some fields",
+        (Example("r with { n: 0 }", '{"n": 0, "s": "a"}', given=("{ n: int, s: string }", '{ n: 7, s: "a" }')),),
+    ),
+    Form(
+        ("only", "without"),
+        "r.only(ts, src), r.without(label)",
+        'r.only("ts", "src"), r.without("label")',
+        "a record of some of its fields",
+        (
+            Example("r.only(s)", '{"s": "a"}', given=("{ n: int, s: string }", '{ n: 7, s: "a" }')),
+            Example("r.without(s)", '{"n": 7}', given=("{ n: int, s: string }", '{ n: 7, s: "a" }')),
+        ),
+    ),
+    Form(
+        ("function",),
+        "function half(x: int?) : int? = x // 2",
+        "@program.function above a typed def",
+        "a function of the program: `half(x)` or `x.half()`; it stands outside the units and cannot call itself",
+        (),
+    ),
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""Every row of every table has an example, and each gives what it says: on the reference and in both native forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from ghcm.aggregates import AGGREGATES
+from ghcm.expr import Call, walk
+from ghcm.functions import FAMILIES, Function
+from ghcm.manual import aggregates, functions, operators
+from ghcm.manual.example import Aggregated, Example, Pipeline
+from ghcm.manual.forms import FORMS
+from ghcm.operators import OPERATORS, Role
+from ghcm.runtime.operator import Form
+from ghcm.spg.ops import Map
+from ghcm.support import Yes
+from tests.unit.manual.executing import by_form, by_reference_engine, program_of
+
+MODULES = {Role.SOURCE: "sources", Role.TRANSFORM: "transformations", Role.END: "ends"}
+FUNCTIONS = [
+    pytest.param(name, each, id=f"{name}: {each.text}")
+    for family in functions.EXAMPLES.values()
+    for name, examples in family.items()
+    for each in examples
+]
+FORM_EXAMPLES = [pytest.param(each, id=each.text) for form in FORMS for each in form.examples]
+OTHERS = [
+    *(
+        pytest.param(each, id=f"{name}: {each.text.splitlines()[-1]}")
+        for role in operators.EXAMPLES.values()
+        for name, examples in role.items()
+        for each in examples
+    ),
+    *(
+        pytest.param(each, id=f"{name.value}: {each.text}")
+        for name, examples in aggregates.EXAMPLES.items()
+        for each in examples
+    ),
+]
+
+
+def missing() -> Iterator[str]:
+    """What has to be added, one instruction for each gap."""
+    for family, table in FAMILIES.items():
+        if family not in functions.EXAMPLES:
+            yield f"make ghcm/manual/functions/{family}.py as its neighbours are; name it in EXAMPLES of its __init__"
+            continue
+        yield from _missing_functions(family, table, functions.EXAMPLES[family])
+    for operator in OPERATORS.values():
+        name = operator.name
+        if isinstance(operator.reference, Yes) and not operators.EXAMPLES[operator.role].get(name):
+            example = f"""Pipeline("memory([...]).{name}(...)", ('<each record as JSON>',))"""
+            yield f'add to EXAMPLES of ghcm/manual/operators/{MODULES[operator.role]}.py: "{name}": ({example},),'
+    for aggregate in AGGREGATES.keys() - aggregates.EXAMPLES.keys():
+        example = f'Aggregated("{aggregate.value}(value)", "[1, 2, null]", "<the result as JSON>")'
+        yield f"add to EXAMPLES of ghcm/manual/aggregates.py: _F.{aggregate.name}: ({example},),"
+
+
+def _missing_functions(
+    family: str, table: tuple[Function, ...], have: Mapping[str, tuple[Example, ...]]
+) -> Iterator[str]:
+    place = f"EXAMPLES of ghcm/manual/functions/{family}.py"
+    for row in table:
+        if not have.get(row.name):
+            yield f"""add to {place}: "{row.name}": (Example('{row.signature}', '<its value as JSON>'),),"""
+        elif row.failures and not any(each.fails for each in have[row.name]):
+            example = f"""Example('<what fails>', fails=Failure.{row.failures[0].name})"""
+            yield f"""add to "{row.name}" of {place}: {example},"""
+    for name in have.keys() - {row.name for row in table}:
+        yield f'remove "{name}" from {place}: there is no such function'
+
+
+def test_every_row_of_every_table_has_an_example() -> None:
+    gaps = list(missing())
+    assert not gaps, "\n".join(["", *gaps, "then: python docs/build_reference.py"])
+
+
+@pytest.mark.parametrize(("name", "example"), FUNCTIONS)
+def test_functions_give_what_is_shown(name: str, example: Example, tmp_path: Path) -> None:
+    program = program_of(example)
+    task = program.unit("example").tasks[1]
+    assert isinstance(task.op, Map)
+    called = {each.function for each in walk(task.op.function.body) if isinstance(each, Call)}
+    assert name in called, f'the example of "{name}" does not use it: {sorted(called)}'
+    _gives_what_is_shown(example, tmp_path)
+
+
+@pytest.mark.parametrize("example", OTHERS)
+def test_operators_and_aggregates_give_what_is_shown(example: Pipeline | Aggregated, tmp_path: Path) -> None:
+    shown = sorted(example.gives if isinstance(example, Pipeline) else [example.gives])
+    assert sorted(by_reference_engine(example, tmp_path)) == shown
+    for found in _by_forms(example, tmp_path):
+        assert sorted(found) == shown
+
+
+@pytest.mark.parametrize("example", FORM_EXAMPLES)
+def test_forms_give_what_is_shown(example: Example, tmp_path: Path) -> None:
+    _gives_what_is_shown(example, tmp_path)
+
+
+def _gives_what_is_shown(example: Example, base: Path) -> None:
+    found = by_reference_engine(example, base)
+    shown = f"dead letter ({example.fails.value})" if example.fails else example.gives
+    assert [line.split(": ", 1)[0] if example.fails else line for line in found] == [shown]
+    assert _by_forms(example, base) == [found, found]
+
+
+def _by_forms(example: Example | Aggregated | Pipeline, base: Path) -> list[list[str]]:
+    forms: tuple[Form, ...] = ("rows", "columns")
+    return [by_form(example, form, base) for form in forms]
