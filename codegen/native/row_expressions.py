@@ -22,8 +22,6 @@ from ghcm.types import Struct, is_nullable, strip
 
 __all__ = ["RowScope"]
 
-_CHEAP = {"is_null", "is_not_null", "known", "widen", "not", "and", "or", "coalesce", "to_micros", "from_micros"}
-
 
 @dataclass
 class RowScope:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
@@ -121,9 +120,3 @@ def function_of(form: Form) -> tuple[Lambda, Type, Type]:
     tasks = program.unit("u").tasks
     (op,) = [task.op for task in tasks if isinstance(task.op, Map)]
     return op.function, tasks[0].collection.element, op.function.body.type
-
-
-def all_functions() -> Iterator[tuple[Form, Lambda]]:
-    """Every form with its function."""
-    for form in FORMS:
-        yield form, function_of(form)[0]
