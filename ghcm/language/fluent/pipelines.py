@@ -214,7 +214,7 @@ class Pipeline:
 
     @_operator
     def sample(self, fraction: float, seed: int | None = None) -> Pipeline:
-        """A random part of the records."""
+        """A part of the records by a hash of their fields and the seed, the same in every run."""
         return _as_given()
 
     def python(
@@ -281,7 +281,7 @@ class Pipeline:
 
     @_operator
     def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline:
-        """The greatest by a value; bounded input only."""
+        """The greatest by a value, of each window where records are in windows; else of bounded input."""
         return _as_given()
 
     @_operator

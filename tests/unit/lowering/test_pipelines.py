@@ -1,5 +1,6 @@
 """Tasks of pipelines: rules for every operator, ids that come from names, golden graphs."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.lowering.codes import Code
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
-from ghcm.operators import OPERATORS
+from ghcm.operators import OPERATORS, Yes
 from ghcm.reducers import Builtin, Custom, Fields, Kind
 from ghcm.source import Source
 from ghcm.spg.graph import Forward, Global, Hash, Unit
@@ -40,6 +41,12 @@ def test_both_front_ends_give_the_same_graph(path: Path, tmp_path: Path) -> None
     copy = tmp_path / f"{path.stem}.py"
     copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     assert lower(load(copy)) == lower(load(path.with_suffix(".istream")))
+
+
+def test_both_front_ends_show_every_operator() -> None:
+    python = (FOLDER / "operators.python").read_text(encoding="utf-8")
+    works = [operator.name for operator in OPERATORS.values() if isinstance(operator.reference, Yes)]
+    assert [name for name in works if not re.search(rf"\b{name}_?\(", python)] == []
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------
