@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ghcm.types import (
     Bool,
     Bytes,
+    Date,
     Duration,
     Float,
     Int,
@@ -27,6 +28,7 @@ from ghcm.types import (
 __all__ = [
     "BOOL",
     "BYTES",
+    "DATE",
     "DURATION",
     "FLOAT",
     "INT",
@@ -68,6 +70,7 @@ def comparable(type_: Type) -> bool:
 
 INT, FLOAT, STRING, BOOL, TIMESTAMP, DURATION = Int(), Float(), String(), Bool(), Timestamp(), Duration()
 BYTES = Bytes()
+DATE = Date()
 
 
 def fixed(result: Type, *parameters: Type) -> Rule:

@@ -15,6 +15,7 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.column_text import ATOM, Column, Unsupported, either
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call, Each, Expr, ForEach, Get, Let, Try, walk
+from ghcm.functions import FAMILIES
 from ghcm.types import is_nullable
 
 __all__ = ["Fields", "attempt", "for_each", "let"]
@@ -23,23 +24,8 @@ _LONGEST = 4_000
 """Characters of the value of a `let` inside an expression, which is repeated where its name is mentioned."""
 
 _EXACT = frozenset(
-    (
-        "add",
-        "sub",
-        "mul",
-        "neg",
-        "abs",
-        "div",
-        "floordiv",
-        "mod",
-        "to_int",
-        "to_float",
-        "get",
-        "truncate",
-        "int_to_ip",
-        "ip_to_int",
-    )
-)
+    ("add", "sub", "mul", "neg", "abs", "div", "floordiv", "mod", "to_int", "to_float", "get", "int_to_ip", "ip_to_int")
+).union(each.name for each in FAMILIES["time"])
 """The functions whose mask is true for failing records only; others may also send a record to the row form."""
 
 

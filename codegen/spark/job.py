@@ -59,6 +59,7 @@ def generate(program: Program, unit: Unit) -> str:
     schemas = Schemas(taken=names_taken())
     functions = _functions(program, unit, schemas)
     floats = any("float_text(" in line for each in functions for line in each.body)
+    zones = any("zone=" in line for each in functions for line in each.body)
     replies = any(isinstance(task.op, Reply) for task in unit.tasks)
     parts = [_parameter(schemas, each) for each in unit.parameters]
     constants = schemas.definitions()
@@ -74,6 +75,7 @@ def generate(program: Program, unit: Unit) -> str:
         "tasks": functions,
         "steps": [
             *(["know_float_repr(job)"] if floats else []),
+            *(["know_zones(job)"] if zones else []),
             *(each.step for each in functions if each.step),
             *(["keep_reply(job)"] if replies else []),
         ],

@@ -23,10 +23,21 @@ from ghcm.functions import (
     strings,
     time,
 )
-from ghcm.functions.table import Failure, Function, Nulls, resolve
+from ghcm.functions.table import BadConstant, Failure, Function, Nulls, resolve
 from ghcm.signatures import Resolution, comparable
 
-__all__ = ["FAMILIES", "FUNCTIONS", "OPERATORS", "Failure", "Function", "Nulls", "Resolution", "comparable", "resolve"]
+__all__ = [
+    "FAMILIES",
+    "FUNCTIONS",
+    "OPERATORS",
+    "BadConstant",
+    "Failure",
+    "Function",
+    "Nulls",
+    "Resolution",
+    "comparable",
+    "resolve",
+]
 
 FAMILIES: dict[str, tuple[Function, ...]] = {
     "arithmetic": arithmetic.TABLE,

@@ -48,8 +48,8 @@ TABLE = (
     Function(
         "div",
         "a / b",
-        fixed(FLOAT, FLOAT, FLOAT),
-        "the quotient as a float, the operands converted to float first",
+        first(fixed(FLOAT, FLOAT, FLOAT), fixed(FLOAT, DURATION, DURATION)),
+        "the quotient as a float, the operands converted to float first; of two durations too",
         failures=(Failure.ZERO_DIVISOR,),
         method=False,
     ),

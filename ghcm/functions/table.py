@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from ghcm.signatures import Resolution, Rule
 from ghcm.support import YES, Engine, Never, Yes
 from ghcm.types import Null, Type, as_nullable, is_nullable, strip
 
-__all__ = ["Failure", "Function", "Nulls", "resolve"]
+__all__ = ["BadConstant", "ConstantRule", "Failure", "Function", "Nulls", "resolve"]
 
 
 class Failure(Enum):
@@ -35,6 +37,19 @@ class Nulls(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class BadConstant:
+    """A constant argument that cannot be: its place, from 0, why, and what to write instead."""
+
+    place: int
+    reason: str
+    hint: str = ""
+
+
+ConstantRule: TypeAlias = Callable[[tuple[Type, ...], tuple[object, ...]], BadConstant | None]
+"""From the types of all arguments without their `?`, and their values where they are constants (None elsewhere)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """One function. `signature` is for people; `rule` is what the lowering uses."""
 
@@ -47,7 +62,10 @@ class Function:
     method: bool = True
     """Whether it may be written `x.name(...)` as well as `name(x, ...)`."""
     constants: tuple[int, ...] = ()
-    """The places of arguments that must be literals, from 0: what engines have to know before they run."""
+    """The places of arguments that must be literals, from 0, where they are given: what engines have to know before
+    they run."""
+    bad_constant: ConstantRule | None = None
+    """What is wrong with constants of the right types; None where nothing is."""
     columnar: Yes | Never = YES
     """Whether there is a columnar form; a task that calls a function without one runs by rows. What has none for some
     types only is refused by its emitter."""

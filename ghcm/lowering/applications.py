@@ -14,6 +14,7 @@ from ghcm.functions import FAMILIES, FUNCTIONS, resolve
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
+from ghcm.lowering.constant_arguments import check_constants
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
@@ -24,7 +25,7 @@ from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
+from ghcm.types import Date, Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
 
 __all__ = ["CALLABLE", "apply", "operation"]
 
@@ -78,7 +79,9 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         culprit = (*receiver, *operands)[mistake.place]
         context.report(Code.BAD_CONSTANT, mistake.message, culprit.value.span, hint=mistake.hint)
         return None
-    return operation(function, known, written.span, context)
+    made = operation(function, known, written.span, context)
+    spans = [operand.value.span for operand in (*receiver, *operands)]
+    return made if isinstance(made, Call) and check_constants(made, spans, context) else None
 
 
 def _defined(
@@ -215,8 +218,10 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
     if any(isinstance(each, String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
+    if any(isinstance(each, Date) for each in stripped) and function in ("add", "sub"):
+        return "add_days(d, n) and add_months(d, n) move a date, days_between(start, end) counts days."
     if any(isinstance(each, Timestamp) for each in stripped) and len(arguments) == 2:
-        return "from_micros(n) makes a timestamp of microseconds since 1970; a duration such as 10s moves one."
+        return "from_seconds(n) makes a timestamp of seconds since 1970; a duration such as 10s moves one."
     if function in ("and", "or", "not") and any(is_nullable(each) for each in stripped):
         return 'A test for null is written "x is null".'
     return ""

@@ -37,6 +37,10 @@ OPERATORS = {
 }
 """For names that stand where an operator is asked for."""
 
+_CLOCK = (
+    "An expression gives the same for the same record, so it cannot look at a clock. "
+    "Give the moment as a parameter of the unit, or compare with the event time of the record."
+)
 _NULL_TEST = 'A test for null is written "x is null".'
 
 FUNCTIONS = {
@@ -76,6 +80,28 @@ FUNCTIONS = {
     **dict.fromkeys(("element_at", "getItem"), _meant("get")),
     **dict.fromkeys(("create_map", "dict"), _meant("map_of")),
     **dict.fromkeys(("ip_in_subnet", "cidr_match", "cidr_contains"), _meant("in_subnet")),
+    **dict.fromkeys(("now", "today", "utcnow", "current_timestamp", "current_date", "current_time"), _CLOCK),
+    **dict.fromkeys(("date_trunc", "trunc", "floor_to"), _meant("truncate_to")),
+    **dict.fromkeys(("strptime", "str_to_date", "unix_timestamp"), _meant("parse_time")),
+    **dict.fromkeys(("strftime", "date_format"), _meant("format_time")),
+    **dict.fromkeys(("fromisoformat", "timestamp", "datetime"), _meant("to_timestamp")),
+    **dict.fromkeys(("from_unixtime", "from_epoch", "fromtimestamp"), _meant("from_seconds")),
+    **dict.fromkeys(("to_unixtime", "to_epoch", "epoch", "total_seconds"), _meant("to_seconds")),
+    **dict.fromkeys(("make_date", "datefromparts"), _meant("date_of")),
+    **dict.fromkeys(("make_timestamp", "timestamp_from_parts"), _meant("timestamp_of")),
+    **dict.fromkeys(("datediff", "date_diff"), _meant("days_between")),
+    "date_add": _meant("add_days"),
+    "date_sub": "add_days(d, -n) goes back n days.",
+    "date": _meant("to_date"),
+    **dict.fromkeys(("dayofweek", "weekday", "isoweekday"), "day_of_week(t) is 1 for Monday and 7 for Sunday."),
+    **dict.fromkeys(("dayofmonth", "day_of_month"), _meant("day")),
+    "dayofyear": _meant("day_of_year"),
+    **dict.fromkeys(("weekofyear", "week_of_year", "isoweek"), _meant("week")),
+    **dict.fromkeys(
+        ("from_utc_timestamp", "to_utc_timestamp", "convert_timezone", "in_zone", "at_timezone"),
+        "A timestamp has no zone; parts, truncate_to, parse_time and format_time take one as their last argument.",
+    ),
+    "interval": "A duration is written 90s, 15m, 2h or 7d; to_duration(n) makes one of a number of seconds.",
     "round": "to_int(x + 0.5) rounds a number that is not negative.",
     "pow": "Multiply, or use a Python function.",
 }

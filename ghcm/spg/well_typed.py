@@ -170,7 +170,11 @@ def _call(call: Call) -> str:
         return f'{call.function} of ({shown}) is "{resolution.result}", not "{call.type}"'
     if not all(isinstance(call.arguments[place], Literal) for place in function.constants if place < len(given)):
         return f"an argument of {call.function} is no constant"
-    return ""
+    if function.bad_constant is None:
+        return ""
+    values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
+    bad = function.bad_constant(tuple(map(strip, given)), values)
+    return f"a constant of {call.function} cannot be: {bad.reason}" if bad else ""
 
 
 def is_value(value: object, type_: Type) -> bool:

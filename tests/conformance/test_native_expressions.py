@@ -16,9 +16,9 @@ from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
 from ghcm.spg.ops import Files, Filter, Format, Map, Op, Source, To
 from ghcm.spg.reference import run
-from ghcm.types import Bool, Collection, Nullable, Shape, Type, strip, tuple_of
+from ghcm.types import Bool, Collection, Nullable, Shape, Type, tuple_of
 from tests.conformance.comparing import assert_same_letters, assert_same_rows
-from tests.laws.spg_expressions import SIGNATURES, call_of, functions
+from tests.laws.spg_expressions import SIGNATURES, call_of, constants_of, functions
 from tests.laws.spg_values import records, rows_of, types
 from tests.unit.runtime.operators.harness import run_unit
 
@@ -65,14 +65,13 @@ def test_each_function(name: str, data: st.DataObject) -> None:
     parameters = data.draw(st.sampled_from(fitting)) if fitting else any_two
     nullable = data.draw(st.booleans())
     element = tuple_of(*(Nullable(each) if nullable else each for each in parameters))
-    from ghcm.expr import Get, Literal, Var
+    from ghcm.expr import Expr, Get, Var
 
     record = Var("r", element)
-    arguments = [Get(record, f"_{index}", part.type) for index, part in enumerate(element.fields, 1)]
-    if FUNCTIONS[name].constants:
-        from tests.laws.spg_expressions import PATTERNS
-
-        arguments[1] = Literal(data.draw(st.sampled_from(PATTERNS)), strip(element.fields[1].type))  # type: ignore[call-overload]
+    arguments: list[Expr] = [Get(record, f"_{index}", part.type) for index, part in enumerate(element.fields, 1)]
+    for place in FUNCTIONS[name].constants:
+        if place < len(arguments):
+            arguments[place] = data.draw(constants_of(name, place))
     call = call_of(name, *arguments)
     assert call is not None
     rows = data.draw(rows_of(element))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
+from ghcm.calendar import DATE_UNITS
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.types import (
@@ -29,9 +30,10 @@ from ghcm.types import (
 )
 from tests.laws.spg_values import SCALARS, values_of
 
-__all__ = ["PATTERNS", "SIGNATURES", "call_of", "expressions", "functions", "literals", "paths_of"]
+__all__ = ["PATTERNS", "SIGNATURES", "call_of", "constants_of", "expressions", "functions", "literals", "paths_of"]
 
 N, F, S, B, T, D, L, Y = Int(), Float(), String(), Bool(), Timestamp(), Duration(), List(String()), Bytes()
+A = Date()
 
 SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     *((name, N, (N, N)) for name in ("add", "sub", "mul", "floordiv", "mod")),
@@ -61,11 +63,33 @@ SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     *((name, B, (S,)) for name in ("is_ip", "is_ipv4", "is_ipv6", "is_private", "is_multicast")),
     ("int_to_ip", S, (N,)), ("ip_to_int", N, (S,)), ("ip_canonical", S, (S,)),
     ("in_subnet", B, (S, S)), ("subnet_of", S, (S, N)),
+    *((name, N, (T, *zone)) for name in ("year", "week", "day_of_week", "hour", "microsecond") for zone in ((), (S,))),
+    *((name, N, (A,)) for name in ("quarter", "month", "week_year", "day", "day_of_year")),
+    *((name, N, (T,)) for name in ("minute", "second", "to_millis")), ("days_between", N, (A, A)),
+    *((name, of, (each,)) for each in (N, F) for name, of in (("from_seconds", T), ("to_duration", D))),
+    ("from_millis", T, (N,)), ("to_seconds", F, (D,)), ("to_seconds", F, (T,)), ("div", F, (D, D)),
+    ("truncate_to", T, (T, S)), ("truncate_to", T, (T, S, S)), ("truncate_to", A, (A, S)), ("add_days", A, (A, N)),
+    ("add_months", T, (T, N)), ("add_months", A, (A, N)), ("date_of", A, (N, N, N)),
+    ("to_date", A, (T, S)), ("to_date", A, (S,)), ("timestamp_of", T, (N, N, N, N, N, N)),
+    ("to_timestamp", T, (S,)), ("to_timestamp", T, (A,)), ("to_timestamp", T, (A, S)),
+    ("parse_time", T, (S, S)), ("parse_time", T, (S, S, S)),
+    ("format_time", S, (T, S)), ("format_time", S, (T, S, S)), ("format_time", S, (A, S)),
 )  # fmt: skip
 """Function, result and arguments where nothing is null; comparisons and functions of any type are not listed."""
 
 PATTERNS = ("a", "^a", "b$", "[0-9]+", "[ab]+c?", "a|b", "(?:ab)+", "é", "[^a]")
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
+MOMENTS = ("%Y-%m-%d", "%d/%b/%Y", "%j of %Y %%")
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def constants_of(name: str, place: int) -> st.SearchStrategy[Expr]:
+    """What may stand where a function takes constants only."""
+    known: Sequence[str] = PATTERNS
+    if FUNCTIONS[name].bad_constant is not None:
+        patterns = {"truncate_to": DATE_UNITS, "parse_time": MOMENTS, "format_time": MOMENTS}
+        known = patterns[name] if place == 1 and name in patterns else ZONES
+    return st.sampled_from(known).map(lambda value: Literal(value, S))
 
 
 def literals(type_: Type) -> st.SearchStrategy[Expr]:
@@ -204,7 +228,7 @@ def _calls(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth
     for index, parameter in enumerate(parameters):
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
         if index in FUNCTIONS[name].constants:
-            given.append(Literal(draw(st.sampled_from(PATTERNS)), S))
+            given.append(draw(constants_of(name, index)))
         else:
             given.append(draw(expressions(type_, columns, depth, fails=fails)))
     made = call_of(name, *given)

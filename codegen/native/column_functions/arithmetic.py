@@ -20,7 +20,7 @@ from ghcm.codegen.native.column_functions.emitting import (
 )
 from ghcm.codegen.native.column_text import ATOM, PRODUCT, SUM, UNARY, Column
 from ghcm.expr import Call
-from ghcm.types import Float, String, strip
+from ghcm.types import Duration, Float, String, strip
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
@@ -40,6 +40,9 @@ def _arithmetic(operator: str, level: int, fails: str) -> Emit:
 def _divide(scope: Scope, expr: Call) -> Column:
     found = arguments_of(scope, expr)
     zero = None if constant(expr.arguments[1]) else is_zero(found[1])
+    if isinstance(kind_of(expr), Duration):
+        found = [Column(f"columns.micros({each.text}).cast(pl.Float64)", fails=each.fails) for each in found]
+        zero = None if zero is None else is_zero(found[1])
     return with_masks(infix("/", PRODUCT, *found), masks_of(found), zero)
 
 

@@ -6,7 +6,7 @@ from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, infix, kind_of
 from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code
 from ghcm.expr import Call
-from ghcm.types import Float, String
+from ghcm.types import Duration, Float, String
 
 __all__ = ["EMITTERS"]
 
@@ -19,6 +19,8 @@ def _arithmetic(operator: str, level: int, checked: str) -> Emit:
 
 
 def _divide(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    if isinstance(kind_of(expr), Duration):
+        codes = [Code(f"float({each.inner})") for each in codes]
     return infix("/", PRODUCT, *codes) if constant(expr.arguments[1]) else helper("arithmetic.divide", *codes)
 
 

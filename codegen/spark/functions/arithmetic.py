@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first, plain
+from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first
 from ghcm.expr import Call
 from ghcm.types import Float, Timestamp, strip
 
@@ -26,7 +26,7 @@ EMITTERS: dict[str, Emit] = {
     "add": by_first(Float="add_float", String="join_text", Timestamp="later", other="add"),
     "sub": _sub,
     "mul": by_first(Float="multiply_float", other="multiply"),
-    "div": plain("divide"),
+    "div": by_first(Duration="ratio", other="divide"),
     "floordiv": by_first(Float="floor_divide_float", other="floor_divide"),
     "mod": by_first(Float="modulo_float", other="modulo"),
     "neg": by_first(Float="negative_float", other="negative"),

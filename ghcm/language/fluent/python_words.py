@@ -1,4 +1,4 @@
-"""Python's own words for what the language has: methods of `str` and `bytes`, and `len`.
+"""Python's own words for what the language has: methods of `str`, `bytes`, `datetime` and `timedelta`, and `len`.
 
 Only what means the same is here: `strip()` without characters cuts Unicode's white space, `split()` too, and they stay
 refused.
@@ -29,6 +29,11 @@ METHODS: dict[str, tuple[str, int, tuple[object, ...]]] = {
     "encode": ("to_bytes", 0, ()),
     "decode": ("from_bytes", 0, ()),
     "hex": ("to_hex", 0, ()),
+    "strftime": ("format_time", 1, ()),
+    "isoweekday": ("day_of_week", 0, ()),
+    "date": ("to_date", 0, ()),
+    "timestamp": ("to_seconds", 0, ()),
+    "total_seconds": ("to_seconds", 0, ()),
 }
 """From a method of Python to the function, how many arguments it takes here, and what is added to them."""
 

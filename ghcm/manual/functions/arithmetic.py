@@ -20,7 +20,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("-9223372036854775807 - 2", fails=Failure.OVERFLOW),
     ),
     "mul": (Example("6 * 7", "42"), Example("9223372036854775807 * 2", fails=Failure.OVERFLOW)),
-    "div": (Example("7 / 2", "3.5"), Example("7 / 0", fails=Failure.ZERO_DIVISOR)),
+    "div": (Example("7 / 2", "3.5"), Example("90s / 60s", "1.5"), Example("7 / 0", fails=Failure.ZERO_DIVISOR)),
     "floordiv": (Example("7 // 2", "3"), Example("-7 // 2", "-4"), Example("7 // 0", fails=Failure.ZERO_DIVISOR)),
     "mod": (Example("7 % 3", "1"), Example("-7 % 3", "2"), Example("7 % 0", fails=Failure.ZERO_DIVISOR)),
     "neg": (Example("-(1 + 2)", "-3"), Example("-(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),

@@ -4,7 +4,56 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["truncate", "truncate_fails"]
+from ghcm.calendar import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
+from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
+from ghcm.runtime.native.column_functions.time_numbers import (
+    float_seconds,
+    float_seconds_fails,
+    float_timestamp_fails,
+    seconds_fails,
+    whole_fails,
+)
+from ghcm.runtime.native.column_functions.time_texts import format_date, format_time, parse, parse_date
+from ghcm.runtime.native.zones import offsets_at, offsets_of_local
+
+__all__ = [
+    "add_days",
+    "add_days_fails",
+    "add_months",
+    "add_months_fails",
+    "add_months_to_date",
+    "add_months_to_date_fails",
+    "clock_start",
+    "clock_start_fails",
+    "date_of",
+    "date_of_fails",
+    "date_outside",
+    "date_start",
+    "date_to_timestamp",
+    "date_to_timestamp_fails",
+    "day_at",
+    "day_start",
+    "day_start_fails",
+    "float_seconds",
+    "float_seconds_fails",
+    "float_timestamp_fails",
+    "format_date",
+    "format_time",
+    "local",
+    "local_date",
+    "outside",
+    "parse",
+    "parse_date",
+    "seconds_fails",
+    "timestamp_of",
+    "timestamp_of_fails",
+    "truncate",
+    "truncate_fails",
+    "whole_fails",
+]
+
+_DAY = 86_400_000_000
+_SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
 
 
 def truncate(value: pl.Expr, unit: pl.Expr) -> pl.Expr:
@@ -15,3 +64,202 @@ def truncate(value: pl.Expr, unit: pl.Expr) -> pl.Expr:
 def truncate_fails(value: pl.Expr, unit: pl.Expr) -> pl.Expr:
     """Where the unit is not positive, or the multiple leaves 64 bits."""
     return (unit <= 0) | (truncate(value, unit) > value)
+
+
+# --- moments and what clocks show, all in microseconds ---------------------------------------------------------------
+
+
+def _left(micros: pl.Expr) -> pl.Expr:
+    return (micros < FIRST_MICROS) | (micros > LAST_MICROS)
+
+
+def _shown(micros: pl.Expr, zone: str) -> pl.Expr:
+    """What the clocks show; outside of the years 1 to 9999 where a moment is, or its clocks are."""
+    if not zone:
+        return micros
+    offset = micros.clip(FIRST_MICROS, LAST_MICROS).map_batches(offsets_at(zone), return_dtype=pl.Int64)
+    return pl.when(_left(micros)).then(micros).otherwise(micros + offset)
+
+
+def _moment(shown: pl.Expr, zone: str) -> pl.Expr:
+    """The moment at which clocks show it, which lies in the years 1 to 9999."""
+    return shown - shown.map_batches(offsets_of_local(zone), return_dtype=pl.Int64) if zone else shown
+
+
+def _inside(shown: pl.Expr) -> pl.Expr:
+    return shown.clip(FIRST_MICROS, LAST_MICROS)
+
+
+def outside(micros: pl.Expr, zone: str = "") -> pl.Expr:
+    """Where a moment, or what clocks show then, is outside of the years 1 to 9999."""
+    return _left(_shown(micros, zone))
+
+
+def local(micros: pl.Expr, zone: str = "") -> pl.Expr:
+    """What calendar and clock show."""
+    return _inside(_shown(micros, zone)).cast(pl.Datetime("us"))
+
+
+def date_outside(value: pl.Expr) -> pl.Expr:
+    """Where a date is outside of the years 1 to 9999."""
+    days = value.cast(pl.Int32)
+    return (days < FIRST_DAY) | (days > LAST_DAY)
+
+
+def local_date(value: pl.Expr) -> pl.Expr:
+    """A date, some date where it is outside."""
+    return value.cast(pl.Int32).clip(FIRST_DAY, LAST_DAY).cast(pl.Date)
+
+
+def day_at(micros: pl.Expr, zone: str = "") -> pl.Expr:
+    """The date of a timestamp."""
+    return local(micros, zone).dt.date()
+
+
+def date_to_timestamp(value: pl.Expr, zone: str = "") -> pl.Expr:
+    """Midnight of a date."""
+    return _moment(local_date(value).cast(pl.Int64) * _DAY, zone)
+
+
+def date_to_timestamp_fails(value: pl.Expr, zone: str = "") -> pl.Expr:
+    """Where the date or its midnight is outside of the years 1 to 9999."""
+    return date_outside(value) | _left(date_to_timestamp(value, zone)) if zone else date_outside(value)
+
+
+# --- beginnings ------------------------------------------------------------------------------------------------------
+
+
+def clock_start(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+    """The beginning of the second, minute or hour."""
+    return micros - _inside(_shown(micros, zone)) % _SIZES[unit]
+
+
+def clock_start_fails(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+    """Where that leaves the years 1 to 9999."""
+    return outside(micros, zone) | _left(clock_start(micros, unit, zone)) if zone else outside(micros)
+
+
+def day_start(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+    """The beginning of the day, or of a longer unit."""
+    return _moment(_first_day(day_at(micros, zone), unit) * _DAY, zone)
+
+
+def day_start_fails(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+    """Where that leaves the years 1 to 9999."""
+    return outside(micros, zone) | _left(day_start(micros, unit, zone)) if zone else outside(micros)
+
+
+def date_start(value: pl.Expr, unit: str) -> pl.Expr:
+    """The first day of the unit."""
+    return _first_day(local_date(value), unit).cast(pl.Int32).cast(pl.Date)
+
+
+def _first_day(day: pl.Expr, unit: str) -> pl.Expr:
+    days = day.cast(pl.Int64)
+    match unit:
+        case "week":
+            return days - (days + 3) % 7
+        case "month":
+            return days - day.dt.day().cast(pl.Int64) + 1
+        case "quarter":
+            return days_of(_number(day.dt.year()), _number(day.dt.quarter()) * 3 - 2, pl.lit(1, pl.Int64))
+        case "year":
+            return days - _number(day.dt.ordinal_day()) + 1
+        case _:
+            return days
+
+
+def _number(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Int64)
+
+
+# --- moving ----------------------------------------------------------------------------------------------------------
+
+
+def add_months(micros: pl.Expr, months: pl.Expr) -> pl.Expr:
+    """The microseconds so many months later."""
+    return _moved(local(micros), months) * _DAY + micros % _DAY
+
+
+def add_months_fails(micros: pl.Expr, months: pl.Expr) -> pl.Expr:
+    """Where the years 1 to 9999 are left."""
+    return months.is_not_null() & (outside(micros) | _leave(local(micros), months))
+
+
+def add_months_to_date(value: pl.Expr, months: pl.Expr) -> pl.Expr:
+    """The date so many months later."""
+    return _moved(local_date(value), months).cast(pl.Int32).cast(pl.Date)
+
+
+def add_months_to_date_fails(value: pl.Expr, months: pl.Expr) -> pl.Expr:
+    """Where the years 1 to 9999 are left."""
+    return months.is_not_null() & (date_outside(value) | _leave(local_date(value), months))
+
+
+def _month(day: pl.Expr, months: pl.Expr) -> pl.Expr:
+    """The number of the month since the year 0; 200,000 months lead out of all years."""
+    return _number(day.dt.year()) * 12 + _number(day.dt.month()) - 1 + months.clip(-200_000, 200_000)
+
+
+def _leave(day: pl.Expr, months: pl.Expr) -> pl.Expr:
+    month = _month(day, months)
+    return (month < 12) | (month >= 120_000)
+
+
+def _moved(day: pl.Expr, months: pl.Expr) -> pl.Expr:
+    found = _month(day, months).clip(12, 119_999)
+    year, month = found // 12, found % 12 + 1
+    of_month = pl.min_horizontal(_number(day.dt.day()), days_in_month(year, month))
+    return days_of(year, month, of_month)
+
+
+def add_days(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The date so many days later."""
+    return _later(value, count).clip(FIRST_DAY, LAST_DAY).cast(pl.Int32).cast(pl.Date)
+
+
+def add_days_fails(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """Where the years 1 to 9999 are left."""
+    later = _later(value, count)
+    return (later < FIRST_DAY) | (later > LAST_DAY)
+
+
+def _later(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Int32).cast(pl.Int64) + count.clip(-(2**33), 2**33)
+
+
+# --- made of numbers -------------------------------------------------------------------------------------------------
+
+
+def date_of(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    """The day that the calendar calls so."""
+    return _days(year, month, day).cast(pl.Int32).cast(pl.Date)
+
+
+def _days(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    return days_of(year.clip(1, 9999), month.clip(1, 12), day.clip(1, 31))
+
+
+def date_of_fails(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    """Where there is no such day; nothing fails where one of them is null."""
+    known = year.is_not_null() & month.is_not_null() & day.is_not_null()
+    wrong = (year < 1) | (year > 9999) | (month < 1) | (month > 12) | (day < 1)
+    return known & (wrong | (day > days_in_month(year.clip(1, 9999), month.clip(1, 12))))
+
+
+def timestamp_of(
+    year: pl.Expr, month: pl.Expr, day: pl.Expr, hour: pl.Expr, minute: pl.Expr, second: pl.Expr, zone: str = ""
+) -> pl.Expr:
+    """The microseconds at which calendar and clock show this."""
+    seconds = (hour.clip(0, 23) * 60 + minute.clip(0, 59)) * 60 + second.clip(0, 59)
+    return _moment((_days(year, month, day) * 86_400 + seconds) * 1_000_000, zone)
+
+
+def timestamp_of_fails(
+    year: pl.Expr, month: pl.Expr, day: pl.Expr, hour: pl.Expr, minute: pl.Expr, second: pl.Expr, zone: str = ""
+) -> pl.Expr:
+    """Where there is no such moment; nothing fails where one of them is null."""
+    known = pl.all_horizontal(each.is_not_null() for each in (year, month, day, hour, minute, second))
+    clock = (hour < 0) | (hour > 23) | (minute < 0) | (minute > 59) | (second < 0) | (second > 59)
+    wrong = date_of_fails(year, month, day) | clock
+    return known & (wrong | _left(timestamp_of(year, month, day, hour, minute, second, zone)) if zone else wrong)

@@ -11,6 +11,6 @@ CASES: tuple[Case, ...] = (
     *(case(name, type_, type_) for name in ("add", "sub", "mul", "floordiv", "mod") for type_ in (INT, FLOAT)),
     case("add", STRING, STRING), case("add", TIMESTAMP, DURATION), case("add", DURATION, DURATION),
     case("sub", TIMESTAMP, DURATION), case("sub", TIMESTAMP, TIMESTAMP), case("sub", DURATION, DURATION),
-    case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", FLOAT, FLOAT),
+    case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", DURATION, DURATION), case("div", FLOAT, FLOAT),
     *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION)),
 )  # fmt: skip

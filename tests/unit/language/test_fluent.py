@@ -85,6 +85,14 @@ def test_every_operator_is_a_method_and_no_method_is_anything_else() -> None:
         (lambda f: len(f.a) + len("abc"), "f => f.a.length() + 3"),
         (lambda f: f.a[1:-2] + f.a[:3] + f.a[f.n :], "f => f.a.slice(1, -2) + f.a.slice(0, 3) + f.a.slice(f.n)"),
         (lambda f: f.a.startswith("x") & f.a.endswith("y"), 'f => f.a.starts_with("x") and f.a.ends_with("y")'),
+        (
+            lambda f: f.at.strftime("%Y") + f.at.date().strftime("%j"),
+            'f => f.at.format_time("%Y") + f.at.to_date().format_time("%j")',
+        ),
+        (
+            lambda f: f.at.hour("Europe/Berlin") + f.at.isoweekday(),
+            'f => f.at.hour("Europe/Berlin") + f.at.day_of_week()',
+        ),
         (lambda f: f.a.find("x") + f.a.count("y"), 'f => f.a.index_of("x") + f.a.count_of("y")'),
         (
             lambda f: f.a.strip("-").removeprefix("x").rjust(8),

@@ -36,7 +36,7 @@ MEANINGS: dict[str, Meaning] = {
     "add": _arithmetic(lambda a, b: a + b),
     "sub": _arithmetic(lambda a, b: a - b),
     "mul": _arithmetic(lambda a, b: a * b),
-    "div": _divisor(lambda a, b: a / b),
+    "div": _divisor(lambda a, b: float(a) / float(b)),
     "floordiv": _divisor(lambda a, b: a // b),
     "mod": _divisor(lambda a, b: a % b),
     "neg": lambda _, a: checked(-a) if isinstance(a, int) else -a,

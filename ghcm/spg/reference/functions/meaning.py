@@ -39,6 +39,7 @@ Meaning: TypeAlias = (
     | Callable[[Types, Any, Any], Any]
     | Callable[[Types, Any, Any, Any], Any]
     | Callable[[Types, Any, Any, Any, Any], Any]
+    | Callable[..., Any]
 )
 """`(types, *arguments) -> value`; no argument is null unless the function handles nulls itself."""
 

@@ -1,0 +1,168 @@
+"""The words with which time is asked for: units of the calendar, names of time zones, patterns of moments.
+
+The table of functions checks them before anything runs, and engines read patterns by the layouts made here. Timestamps
+and dates of the calendar lie in the years 1 to 9999. This module computes no times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from zoneinfo import available_timezones
+
+__all__ = [
+    "DATE_UNITS",
+    "FIRST_DAY",
+    "FIRST_MICROS",
+    "ISO_DATE",
+    "ISO_MOMENT",
+    "LAST_DAY",
+    "LAST_MICROS",
+    "MONTHS",
+    "UNITS",
+    "BadWord",
+    "Directive",
+    "Layout",
+    "check_format",
+    "layout_of",
+    "pieces_of",
+    "zones",
+]
+
+UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+DATE_UNITS = UNITS[3:]
+"""The units that a date has."""
+
+FIRST_MICROS, LAST_MICROS = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The first and the last microsecond of the years 1 to 9999, since 1970."""
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""The first and the last day of these years, since 1970."""
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+_READ = {
+    "Y": "[0-9]{4}",
+    "m": "1[0-2]|0[1-9]|[1-9]",
+    "d": "3[01]|[12][0-9]|0[1-9]|[1-9]",
+    "j": "36[0-6]|3[0-5][0-9]|[12][0-9][0-9]|0[1-9][0-9]|00[1-9]|[1-9][0-9]|0[1-9]|[1-9]",
+    "b": "|".join("".join(f"[{char.upper()}{char.lower()}]" for char in month) for month in MONTHS),
+    "H": "2[0-3]|[01][0-9]|[0-9]",
+    "M": "[0-5][0-9]|[0-9]",
+    "S": "6[01]|[0-5][0-9]|[0-9]",
+    "f": "[0-9]{1,6}",
+    "z": "[+-](?:2[0-3]|[01][0-9]):?[0-5][0-9]|Z",
+}
+"""What each directive reads, in what Python, Java and Rust read alike. Ranges are as in Python's `strptime`."""
+
+_CLOCK = frozenset("HMSfz")
+_PUNCTUATION = frozenset("\\.+*?()|[]{}^$")
+
+
+class BadWord(ValueError):
+    """A unit, zone or pattern that does not exist: why it is refused, and what would do."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A part of a moment in a pattern, by its letter."""
+
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a text is read: a regular expression for the whole text, and what each of its groups is, by the letters of
+    directives. Groups may be missing but for those of the date.
+    """
+
+    regex: str
+    fields: tuple[str, ...]
+
+
+@cache
+def zones() -> frozenset[str]:
+    """The names of the time zones of the IANA data base."""
+    return frozenset(available_timezones())
+
+
+def pieces_of(pattern: str) -> tuple[str | Directive, ...]:
+    """The texts and directives of a pattern; BadWord where it has a directive that does not exist.
+
+    >>> pieces_of("%d.%m")
+    (Directive(letter='d'), '.', Directive(letter='m'))
+    """
+    found: list[str | Directive] = []
+    text, place = "", 0
+    while place < len(pattern):
+        letter = pattern[place + 1 : place + 2] if pattern[place] == "%" else ""
+        if pattern[place] != "%" or letter == "%":
+            text += pattern[place]
+        elif letter in _READ and letter:
+            found += [text, Directive(letter)] if text else [Directive(letter)]
+            text = ""
+        else:
+            raise BadWord(f'there is no directive "%{letter}"', _advice(letter))
+        place += 2 if pattern[place] == "%" else 1
+    return (*found, text) if text else tuple(found)
+
+
+def _advice(letter: str) -> str:
+    if not letter:
+        return 'A percent sign is written "%%".'
+    instead = {"e": "%d", "y": "%Y", "B": "%b", "s": "from_seconds(n)", "T": "%H:%M:%S", "F": "%Y-%m-%d"}
+    known = "Directives are %Y %m %d %H %M %S %f %j %b %z and %%."
+    return f"{known} Write {instead[letter]}." if letter in instead else known
+
+
+def check_format(pattern: str, *, of_date: bool) -> None:
+    """BadWord where a moment, or a date, cannot be written by the pattern."""
+    for piece in pieces_of(pattern):
+        if of_date and isinstance(piece, Directive) and piece.letter in _CLOCK:
+            raise BadWord(f'a date has no "%{piece.letter}"', "to_timestamp(d) is its midnight.")
+
+
+@cache
+def layout_of(pattern: str) -> Layout:
+    """How a text of a pattern is read; BadWord where the pattern does not say one moment.
+
+    >>> layout_of("%d/%b/%Y:%H:%M").fields
+    ('d', 'b', 'Y', 'H', 'M')
+    """
+    regex, fields = "", list[str]()
+    for piece in pieces_of(pattern):
+        if isinstance(piece, str):
+            regex += "".join(f"\\{char}" if char in _PUNCTUATION else char for char in piece)
+        elif piece.letter in fields:
+            raise BadWord(f'"%{piece.letter}" stands there twice')
+        else:
+            regex += f"({_READ[piece.letter]})"
+            fields.append(piece.letter)
+    _check_day(frozenset(fields))
+    return Layout(regex, tuple(fields))
+
+
+def _check_day(fields: frozenset[str]) -> None:
+    if "Y" not in fields:
+        raise BadWord("the pattern has no year", "Add the year to the text and %Y to the pattern.")
+    if {"m", "b"} <= fields:
+        raise BadWord('the month stands there twice, as "%m" and as "%b"')
+    month = fields & {"m", "b"}
+    if "j" in fields and (month or "d" in fields):
+        raise BadWord("the day of the year stands there beside the month or the day of the month")
+    if "j" not in fields and not (month and "d" in fields):
+        raise BadWord("the pattern does not say the day", "A day is %m and %d, %b and %d, or %j.")
+
+
+_ISO_DAY = "([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_ISO_CLOCK = r"([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,9}))?)?"
+_ISO_ZONE = "(Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
+
+ISO_DATE = Layout(_ISO_DAY, ("Y", "m", "d"))
+"""Dates of ISO 8601."""
+ISO_MOMENT = Layout(f"{_ISO_DAY}(?:[T ]{_ISO_CLOCK}{_ISO_ZONE})?", ("Y", "m", "d", "H", "M", "S", "f", "z"))
+"""Moments of ISO 8601: a date, and a time of day with an offset from UTC. Digits behind the microseconds are cut."""
