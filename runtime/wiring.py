@@ -21,6 +21,7 @@ from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -142,6 +143,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, gra
             | AggregateByKey()
             | GroupByKey()
             | Count()
+            | Changes()
             | Distinct()
             | Sort()
             | Top()

@@ -23,6 +23,7 @@ from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -165,7 +166,9 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
-        case Source() | PythonBatch() | Union() | Distinct() | Iterate() | ReadSink() | ReadTable() | Reply():
+        case Source() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
+            return None
+        case ReadSink() | ReadTable() | Reply():
             return None
         case _:
             assert_never(op)

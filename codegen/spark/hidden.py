@@ -13,6 +13,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -106,7 +107,7 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             return _placing(aggregates)
         case Publish(call=call):
             return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
-        case ReduceByKey() | GroupByKey() | Count() | Distinct() | Iterate():
+        case ReduceByKey() | GroupByKey() | Count() | Changes() | Distinct() | Iterate():
             return frozenset()
         case Source() | ReadSink() | ReadTable() | To() | Reply():
             return frozenset()

@@ -19,6 +19,7 @@ from ghcm.expr import Lambda, Literal, MakeStruct
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -90,6 +91,8 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return group_body(scope)
         case Count():
             return count_body(scope)
+        case Changes():  # a batch job has one commit
+            return ["return rows"]
         case Distinct():
             return distinct_body(scope)
         case Sort():

@@ -174,6 +174,8 @@ def _check(step: Step, flow: Flow) -> bool:
         step.report(Code.WRONG_SHAPE, f'"{operator.name}" stands behind the end of the pipeline', hint=hint)
         return False
     if collection.shape not in operator.takes:
+        if isinstance(operator.support(step.unit.engine), Never):  # which has been said
+            return False
         takes = " or ".join(_SHAPES[shape] for shape in operator.takes)
         step.report(
             Code.WRONG_SHAPE,
@@ -202,7 +204,7 @@ def _advice(operator: Operator, shape: Shape) -> str:
         case Shape.PAIRS:
             return "map(p => ...) gives a stream, changes() is of tables."
         case Shape.TABLE if operator.role is Role.TRANSFORM:
-            return "A table is written to a sink or read by a responsive unit; window(...) gives records that flow on."
+            return "A table is written to a sink or read by a responsive unit; changes() gives records that flow on."
         case Shape.TABLE:
             return "A table is written to a sink of mode upsert."
 

@@ -41,7 +41,7 @@ from ghcm.types import (
 )
 
 _F = AggregateFunction
-__all__ = ["aggregate_problems", "grouped_problems", "join_problems", "whole_record_problems"]
+__all__ = ["aggregate_problems", "changes_problems", "grouped_problems", "join_problems", "whole_record_problems"]
 
 
 def grouped_problems(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey | Count) -> Iterator[str]:
@@ -143,6 +143,14 @@ def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[s
         yield f'aggregate "{what.name}" goes by event time, which its input has not'
     if what.placed and not comparable(value):
         yield f'"{value}" has no order'
+
+
+def changes_problems(around: Around) -> Iterator[str]:
+    """What is wrong with the changes of a table."""
+    takes = around.takes[0]
+    if takes.shape is not Shape.TABLE:
+        yield f"only a table has changes, not {takes}"
+    yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, takes.bounded))
 
 
 def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator[str]:

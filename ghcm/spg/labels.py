@@ -12,6 +12,7 @@ from ghcm.spg.notation.expressions import Scope, print_expr
 from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -84,6 +85,8 @@ def summary(op: Op) -> str:
             return "group_by_key"
         case Count():
             return "count"
+        case Changes():
+            return "changes"
         case Distinct():
             return "distinct"
         case Sort(by=by, descending=descending):

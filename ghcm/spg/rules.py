@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
-from ghcm.spg.group_rules import grouped_problems, join_problems, whole_record_problems
+from ghcm.spg.group_rules import changes_problems, grouped_problems, join_problems, whole_record_problems
 from ghcm.spg.iteration_rules import iterate_problems
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -107,6 +108,8 @@ def task_problems(around: Around) -> Iterator[str]:
             yield from _union(around)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             yield from grouped_problems(around, op)
+        case Changes():
+            yield from changes_problems(around)
         case Distinct() | Sort() | Top():
             yield from whole_record_problems(around, op)
         case Join():

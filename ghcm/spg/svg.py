@@ -153,7 +153,18 @@ def _family(op: Op) -> str:
 
 
 def _keeps_state(op: Op) -> bool:
-    names = ("ReduceByKey", "AggregateByKey", "GroupByKey", "Count", "Distinct", "Sort", "Top", "Join", "Iterate")
+    names = (
+        "ReduceByKey",
+        "AggregateByKey",
+        "GroupByKey",
+        "Count",
+        "Changes",
+        "Distinct",
+        "Sort",
+        "Top",
+        "Join",
+        "Iterate",
+    )
     return type(op).__name__ in names
 
 

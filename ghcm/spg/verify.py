@@ -15,6 +15,7 @@ from ghcm.spg.group_rules import aggregate_problems
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -176,7 +177,7 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
 def _needed(op: Op, *, keyed: bool) -> str:
     """What has to meet in one instance: nothing, records of a key, equal ones by some columns, or all."""
     match op:
-        case ReduceByKey() | AggregateByKey() | GroupByKey():
+        case ReduceByKey() | AggregateByKey() | GroupByKey() | Changes():
             return "key"
         case Count():
             return "key" if keyed else "all"

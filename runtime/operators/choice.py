@@ -17,6 +17,7 @@ from ghcm.runtime.native.code import (
 )
 from ghcm.runtime.operator import Context, Operator
 from ghcm.runtime.operators.chain import ChainOperator
+from ghcm.runtime.operators.changes import ChangesOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
@@ -32,6 +33,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -79,6 +81,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return UnionOperator(task)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             return GroupOperator(task, op, unit, _code(task, code, GroupCode), context)
+        case Changes():
+            return ChangesOperator(task, context)
         case Distinct():
             return DistinctOperator(task, unit, context)
         case Sort() | Top():

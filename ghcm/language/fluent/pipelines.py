@@ -305,7 +305,7 @@ class Pipeline:
 
     @_operator
     def changes(self) -> Pipeline:
-        """Every change of a table as a record."""
+        """The pairs of a table as records, as its values change."""
         return _as_given()
 
     # --- ends and reads

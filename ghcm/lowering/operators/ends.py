@@ -97,7 +97,7 @@ def _check_mode(step: Step, flow: Flow, place: SinkPlace) -> None:
             Code.TABLE_TO_SINK,
             f'a table has one record per key, and sink "{place.name}" has mode {place.mode.value}',
             span,
-            hint="A sink of mode upsert keeps the latest record per key; a window gives final results.",
+            hint="A sink of mode upsert keeps the latest record per key, changes() gives each change as a record.",
         )
     elif place.mode is Mode.REPLACE and step.unit.lives_on:
         step.report(

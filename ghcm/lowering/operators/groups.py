@@ -12,7 +12,7 @@ from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.reducing import reducer_of
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey
+from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey
 from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type
 
 __all__ = ["aggregate_by_key", "changes", "count", "distinct", "group_by_key", "reduce_by_key"]
@@ -87,9 +87,9 @@ def distinct(step: Step, flow: Flow) -> Bound:
 
 
 def changes(step: Step, flow: Flow) -> Bound:
-    """Every change of a table; refused by every engine so far, so that it makes no task."""
-    after = replace(flow.collection, shape=Shape.PAIRS)
-    return replace(flow, collection=after, regrouped=True)
+    """The pairs of a table as records, as its values change."""
+    after = Collection(Shape.PAIRS, flow.collection.element, flow.collection.bounded)
+    return Flow(step.add(Changes(), after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
 
 
 def _pair(flow: Flow) -> tuple[Type, Type]:

@@ -13,7 +13,7 @@ from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memor
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops.ends import CallTemplate, Policy, Publish, Reply, To
 from ghcm.spg.ops.fused import Fused, Stage
-from ghcm.spg.ops.groups import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
+from ghcm.spg.ops.groups import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
 from ghcm.spg.ops.iterations import Iterate, Until
 from ghcm.spg.ops.joins import Join
 from ghcm.spg.ops.rows import (
@@ -34,6 +34,7 @@ from ghcm.spg.ops.windows import Sliding, Tumbling, Window
 __all__ = [
     "AggregateByKey",
     "CallTemplate",
+    "Changes",
     "Connector",
     "Count",
     "Distinct",
@@ -95,6 +96,7 @@ Op: TypeAlias = (
     | AggregateByKey
     | GroupByKey
     | Count
+    | Changes
     | Distinct
     | Sort
     | Top

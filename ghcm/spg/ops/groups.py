@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
 
-__all__ = ["AggregateByKey", "Count", "Distinct", "GroupByKey", "ReduceByKey", "Sort", "Top"]
+__all__ = ["AggregateByKey", "Changes", "Count", "Distinct", "GroupByKey", "ReduceByKey", "Sort", "Top"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,16 @@ class GroupByKey:
 class Count:
     """On pairs the number of values per key (and window); on a stream the number of records (per window). Without
     input: 0 for a bounded unwindowed stream, else nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The pairs of a table as records, as its values change: a key with its latest value at a commit where that differs
+    from the last one given for the key.
+
+    Which of the values between are seen is a matter of when commits are; those of a key come in their order, no two
+    equal ones after each other, and the last one is its final value.
+    """
 
 
 @dataclass(frozen=True, slots=True)

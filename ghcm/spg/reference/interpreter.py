@@ -15,6 +15,7 @@ from ghcm.spg.graph import Program, Task
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     EventTime,
@@ -121,6 +122,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return grouped(run, step, op, records)
         case Count():
             return counted(run, step, op, records)
+        case Changes():  # a run has one commit, at its end
+            return records
         case Distinct():
             return distinct(run, step, op, records)
         case Sort():
