@@ -46,8 +46,8 @@ LEFT: dict[str, tuple[str, int, dict[str, int]]] = {
 """By sink: the operator that it shows, how many records it holds, and the dead letters on the way to it."""
 BY_ROW_IF_ONE_FAILS = {"divided"}
 """A join with a pair that fails is done again by rows as a whole."""
-ELSEWHERE = {"as", "named", "iterate", "sample"}
-"""Shown by `test_formats`, by every named pipeline here, by `test_iterations` and by `test_samples`."""
+ELSEWHERE = {"as", "named", "iterate", "sample", "changes"}
+"""Shown by `test_formats`, by every named pipeline here, by `test_iterations`, `test_samples` and `test_changes`."""
 
 
 @pytest.fixture(scope="module")

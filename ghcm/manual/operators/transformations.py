@@ -113,6 +113,15 @@ EXAMPLES: dict[str, tuple[Pipeline, ...]] = {
         ),
     ),
     "iterate": (Pipeline("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", ("8", "40")),),
+    "changes": (
+        Pipeline(
+            "sums = memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)\n"
+            "sums.changes().filter(p => p.value > 4).to(out)",
+            ('out: {"key": 1, "value": 8}',),
+            'sink out = parquet("out", mode = append)',
+            unit="stream",
+        ),
+    ),
     "named": (
         Pipeline('memory(["/"]).map_to_pair(page => (page, 1)).count().named("pages")', ('{"key": "/", "value": 1}',)),
     ),
