@@ -31,9 +31,13 @@ COMMANDS = (
     "call",
     "stop",
     "supervise",
+    "schema",
     "language-server",
 )
 """The commands in the order of their use; each is the function `command` of `ghcm.cli.<name>`."""
+
+GROUPS = {"schema": ("Types of data that is there already.", ("infer",))}
+"""The commands that have commands of their own, each of which is the function `command` of `ghcm.cli.<name>_<own>`."""
 
 
 def _version(wanted: bool) -> None:
@@ -62,8 +66,24 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_start)
     for name in names:
-        app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{name.replace('-', '_')}").command))
+        if name in GROUPS:
+            app.add_typer(_group(name))
+        else:
+            _add(app, name, name)
     return app
+
+
+def _group(name: str) -> typer.Typer:
+    what, own = GROUPS[name]
+    group = typer.Typer(name=name, help=what, no_args_is_help=True)
+    group.callback()(lambda: None)
+    for each in own:
+        _add(group, each, f"{name}_{each}")
+    return group
+
+
+def _add(app: typer.Typer, name: str, module: str) -> None:
+    app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{module.replace('-', '_')}").command))
 
 
 def main() -> None:

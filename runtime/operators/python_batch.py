@@ -19,7 +19,8 @@ from ghcm.runtime.native.exchanges import exchange_of
 from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.pubsub.arrow import arrow_type, conform, to_arrow
+from ghcm.runtime.pubsub.arrow import conform, to_arrow
+from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch
 from ghcm.types import Bool, Bytes, Collection, Float, Int, Int32, String, Struct, is_nullable, strip

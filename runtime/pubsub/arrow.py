@@ -2,75 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never, cast
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.columns import dtype, values
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-    pair_of,
-    strip,
-)
+from ghcm.schemas.arrow import arrow_type
+from ghcm.types import List, Map, Struct, Type, is_nullable, strip
 
-__all__ = ["arrow_type", "conform", "to_arrow"]
-
-
-def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
-    """The Arrow type that Parquet files hold; with `maps` False a map is a list of `{key, value}`, as in frames."""
-    match type_:
-        case Nullable(of=of):
-            return arrow_type(of, maps=maps)
-        case List(item=item):
-            return pa.list_(arrow_type(item, maps=maps))
-        case Map(key=key, value=value):
-            if not maps:
-                return pa.list_(arrow_type(pair_of(key, value), maps=False))
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case Struct(fields=fields):
-            return pa.struct([(field.name, arrow_type(field.type, maps=maps)) for field in fields])
-        case Decimal(precision=precision, scale=scale):
-            return pa.decimal128(precision, scale)
-        case Bool():
-            return pa.bool_()
-        case Int():
-            return pa.int64()
-        case Int32():
-            return pa.int32()
-        case Float():
-            return pa.float64()
-        case String():
-            return pa.string()
-        case Bytes():
-            return pa.binary()
-        case Timestamp():
-            return pa.timestamp("us", "UTC")
-        case Date():
-            return pa.date32()
-        case Duration():
-            return pa.duration("us")
-        case Null():
-            return pa.null()
-        case _:
-            assert_never(type_)
+__all__ = ["conform", "to_arrow"]
 
 
 def to_arrow(frame: pl.DataFrame, columns: Struct) -> pa.Table:

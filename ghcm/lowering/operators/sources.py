@@ -20,7 +20,7 @@ from ghcm.operators import Never
 from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Socket, Source
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
 
-__all__ = ["decode", "files", "generate", "kafka", "memory", "settle", "socket"]
+__all__ = ["decode", "files", "format_of", "generate", "kafka", "memory", "settle", "socket"]
 
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _BY_SUFFIX = {
@@ -45,9 +45,7 @@ def files(step: Step) -> Bound:
     path = step.given.string("path")
     if path is None:
         return None
-    stem = next((path.removesuffix(suffix) for suffix in _COMPRESSED if path.endswith(suffix)), path)
-    default = next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), "text")
-    format_ = _format(step, default, (*_LINES, "parquet", "arrow"))
+    format_ = _format(step, format_of(path) or "text", (*_LINES, "parquet", "arrow"))
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
         step.report(Code.BAD_FORMAT, message, step.given.span("compression"))
@@ -63,6 +61,12 @@ def files(step: Step) -> Bound:
             hint="Sources with clocks of their own can be joined by union.",
         )
     return _of_format(step, Files(path, format_, compression, clock, follow), format_, bounded=not follow)
+
+
+def format_of(path: str) -> str | None:
+    """The format that the name of a file says."""
+    stem = next((path.removesuffix(suffix) for suffix in _COMPRESSED if path.endswith(suffix)), path)
+    return next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), None)
 
 
 def socket(step: Step) -> Bound:

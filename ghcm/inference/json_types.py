@@ -1,0 +1,157 @@
+"""The type that all of some JSON values, or all cells of a column, have.
+
+A type is only given where the readers of the formats take every value, so that what is inferred decodes what it was
+inferred from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+from ghcm.runtime.sources.fields import from_json_field, from_text_field
+from ghcm.schemas.naming import distinct, field_name
+from ghcm.schemas.unmapped import Unmapped
+from ghcm.types import Bool, Date, Field, Float, Int, List, Map, String, Struct, Timestamp, Type, as_nullable
+from ghcm.values import Json
+
+__all__ = ["cell_type", "json_struct", "json_type"]
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_ZEROS = re.compile(r"[+-]?0[0-9]+", re.ASCII)
+_MANY = 32
+"""Keys from which objects of which none holds half of them are maps."""
+_CLOCKS = ("ts", "time", "timestamp", "at")
+_EARLIEST, _LATEST = 315_532_800, 4_102_444_800
+"""Seconds from 1980 to 2100: a number of that size under the name of a clock is a moment."""
+
+
+def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str = "") -> Struct:
+    """The fields of objects in the order in which they appear. What has no type is left out and noted."""
+    keys = dict.fromkeys(key for record in records for key in record)
+    names = distinct(field_name(key) for key in keys)
+    fields: list[Field] = []
+    for key, name in zip(keys, names, strict=True):
+        if not key:
+            left.append(f'"{path}": a field without a name')
+            continue
+        values = [record[key] for record in records if record.get(key) is not None]
+        try:
+            type_ = json_type(values, left, f"{path}{key}", name)
+        except Unmapped as error:
+            left.append(f'"{path}{key}": {error}')
+            continue
+        type_ = type_ if len(values) == len(records) else as_nullable(type_)
+        fields.append(Field(name, type_, None if name == key else key))
+    return Struct(tuple(fields))
+
+
+def json_type(values: Sequence[Json], left: list[str], path: str, name: str = "") -> Type:
+    """The type of values that are not null; `string` where there are none. Raises `Unmapped` where none fits all."""
+    kinds = {_kind(value) for value in values}
+    match sorted(kinds):
+        case []:
+            return String()
+        case ["bool"]:
+            return Bool()
+        case ["string"]:
+            texts = cast("Sequence[str]", values)
+            return _text_type(texts, lambda type_: _reads(from_json_field(type_), texts))
+        case ["number"] | ["int"] | ["int", "number"]:
+            return _number_type(values, name)
+        case ["list"]:
+            items = [item for value in values for item in cast("list[Json]", value)]
+            given = [item for item in items if item is not None]
+            item = json_type(given, left, f"{path}[]")
+            return List(item if len(given) == len(items) else as_nullable(item))
+        case ["object"]:
+            return _object_type([cast("dict[str, Json]", value) for value in values], left, path)
+        case _:
+            counts = ", ".join(f"{_count(values, kind)} of {kind}" for kind in sorted(kinds))
+            raise Unmapped(f"its values have no type in common ({counts})")
+
+
+def cell_type(cells: Sequence[str], name: str = "", *, words: bool = True) -> Type:
+    """The type of the cells of a column that are not empty; `string` where there are none. `words`: `true` and `false`
+    are such."""
+    if not cells or any(_ZEROS.fullmatch(cell) for cell in cells):  # what has zeros before it is a code
+        return String()
+
+    def takes(type_: Type) -> bool:
+        return _reads(from_text_field(type_), cells)
+
+    if words and takes(Bool()):
+        return Bool()
+    if takes(Float()):
+        if _is_clock(name) and all(_EARLIEST <= float(cell) < _LATEST for cell in cells):
+            return Timestamp()
+        return Int() if takes(Int()) else Float()
+    return _text_type(cells, takes)
+
+
+def _text_type(texts: Iterable[str], takes: Callable[[Type], bool]) -> Type:
+    if all(_DAY.match(text) for text in texts):
+        return next((type_ for type_ in (Date(), Timestamp()) if takes(type_)), String())
+    return String()
+
+
+def _number_type(values: Sequence[Json], name: str) -> Type:
+    numbers = cast("Sequence[float]", values)
+    if _is_clock(name) and all(_EARLIEST <= number < _LATEST for number in numbers):
+        return Timestamp()
+    return Int() if _reads(from_json_field(Int()), numbers) else Float()
+
+
+def _is_clock(name: str) -> bool:
+    return name.lower() in _CLOCKS or name.lower().endswith(("_at", "_ts", "_time"))
+
+
+def _object_type(objects: Sequence[dict[str, Json]], left: list[str], path: str) -> Type:
+    """A record, or a map where the keys are data."""
+    keys = {key for each in objects for key in each}
+    if not keys:
+        return Map(String(), String())
+    if len(keys) >= _MANY and all(len(each) * 2 < len(keys) for each in objects):
+        values = [value for each in objects for value in each.values()]
+        given = [value for value in values if value is not None]
+        try:
+            held = json_type(given, [], f"{path}[]")
+        except Unmapped:
+            pass
+        else:
+            return Map(String(), held if len(given) == len(values) else as_nullable(held))
+    struct = json_struct(objects, left, f"{path}.")
+    if not struct.fields:
+        raise Unmapped("none of its fields has a type")
+    return struct
+
+
+def _reads(read: Callable[[str], object] | Callable[[Json], object], values: Iterable[Json]) -> bool:
+    reader = cast("Callable[[Json], object]", read)
+    try:
+        for value in values:
+            reader(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "list"
+        case _:
+            return "object"
+
+
+def _count(values: Sequence[Json], kind: str) -> int:
+    return sum(_kind(value) == kind for value in values)

@@ -1,0 +1,137 @@
+"""An inferred record as a person reads it: declarations of the text language, or classes of the Python API."""
+
+from __future__ import annotations
+
+import json
+from typing import assert_never
+
+from ghcm.inference.infer import Inferred
+from ghcm.language import ast
+from ghcm.language.printer import print_program
+from ghcm.schemas.declaring import records_in
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["as_python", "as_text"]
+
+_MOST = 4
+"""Reasons that are given one by one."""
+
+
+def as_text(inferred: Inferred, file: str) -> str:
+    """Records of the text language under a comment that says what they are made from."""
+    records = tuple(_declaration(each) for each in records_in(inferred.record))
+    printed = print_program(ast.Program(ast.Name("inferred"), records)).split("\n", 2)[2]
+    call = f"files({json.dumps(file, ensure_ascii=False)}, format = {inferred.format}).as({inferred.record.name})"
+    return "\n".join([*(f"# {line}" for line in _about(inferred, file)), f"# {call}", printed])
+
+
+def as_python(inferred: Inferred, file: str) -> str:
+    """Records of the Python API, ready to be imported."""
+    classes = [_class(each) for each in records_in(inferred.record)]
+    body = "\n\n\n".join(classes)
+    call = f"files({json.dumps(file, ensure_ascii=False)}, format={json.dumps(inferred.format)})"
+    above = [*(f"# {line}" for line in _about(inferred, file)), f"# {call}.as_({inferred.record.name})"]
+    return "\n".join([*above, *_imports(body), "", "", body, ""])
+
+
+def _about(inferred: Inferred, file: str) -> list[str]:
+    records = "1 record" if inferred.rows == 1 else f"{inferred.rows:,} records"
+    part = "" if inferred.whole and inferred.rows == 1 else "all " if inferred.whole else "the first "
+    lines = [f"From {part}{records} of {json.dumps(file, ensure_ascii=False)}."]
+    if inferred.dead:
+        lines.append(f"Not decoded: {len(inferred.dead):,} more, the first since {inferred.dead[0][:160]}")
+    lines += [f"Left out: {reason}" for reason in inferred.left_out[:_MOST]]
+    rest = len(inferred.left_out) - _MOST
+    return [line.translate(_ONE_LINE) for line in [*lines, *([f"Left out: {rest} more"] if rest > 0 else [])]]
+
+
+_ONE_LINE = dict.fromkeys((*range(32), 127, 8232, 8233), "�")
+
+
+def _declaration(record: Struct) -> ast.RecordDecl:
+    fields = tuple(ast.FieldDecl(ast.Name(each.name), _written(each.type), each.path) for each in record.fields)
+    return ast.RecordDecl(ast.Name(record.name or ""), fields)
+
+
+def _written(type_: Type) -> ast.TypeExpr:
+    match type_:
+        case Nullable(of=of):
+            return ast.NullableType(_written(of))
+        case List(item=item):
+            return ast.NamedType("list", (_written(item),))
+        case Map(key=key, value=value):
+            return ast.NamedType("map", (_written(key), _written(value)))
+        case Decimal(precision=precision, scale=scale):
+            return ast.NamedType("decimal", (precision, scale))
+        case _:
+            return ast.NamedType(str(type_))
+
+
+def _class(record: Struct) -> str:
+    lines = [f"class {record.name}(Record):"]
+    for field in record.fields:
+        where = "" if field.path is None else f" = at({json.dumps(field.path, ensure_ascii=False)})"
+        lines.append(f"    {field.name}: {_annotation(field.type)}{where}")
+    return "\n".join(lines)
+
+
+def _annotation(type_: Type) -> str:
+    match type_:
+        case Nullable(of=of):
+            return f"{_annotation(of)} | None"
+        case List(item=item):
+            return f"list[{_annotation(item)}]"
+        case Map(key=key, value=value):
+            return f"dict[{_annotation(key)}, {_annotation(value)}]"
+        case Struct():
+            return type_.name or ""
+        case Decimal(precision=precision, scale=scale):
+            return f"Annotated[Decimal, Digits({precision}, {scale})]"
+        case Bool() | Int() | Float() | Bytes() | Date() | Int32():
+            return str(type_)
+        case String():
+            return "str"
+        case Timestamp():
+            return "datetime"
+        case Duration():
+            return "timedelta"
+        case Null():
+            return "None"
+        case _:
+            assert_never(type_)
+
+
+def _imports(body: str) -> list[str]:
+    days = [name for name in ("date", "datetime", "timedelta") if _uses(body, name)]
+    decimals = _uses(body, "Annotated")
+    ours = ["Digits"] * decimals + ["Record"] + ["at"] * ("= at(" in body) + ["int32"] * _uses(body, "int32")
+    lines = [f"from datetime import {', '.join(days)}"] if days else []
+    lines += ["from decimal import Decimal", "from typing import Annotated"] if decimals else []
+    return ["", *lines, *([""] if lines else []), f"from ghcm import {', '.join(ours)}"]
+
+
+def _uses(body: str, name: str) -> bool:
+    """Whether an annotation names it."""
+    return any(
+        name in annotation.replace("[", " ").replace("]", " ").replace(",", " ").split()
+        for line in body.splitlines()
+        if line.startswith("    ")
+        for annotation in [line.split(": ", 1)[1].split(" = at(")[0]]
+    )

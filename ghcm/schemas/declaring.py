@@ -1,0 +1,73 @@
+"""A record and those in it as declarations: every struct has a name of its own, the inner ones come first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghcm.schemas.naming import record_name
+from ghcm.types import Field, List, Map, Nullable, Struct, Type
+
+__all__ = ["named", "records_in"]
+
+
+def named(struct: Struct, name: str) -> Struct:
+    """The struct as a record of that name; structs in it are named after the fields that hold them.
+
+    Those that are alike in fields and place share a name; others of one name have the outer name before theirs.
+    """
+    return _Names({}).struct(struct, name)
+
+
+def records_in(record: Struct) -> list[Struct]:
+    """The records that a named struct is made of, each once, before those that use it; itself last."""
+    found: dict[str, Struct] = {}
+    for field in record.fields:
+        for each in _structs(field.type):
+            found |= {inner.name or "": inner for inner in records_in(each)}
+    return [*found.values(), record]
+
+
+def _structs(type_: Type) -> list[Struct]:
+    match type_:
+        case Nullable(of=inner) | List(item=inner):
+            return _structs(inner)
+        case Map(key=key, value=value):
+            return [*_structs(key), *_structs(value)]
+        case Struct():
+            return [type_]
+        case _:
+            return []
+
+
+def _paths(struct: Struct) -> tuple[object, ...]:
+    """What tells structs apart that are equal: where their fields stand."""
+    inner = tuple(_paths(each) for field in struct.fields for each in _structs(field.type))
+    return (struct, tuple(field.path for field in struct.fields), inner)
+
+
+class _Names:
+    def __init__(self, given: dict[str, tuple[object, ...]]) -> None:
+        self._given = given
+
+    def struct(self, struct: Struct, name: str, outer: str = "") -> Struct:
+        identity = _paths(struct)
+        choices = [name, f"{outer}{name}", *(f"{outer}{name}{number}" for number in range(2, len(self._given) + 3))]
+        chosen = next(each for each in choices if self._given.setdefault(each, identity) == identity)
+        fields = tuple(
+            Field(field.name, self.type(field.type, record_name(field.name), chosen), field.path)
+            for field in struct.fields
+        )
+        return Struct(fields, chosen)
+
+    def type(self, type_: Type, name: str, outer: str) -> Type:
+        match type_:
+            case Nullable(of=inner):
+                return Nullable(self.type(inner, name, outer))
+            case List(item=inner):
+                return List(self.type(inner, name, outer))
+            case Map(value=inner):
+                return replace(type_, value=self.type(inner, name, outer))
+            case Struct():
+                return self.struct(type_, name, outer)
+            case _:
+                return type_
