@@ -9,6 +9,7 @@ from typing import assert_never, cast
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.codegen.spark.schemas import Schemas, identifier
 from ghcm.codegen.spark.text import python_text, quote
+from ghcm.errors import GhcmError
 from ghcm.expr import (
     Call,
     Expr,
@@ -24,8 +25,9 @@ from ghcm.expr import (
     Try,
     Var,
     children,
+    walk,
 )
-from ghcm.functions import FUNCTIONS
+from ghcm.functions import FAMILIES, FUNCTIONS
 from ghcm.types import (
     Bool,
     Bytes,
@@ -85,6 +87,25 @@ def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     return bool(FUNCTIONS[name].failures) and not total
 
 
+def _refuse_python(body: Expr) -> None:
+    """GhcmError where a function of items calls what Spark hands to Python."""
+    for part in walk(body):
+        if not isinstance(part, Call):
+            continue
+        reads = part.function in _JSON
+        if reads or (part.function == "to_string" and isinstance(strip(part.arguments[0].type), Float)):
+            what = f'"{part.function}"' if reads else '"to_string" of a float'
+            raise GhcmError(
+                f"{what} cannot stand in a function of the items of a list on Spark",
+                code="GHCM-525",
+                detail="Spark calls Python for it, and does not do that for each item.",
+                hint="flat_map(...) makes records of the items, and map(...) computes it for each.",
+            )
+
+
+_JSON = frozenset(each.name for each in FAMILIES["json"])
+
+
 @dataclass(frozen=True, slots=True)
 class Emitter:
     """Writes expressions; `bindings` say how the parameters of the lambda around them are written."""
@@ -120,6 +141,7 @@ class Emitter:
             case MakeList(items=items, type=type_):
                 return self.call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
             case ForEach(kind=kind, list=of, item=item, body=body):
+                _refuse_python(body)
                 return self.call(f"{kind.value}_items", self.emit(of), self._inside("item", item, body))
             case Let(variable=variable, value=value, body=body):
                 return self.call("let", self.emit(value), self._inside("let", variable, body))

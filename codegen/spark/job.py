@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -58,8 +59,7 @@ def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
     schemas = Schemas(taken=names_taken())
     functions = _functions(program, unit, schemas)
-    floats = any("float_text(" in line for each in functions for line in each.body)
-    zones = any("zone=" in line for each in functions for line in each.body)
+    body = "\n".join(line for each in functions for line in each.body)
     replies = any(isinstance(task.op, Reply) for task in unit.tasks)
     parts = [_parameter(schemas, each) for each in unit.parameters]
     constants = schemas.definitions()
@@ -74,8 +74,9 @@ def generate(program: Program, unit: Unit) -> str:
         "parameters": f"StructType([{', '.join(parts)}])",
         "tasks": functions,
         "steps": [
-            *(["know_float_repr(job)"] if floats else []),
-            *(["know_zones(job)"] if zones else []),
+            *(["know_float_repr(job)"] if "float_text(" in body else []),
+            *(["know_json_at(job)"] if re.search(r"\bjson_\w+\(", body) else []),
+            *(["know_zones(job)"] if "zone=" in body else []),
             *(each.step for each in functions if each.step),
             *(["keep_reply(job)"] if replies else []),
         ],

@@ -15,6 +15,7 @@ from ghcm.functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -50,6 +51,7 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
     "hashes": hashes.TABLE,
     "lists": lists.TABLE,
     "maps": maps.TABLE,
+    "json": json.TABLE,
     "time": time.TABLE,
     "network": network.TABLE,
 }

@@ -77,7 +77,7 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
     mistake = unreadable(function, known)
     if mistake is not None:
         culprit = (*receiver, *operands)[mistake.place]
-        context.report(Code.BAD_CONSTANT, mistake.message, culprit.value.span, hint=mistake.hint)
+        context.report(mistake.code, mistake.message, culprit.value.span, hint=mistake.hint)
         return None
     made = operation(function, known, written.span, context)
     spans = [operand.value.span for operand in (*receiver, *operands)]

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from ghcm.addresses import Address, address_text, parse_address, parse_subnet
 from ghcm.expr import Expr, Literal
+from ghcm.functions import FAMILIES, FUNCTIONS
+from ghcm.json_paths import parse_path
+from ghcm.lowering.codes import Code
 
 __all__ = ["Unreadable", "unreadable"]
 
@@ -18,11 +21,16 @@ class Unreadable:
     place: int
     message: str
     hint: str = ""
+    code: Code = Code.BAD_CONSTANT
 
 
 def unreadable(function: str, arguments: tuple[Expr, ...]) -> Unreadable | None:
-    """The first constant among the arguments that the function cannot read."""
+    """The first constant among the arguments that the function cannot read, or what should be one and is none."""
     readers = _READERS.get(function, {})
+    for place in FUNCTIONS[function].constants:
+        if place < len(arguments) and not isinstance(arguments[place], Literal):
+            hint = "It is read before anything runs."
+            return Unreadable(place, f'this argument of "{function}" is not a constant', hint, Code.NOT_CONSTANT)
     for place, argument in enumerate(arguments):
         if place in readers and isinstance(argument, Literal) and argument.value is not None:
             found = readers[place](argument.value)
@@ -65,8 +73,15 @@ def _prefix(value: object) -> tuple[str, str] | None:
     return f"no address has {value} leading bits", "IPv4 has 32 bits, IPv6 has 128."
 
 
+def _path(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, str) or parse_path(value) is not None:
+        return None
+    return f'"{value}" is no path', 'A path is written $.name[0]["any name"]; "$" is the whole text.'
+
+
 _READERS: dict[str, dict[int, _Reader]] = {
     **{name: {0: _address} for name in ("ip_canonical", "ip_to_int", "is_private", "is_multicast")},
     "in_subnet": {0: _address, 1: _subnet},
     "subnet_of": {0: _address, 1: _prefix},
+    **{each.name: {1: _path} for each in FAMILIES["json"]},
 }

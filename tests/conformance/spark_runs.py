@@ -83,7 +83,7 @@ def run_on_spark(
     types = {each.name: each.type for each in program.unit(unit).parameters}
     data = {name: to_json(value, types[name]) for name, value in (parameters or {}).items()}
     result = module.run(spark, data, given)
-    lines = [line for path in dead.glob("part-*") for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [line for path in dead.glob("part-*") for line in path.read_text(encoding="utf-8").split("\n") if line]
     letters = [json.loads(line) for line in lines]
     assert result["dead"] == len(letters)
     calls = [(each["task"], each["unit"], _text(each["parameters"])) for each in result["calls"]]

@@ -12,6 +12,7 @@ from ghcm.codegen.native.column_functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -38,6 +39,7 @@ COLUMN_FUNCTIONS: dict[str, Emit] = {
     **hashes.EMITTERS,
     **lists.EMITTERS,
     **maps.EMITTERS,
+    **json.EMITTERS,
     **time.EMITTERS,
     **network.EMITTERS,
 }

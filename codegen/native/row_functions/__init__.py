@@ -8,6 +8,7 @@ from ghcm.codegen.native.row_functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -34,6 +35,7 @@ ROW_FUNCTIONS: dict[str, Emit] = {
     **hashes.EMITTERS,
     **lists.EMITTERS,
     **maps.EMITTERS,
+    **json.EMITTERS,
     **time.EMITTERS,
     **network.EMITTERS,
 }

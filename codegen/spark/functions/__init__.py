@@ -11,6 +11,7 @@ from ghcm.codegen.spark.functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -34,6 +35,7 @@ EMITTED: dict[str, Emit] = {
     **hashes.EMITTERS,
     **lists.EMITTERS,
     **maps.EMITTERS,
+    **json.EMITTERS,
     **time.EMITTERS,
     **network.EMITTERS,
 }

@@ -11,6 +11,7 @@ from ghcm.manual.functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -35,5 +36,6 @@ EXAMPLES: dict[str, Mapping[str, tuple[Example, ...]]] = {
     "time": time.EXAMPLES,
     "network": network.EXAMPLES,
     "maps": maps.EXAMPLES,
+    "json": json.EXAMPLES,
 }
 """By family and name."""

@@ -8,6 +8,7 @@ from tests.conformance.functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -31,6 +32,7 @@ FAMILY_CASES: dict[str, tuple[Case, ...]] = {
     "hashes": hashes.CASES,
     "lists": lists.CASES,
     "maps": maps.CASES,
+    "json": json.CASES,
     "time": time.CASES,
     "network": network.CASES,
 }

@@ -14,6 +14,7 @@ from ghcm.spg.reference.functions import (
     conversion,
     encodings,
     hashes,
+    json,
     lists,
     logic,
     maps,
@@ -37,6 +38,7 @@ MEANINGS: dict[str, Meaning] = {
     **hashes.MEANINGS,
     **lists.MEANINGS,
     **maps.MEANINGS,
+    **json.MEANINGS,
     **time.MEANINGS,
     **network.MEANINGS,
 }

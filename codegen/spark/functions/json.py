@@ -1,0 +1,33 @@
+"""JSON texts as a job reads them."""
+
+from __future__ import annotations
+
+import json
+
+from ghcm.codegen.spark.functions.emitting import Emit, Writer
+from ghcm.codegen.spark.text import quote
+from ghcm.expr import Call, Literal
+from ghcm.json_paths import parse_path
+
+__all__ = ["EMITTERS"]
+
+
+def _read(helper: str) -> Emit:
+    def emit(writer: Writer, call: Call) -> str:
+        path = call.arguments[1]
+        steps = parse_path(path.value) if isinstance(path, Literal) and isinstance(path.value, str) else None
+        assert steps is not None, "the lowering takes constant paths only"
+        written = json.dumps(steps, ensure_ascii=False, separators=(",", ":"))
+        return f"{helper}({writer.emit(call.arguments[0])}, {quote(written)})"
+
+    return emit
+
+
+EMITTERS: dict[str, Emit] = {
+    "json_get": _read("json_get"),
+    "json_string": _read("json_string"),
+    "json_int": _read("json_int"),
+    "json_float": _read("json_float"),
+    "json_bool": _read("json_bool"),
+    "json_list": _read("json_list"),
+}

@@ -1,0 +1,58 @@
+"""JSON texts in the table of functions.
+
+The text must be JSON as RFC 8259 has it, nested at most 200 deep; of several members of one name the last counts. A path is a
+constant of names, quoted names and places.
+"""
+
+from __future__ import annotations
+
+from ghcm.functions.table import Failure, Function
+from ghcm.signatures import BOOL, FLOAT, INT, STRING, Rule, fixed
+from ghcm.support import Never
+from ghcm.types import List, Nullable, Type
+
+__all__ = ["TABLE"]
+
+_COLUMNAR = Never("Polars takes malformed JSON for missing, and writes numbers otherwise than they stand there")
+
+
+def _read(name: str, result: Type, meaning: str, *failures: Failure) -> Function:
+    rule: Rule = fixed(Nullable(result), STRING, STRING)
+    signature = f"{name}(s, path)"
+    return Function(
+        name, signature, rule, meaning, failures=(Failure.BAD_CAST, *failures), constants=(1,), columnar=_COLUMNAR
+    )
+
+
+TABLE = (
+    _read(
+        "json_get",
+        STRING,
+        'what stands at a path such as `$.user.tags[0]` or `$["a b"]` in a JSON text: a string as it is, a number as it is written, true and false, an object or array as compact JSON; null where nothing or null stands there; fails for malformed JSON',
+    ),
+    _read(
+        "json_string",
+        STRING,
+        "the string at a path; null where nothing or null stands there; fails for any other value",
+    ),
+    _read(
+        "json_int",
+        INT,
+        "the whole number at a path, written without point and exponent; null where nothing or null stands there; fails for any other value",
+        Failure.OVERFLOW,
+    ),
+    _read(
+        "json_float",
+        FLOAT,
+        "the number at a path as the nearest double; null where nothing or null stands there; fails for any other value",
+        Failure.OVERFLOW,
+    ),
+    _read(
+        "json_bool", BOOL, "true or false at a path; null where nothing or null stands there; fails for any other value"
+    ),
+    _read(
+        "json_list",
+        List(Nullable(STRING)),
+        "the items of the array at a path, each as `json_get` gives it; null where nothing or null stands there; fails for any other value",
+    ),
+)

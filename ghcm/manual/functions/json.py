@@ -1,0 +1,38 @@
+"""Examples of functions of JSON texts."""
+
+from __future__ import annotations
+
+from ghcm.functions import Failure
+from ghcm.manual.example import Example
+
+__all__ = ["EXAMPLES"]
+
+EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "json_get": (
+        Example("""json_get(r'{"user": {"tags": ["a", "b"]}}', "$.user.tags[1]")""", '"b"'),
+        Example("""json_get(r'{"n": 1.50}', "$.n")""", '"1.50"'),
+        Example("""json_get(r'{"a b": {"x": [1, 2]}}', r'$["a b"]')""", r'"{\"x\":[1,2]}"'),
+        Example("""json_get("{}", "$.n")""", "null"),
+        Example("""json_get("{", "$.n")""", fails=Failure.BAD_CAST),
+    ),
+    "json_string": (
+        Example("""json_string(r'{"a": "x"}', "$.a")""", '"x"'),
+        Example("""json_string(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
+    ),
+    "json_int": (
+        Example("""json_int(r'{"a": 7}', "$.a")""", "7"),
+        Example("""json_int(r'{"a": 7.5}', "$.a")""", fails=Failure.BAD_CAST),
+    ),
+    "json_float": (
+        Example("""json_float(r'{"a": 1e3}', "$.a")""", "1000.0"),
+        Example("""json_float(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
+    ),
+    "json_bool": (
+        Example("""json_bool(r'{"a": true}', "$.a")""", "true"),
+        Example("""json_bool(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
+    ),
+    "json_list": (
+        Example("""json_list("[1, null, [2]]", "$")""", '["1", null, "[2]"]'),
+        Example("""json_list(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
+    ),
+}
