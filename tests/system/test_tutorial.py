@@ -68,7 +68,8 @@ def second_terminal(folder: Path, environment: dict[str, str], command: str, sho
             said += line
             if re.fullmatch(pattern(shown), said):
                 break
-        assert re.fullmatch(pattern(shown), said), said
+        if not re.fullmatch(pattern(shown), said):
+            pytest.fail("\n".join([f"$ {command}", said, "but shown is:", *shown]), pytrace=False)
         yield
     finally:
         running.send_signal(signal.SIGINT)
@@ -133,7 +134,8 @@ def run(command: str, shown: list[str], folder: Path, environment: dict[str, str
         timeout=PATIENCE,
     )
     said = done.stdout if not done.stdout or done.stdout.endswith("\n") else f"{done.stdout}\n"
-    assert re.fullmatch(pattern(shown), said), f"$ {command}\n{said}"
+    if not re.fullmatch(pattern(shown), said):
+        pytest.fail("\n".join([f"$ {command}", said, "but shown is:", *shown]), pytrace=False)
 
 
 def test_what_the_tutorial_installs_with_is_there() -> None:
