@@ -50,7 +50,7 @@ def _fit(line: str, width: int) -> list[str]:
     head, body, tail = code[: pair.start + 1], code[pair.start + 1 : pair.end], code[pair.end :]
     if len(body) * 2 < len(code) and (wrapped := _in_parentheses(code, indent, width)):
         return wrapped
-    inner = _broken_body(body, indent + "    ", width, comma=_takes_comma(head, body))
+    inner = _broken_body(body, indent + "    ", width, comma=_takes_comma(body))
     return [*_fit(indent + head, width)[:-1], _fit(indent + head, width)[-1], *inner, *_fit(indent + tail, width)]
 
 
@@ -101,8 +101,8 @@ def _clauses(body: str) -> list[str]:
     return [body[start:end].strip() for start, end in pairwise(cuts)]
 
 
-def _takes_comma(head: str, body: str) -> bool:
-    """Whether a trailing comma is harmless: never behind a comprehension, never where it would make a tuple."""
+def _takes_comma(body: str) -> bool:
+    """Whether a comma may stand behind the last argument: not behind `**options`."""
     return not body.lstrip().startswith("**")
 
 

@@ -48,7 +48,7 @@ def rows_of(
     unit = known.program.unit(call.unit)
     if sink is None and (element := _reply(unit)) is not None:
         return _of_reply(call, element, connections, limit, offset)
-    return _of_sink(known, unit, call, connections, _sink(unit, call, sink), limit, offset)
+    return _of_sink(known, call, connections, _sink(unit, call, sink), limit, offset)
 
 
 async def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Json] | None:
@@ -132,9 +132,7 @@ def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
     return rows
 
 
-def _of_sink(
-    known: KnownProgram, unit: Unit, call: Call, connections: Connections, name: str, limit: int, offset: int
-) -> Rows:
+def _of_sink(known: KnownProgram, call: Call, connections: Connections, name: str, limit: int, offset: int) -> Rows:
     from ghcm.runtime.pubsub.sink import columns_of, rows_of_call
 
     sink = known.program.sink(name)

@@ -238,7 +238,7 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> N
         return
     text = f"{items.at(2)} or ()" if is_nullable(function.body.type) else items.inner
     given = columns_of(step.given)
-    wishes = given.names if isinstance(step.given, Struct) else (_singular(writer, items.text),)
+    wishes = given.names if isinstance(step.given, Struct) else (_singular(items.text),)
     locals_ = [writer.scope.names.new(wish) for wish in wishes]
     writer.out.add(
         f"for {', '.join(locals_)}{',' if len(locals_) == 1 and isinstance(step.given, Struct) else ''} in {text}:"
@@ -269,7 +269,7 @@ def _loop_over(writer: _Writer, step: Step, items: Code, made: ForEach, *, last:
         writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
 
 
-def _singular(writer: _Writer, text: str) -> str:
+def _singular(text: str) -> str:
     return text[:-1] if re.fullmatch(r"[a-z]+s", text) and len(text) > 3 else "item"
 
 

@@ -118,8 +118,3 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
 def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:
     """What aggregates read that go by event time."""
     return frozenset({TIME} if any(each.by_time for each in aggregates) else ())
-
-
-def in_order(columns: Iterable[str]) -> list[str]:
-    """The columns in the order in which they are written."""
-    return sorted(columns)

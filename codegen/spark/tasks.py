@@ -74,7 +74,7 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
                 hint="write the table to a sink and read that.",
             )
         case EventTime():
-            return _event_time(scope, task, op)
+            return _event_time(scope, op)
         case (
             Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
         ):
@@ -168,7 +168,7 @@ def _select(scope: Scope, rows: str, function: Lambda, gives: Type) -> str:
     return f"transformed(job, {rows}, parts_of({text}, {scope.type(gives)}){scope.step_if(body)}{scope.keeping()})"
 
 
-def _event_time(scope: Scope, task: Task, op: EventTime) -> list[str]:
+def _event_time(scope: Scope, op: EventTime) -> list[str]:
     options = f", disorder={op.disorder_us}" if op.disorder_us is not None else ""
     options += ", watermark=True" if WATERMARK in scope.keep else ""
     time = scope.on_record(op.time)
@@ -213,7 +213,7 @@ def _union(scope: Scope, task: Task) -> list[str]:
 
 
 def _sort(scope: Scope, op: Sort) -> list[str]:
-    return [*_passed(scope, op.by), f"return {_ordered(scope, op.by, op.descending, 'rows')}"]
+    return [*_passed(scope, op.by), f"return {_ordered(scope, op.descending, 'rows')}"]
 
 
 def _top(scope: Scope, op: Top) -> list[str]:
@@ -227,11 +227,11 @@ def _top(scope: Scope, op: Top) -> list[str]:
         ties = ", ".join(quote(name) for name in scope.comparable_names())
         time = ", timed=True" if TIME in scope.keep else ""
         return [*lines, f"return window_top(rows, {number}, by.value, [{ties}], descending={op.descending}{time})"]
-    ordered = _ordered(scope, op.by, op.descending, "rows", nulls_last=True)
+    ordered = _ordered(scope, op.descending, "rows", nulls_last=True)
     return [*lines, f"return {ordered}.limit({number})"]
 
 
-def _ordered(scope: Scope, by: Lambda, descending: bool, rows: str, nulls_last: bool = False) -> str:
+def _ordered(scope: Scope, descending: bool, rows: str, nulls_last: bool = False) -> str:
     ties = ", ".join(quote(name) for name in scope.comparable_names())
     value = "by.value"
     last = ", nulls_last=True" if nulls_last and not descending else ""

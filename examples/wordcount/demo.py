@@ -45,7 +45,7 @@ def main() -> None:
         watch_stream(compiled, daemon, folder, job, heard)
         watch_calls(daemon.control, compiled.program.name, heard)
         call_from_outside(str(daemon.status()["url"]))
-        look_next(compiled, daemon, folder)
+        look_next(daemon, folder)
         if keep:
             screen.print(f"\nserving at [bold]{daemon.status()['url']}/docs[/] until Ctrl-C")
             daemon.process.wait()
@@ -158,7 +158,7 @@ def call_from_outside(url: str) -> None:
         screen.print(f"    {row['book']:22} {row['word']:4} {row['kind']:12} {row['count']:>4} times")
 
 
-def look_next(compiled: Compiled, daemon: PrivateDaemon, folder: Path) -> None:
+def look_next(daemon: PrivateDaemon, folder: Path) -> None:
     heading("5  where to look next", "")
     here = folder.relative_to(Path.cwd())
     example = HERE.relative_to(Path.cwd()) if HERE.is_relative_to(Path.cwd()) else HERE

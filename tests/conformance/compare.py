@@ -17,7 +17,7 @@ from ghcm.spg.reference import DeadLetterRow, Result
 from ghcm.types import Float, List, Map, Struct, Type, strip
 from ghcm.values import Json, encode
 
-__all__ = ["TOLERANCE", "compare_dead", "compare_pairs", "compare_rows", "differences", "same_value"]
+__all__ = ["TOLERANCE", "compare_dead", "compare_rows", "differences", "same_value"]
 
 TOLERANCE = 1e-12
 
@@ -58,16 +58,6 @@ def compare_rows(
         else:
             del missing[place]
     return [f"missing {show(row, type_)}" for row in missing] + [f"surplus {show(row, type_)}" for row in surplus]
-
-
-def compare_pairs(
-    expected: Iterable[tuple[object, object]],
-    found: Iterable[tuple[object, object]],
-    element: Struct,
-    magnitude: float = 0.0,
-) -> list[str]:
-    """What two tables differ in."""
-    return compare_rows(list(expected), list(found), element, magnitude)
 
 
 def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, str, str]]) -> list[str]:

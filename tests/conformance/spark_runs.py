@@ -20,7 +20,7 @@ from ghcm.codegen.spark import generate
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Reply
-from ghcm.types import Struct, Type
+from ghcm.types import Type
 from ghcm.values import from_json, to_json
 
 __all__ = ["Outcome", "agree", "instructions", "load_job", "reply_element", "run_on_spark", "start_spark"]
@@ -180,9 +180,3 @@ def _rounded(value: object) -> object:
 
 def _text(data: object) -> str:
     return json.dumps(data, sort_keys=True)
-
-
-def struct_of(type_: Type) -> Struct:
-    """The type as a struct."""
-    assert isinstance(type_, Struct)
-    return type_
