@@ -76,7 +76,8 @@ def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
 
 
 def arrow_field(name: str, type_: Type) -> pa.Field[Any]:
-    """A column that says whether it holds nulls, and so do the columns, items and values in it."""
+    """A column that says whether it holds nulls, and so do the columns, items and values in it; columns in it are named
+    as they stand in the source."""
     return pa.field(name, _exact(strip(type_)), nullable=is_nullable(type_))
 
 
@@ -88,7 +89,7 @@ def _exact(type_: Type) -> pa.DataType:
             arrow: Any = pa
             return cast("pa.DataType", arrow.map_(_exact(key), arrow_field("value", value)))
         case Struct(fields=fields):
-            return pa.struct([arrow_field(field.name, field.type) for field in fields])
+            return pa.struct([arrow_field(field.path or field.name, field.type) for field in fields])
         case _:
             return arrow_type(type_)
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from ghcm.schemas.naming import record_name
 from ghcm.types import Field, List, Map, Nullable, Struct, Type
 
-__all__ = ["named", "records_in"]
+__all__ = ["identity", "is_tuple", "is_tuple_of", "named", "records_in"]
 
 
 def named(struct: Struct, name: str) -> Struct:
-    """The struct as a record of that name; structs in it are named after the fields that hold them.
+    """The struct as a record of that name; structs in it that have no name are named after the fields that hold them.
+    Tuples stay what they are.
 
     Those that are alike in fields and place share a name; others of one name have the outer name before theirs.
     """
@@ -33,15 +34,27 @@ def _structs(type_: Type) -> list[Struct]:
             return _structs(inner)
         case Map(key=key, value=value):
             return [*_structs(key), *_structs(value)]
+        case Struct() if is_tuple(type_):
+            return [each for field in type_.fields for each in _structs(field.type)]
         case Struct():
             return [type_]
         case _:
             return []
 
 
-def _paths(struct: Struct) -> tuple[object, ...]:
-    """What tells structs apart that are equal: where their fields stand."""
-    inner = tuple(_paths(each) for field in struct.fields for each in _structs(field.type))
+def is_tuple(struct: Struct) -> bool:
+    """Whether it stands for a tuple."""
+    return is_tuple_of(list(struct.names))
+
+
+def is_tuple_of(names: list[str]) -> bool:
+    """Whether these are the names of the parts of a tuple."""
+    return len(names) > 1 and names == [f"_{number}" for number in range(1, len(names) + 1)]
+
+
+def identity(struct: Struct) -> tuple[object, ...]:
+    """What tells structs apart that are equal: where their fields stand too."""
+    inner = tuple(identity(each) for field in struct.fields for each in _structs(field.type))
     return (struct, tuple(field.path for field in struct.fields), inner)
 
 
@@ -50,9 +63,9 @@ class _Names:
         self._given = given
 
     def struct(self, struct: Struct, name: str, outer: str = "") -> Struct:
-        identity = _paths(struct)
+        mine = identity(struct)
         choices = [name, f"{outer}{name}", *(f"{outer}{name}{number}" for number in range(2, len(self._given) + 3))]
-        chosen = next(each for each in choices if self._given.setdefault(each, identity) == identity)
+        chosen = next(each for each in choices if self._given.setdefault(each, mine) == mine)
         fields = tuple(
             Field(field.name, self.type(field.type, record_name(field.name), chosen), field.path)
             for field in struct.fields
@@ -67,7 +80,9 @@ class _Names:
                 return List(self.type(inner, name, outer))
             case Map(value=inner):
                 return replace(type_, value=self.type(inner, name, outer))
+            case Struct(fields=fields) if is_tuple(type_):
+                return Struct(tuple(replace(each, type=self.type(each.type, name, outer)) for each in fields))
             case Struct():
-                return self.struct(type_, name, outer)
+                return self.struct(type_, type_.name or name, outer)
             case _:
                 return type_

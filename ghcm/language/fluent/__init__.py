@@ -3,6 +3,7 @@
 from ghcm.language.fluent.annotations import Digits, int32
 from ghcm.language.fluent.choices import between, coalesce, if_else, match_, try_
 from ghcm.language.fluent.functions import agg, associative, commutative, fn
+from ghcm.language.fluent.interchange import arrow_schema_of, dataclass_of, json_schema_of, pydantic_of, record_of
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.program import Program
 from ghcm.language.fluent.records import Record, at
@@ -31,20 +32,25 @@ __all__ = [
     "Sink",
     "Unit",
     "agg",
+    "arrow_schema_of",
     "associative",
     "at",
     "between",
     "coalesce",
     "commutative",
+    "dataclass_of",
     "files",
     "fn",
     "generate",
     "if_else",
     "int32",
+    "json_schema_of",
     "kafka",
     "match_",
     "memory",
     "parquet",
+    "pydantic_of",
+    "record_of",
     "redis",
     "session",
     "sliding",

@@ -19,7 +19,7 @@ from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import expr_of, name_of
 from ghcm.source import Span
 
-__all__ = ["Made", "Record", "at", "declare", "made", "records_of"]
+__all__ = ["Made", "Record", "at", "declare", "made", "parts_of", "records_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,14 @@ def declare(record: type[Record]) -> ast.RecordDecl:
         where = None if path is None else path.path
         fields.append(ast.FieldDecl(name_of(name, span), type_of(hints[name], span), where, span))
     return ast.RecordDecl(name_of(record.__name__, place.name), tuple(fields), place.whole)
+
+
+def parts_of(record: type[Record]) -> Iterator[tuple[str, object, str | None]]:
+    """The fields of a record: name, annotation, place in the source. Raises `ProgramError`."""
+    hints = _hints(record)
+    for name in _fields(record):
+        path = getattr(record, name, None)
+        yield name, hints[name], path.path if isinstance(path, _At) else None
 
 
 def _order(record: type[Record]) -> int:

@@ -1,0 +1,182 @@
+"""Classes of Python into records and back: annotations of records, dataclasses and pydantic models as types."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal as Exact
+from typing import Any, assert_never, cast
+
+from ghcm.language.fluent.annotations import Digits, int32
+from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    as_nullable,
+    tuple_of,
+)
+
+__all__ = ["Classes", "annotation_of", "is_dataclass", "is_model", "struct_of_class"]
+
+_PLAIN: dict[object, Type] = {
+    bool: Bool(),
+    int: Int(),
+    int32: Int32(),
+    float: Float(),
+    str: String(),
+    bytes: Bytes(),
+    datetime: Timestamp(),
+    date: Date(),
+    timedelta: Duration(),
+}
+_Part = tuple[str, object, str | None]
+"""A field of a class: its name, annotation and place."""
+
+
+def is_model(found: object) -> bool:
+    """Whether it is a class of a pydantic model; pydantic is not loaded to tell."""
+    return isinstance(found, type) and hasattr(found, "__pydantic_fields__")
+
+
+def is_dataclass(found: object) -> bool:
+    """Whether it is the class of a dataclass."""
+    return isinstance(found, type) and dataclasses.is_dataclass(found)
+
+
+def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> Struct:
+    """The record that a dataclass, a pydantic model or a `Record` says. Raises `Unmapped`."""
+    if found in open_:
+        raise Unmapped(f'"{found.__name__}" is inside of itself, and records are not')
+    fields: list[Field] = []
+    for name, annotation, path in _parts(found):
+        try:
+            fields.append(Field(name, _type(annotation, (*open_, found)), path))
+        except Unmapped as error:
+            raise inside(name, error) from None
+    return Struct(tuple(fields), found.__name__)
+
+
+def _parts(found: type) -> Iterator[_Part]:
+    if is_model(found):
+        for name, said in cast("dict[str, Any]", getattr(found, "__pydantic_fields__")).items():  # noqa: B009
+            alias = said.validation_alias
+            if alias is not None and not isinstance(alias, str):
+                raise inside(name, Unmapped("a choice of aliases has no counterpart"))
+            yield name, _with_metadata(said.annotation, said.metadata), alias
+        return
+    from ghcm.language.fluent.records import parts_of
+
+    if not is_dataclass(found):
+        yield from parts_of(found)
+        return
+    hints = typing.get_type_hints(found, include_extras=True)
+    known: Any = found
+    for part in dataclasses.fields(known):
+        path: object = part.metadata.get("from")
+        yield part.name, hints[part.name], path if isinstance(path, str) else None
+
+
+def _with_metadata(annotation: object, metadata: list[object]) -> object:
+    """An annotation with what pydantic keeps beside it."""
+    whole: Any = typing.Annotated
+    return whole[(annotation, *metadata)] if metadata else annotation
+
+
+def _type(annotation: object, open_: tuple[type, ...]) -> Type:
+    if isinstance(annotation, type) and annotation in _PLAIN:
+        return _PLAIN[annotation]
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        given = [each for each in arguments if each is not types.NoneType]
+        if len(given) != 1:
+            raise Unmapped("a union of types is no type of the language")
+        return as_nullable(_type(given[0], open_))
+    if origin is typing.Annotated:
+        return _annotated(arguments[0], list(arguments[1:]), open_)
+    if isinstance(annotation, type) and origin is None and _has_fields(annotation):
+        return struct_of_class(annotation, open_)
+    match origin, arguments:
+        case type(), (item,) if origin is list:
+            return List(_type(item, open_))
+        case type(), (key, value) if origin is dict:
+            return Map(_type(key, open_), _type(value, open_))
+        case type(), (_, _, *_) if origin is tuple and Ellipsis not in arguments:
+            return tuple_of(*(_type(each, open_) for each in arguments))
+        case _:
+            said = annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
+            raise Unmapped(f'"{said}" is no type of the language')
+
+
+def _has_fields(found: type) -> bool:
+    return is_model(found) or is_dataclass(found) or hasattr(found, "__ghcm_made__")
+
+
+def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ...]) -> Type:
+    """Decimals and whole numbers by what is said beside them, others as they are."""
+    beside = [part for each in metadata for part in (each, *getattr(each, "metadata", ()))]
+    if annotation is Exact:
+        digits = next((each for each in beside if isinstance(each, Digits)), None)
+        precision = digits.precision if digits else _found(beside, "max_digits")
+        scale = digits.scale if digits else _found(beside, "decimal_places")
+        if isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38:
+            return Decimal(precision, scale)
+        raise Unmapped("a decimal says how many digits it has: Annotated[Decimal, Digits(10, 2)]")
+    if annotation is int and (_found(beside, "ge"), _found(beside, "le")) == (-(2**31), 2**31 - 1):
+        return Int32()
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):  # what stands beside a union is of its type
+        given = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+        if len(given) == 1:
+            return as_nullable(_annotated(given[0], metadata, open_))
+    return _type(annotation, open_)
+
+
+def _found(beside: list[object], name: str) -> object:
+    return next((value for each in beside if (value := getattr(each, name, None)) is not None), None)
+
+
+Classes = Mapping[str, type]
+"""The classes of records by name."""
+
+
+def annotation_of(type_: Type, classes: Classes, plain: Mapping[Type, object] | None = None) -> Any:
+    """The annotation that says a type. `plain`: how some are said otherwise."""
+    if plain is not None and type_ in plain:
+        return plain[type_]
+    match type_:
+        case Nullable(of=of):
+            return annotation_of(of, classes, plain) | None
+        case List(item=item):
+            return list[annotation_of(item, classes, plain)]  # type: ignore[misc]
+        case Map(key=key, value=value):
+            return dict[annotation_of(key, classes, plain), annotation_of(value, classes, plain)]  # type: ignore[misc]
+        case Decimal(precision=precision, scale=scale):
+            return typing.Annotated[Exact, Digits(precision, scale)]
+        case Struct(name=None, fields=fields):
+            items = tuple(annotation_of(field.type, classes, plain) for field in fields)
+            return tuple[items]  # type: ignore[valid-type]
+        case Struct():
+            return classes[type_.name or ""]
+        case Null():
+            raise Unmapped("null alone is no type of the language")
+        case Bool() | Int() | Int32() | Float() | String() | Bytes() | Timestamp() | Date() | Duration():
+            return next(known for known, found in _PLAIN.items() if found == type_)
+        case _:
+            assert_never(type_)

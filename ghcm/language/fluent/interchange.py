@@ -1,0 +1,186 @@
+"""Records from what a program has already, and back: dataclasses, pydantic models, JSON Schema, Arrow schemas.
+
+Only types and names go over. Defaults, bounds and validators have no counterpart in a record and are left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from ghcm.language.fluent.annotations import Digits
+from ghcm.language.fluent.class_types import annotation_of, is_dataclass, is_model, struct_of_class
+from ghcm.language.fluent.places import caller, here
+from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.records import Record, at, records_of
+from ghcm.schemas.declaring import identity, is_tuple, named, records_in
+from ghcm.schemas.json_schema import Schema, record_of_schema, schema_of
+from ghcm.schemas.naming import distinct, field_name, record_name
+from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.types import Decimal, Field, Int32, List, Map, Nullable, Struct, Type, as_nullable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pydantic import BaseModel
+
+__all__ = ["arrow_schema_of", "dataclass_of", "json_schema_of", "pydantic_of", "record_of"]
+
+
+def record_of(source: object, name: str | None = None) -> type[Record]:
+    """The record that a dataclass, a pydantic model, a JSON Schema (a dict) or an Arrow schema says.
+
+    `name` is by default its own; an Arrow schema has none. Classes in it become records of their own. A field whose
+    name is none of the language gets one and is read from where it stood. ProgramError where a type does not map.
+    """
+    try:
+        found = _struct(source)
+        given = name or found.name
+        if given is None:
+            raise Unmapped("it has no name: record_of(schema, name=...)")
+        return _classes(named(found, record_name(given)))
+    except Unmapped as error:
+        raise _refused(source, error) from None
+
+
+def dataclass_of(record: type[Record]) -> type[Any]:
+    """A frozen dataclass with the fields of a record; where one stands in the source is in its metadata, as "from"."""
+    made: dict[str, type[Any]] = {}
+    for each in records_in(struct_of_class(record)):
+        fields = [
+            (
+                part.name,
+                annotation_of(part.type, made),
+                dataclasses.field(metadata={"from": part.path} if part.path else {}),
+            )
+            for part in each.fields
+        ]
+        made[each.name or ""] = dataclasses.make_dataclass(each.name or "", fields, frozen=True)
+    return made[record.__name__]
+
+
+def pydantic_of(record: type[Record]) -> type[BaseModel]:
+    """A pydantic model with the fields of a record; a field that may be null is null where it is missing, and one that
+    stands elsewhere in the source has that as its alias."""
+    from pydantic import ConfigDict, create_model
+    from pydantic import Field as Said
+
+    whole = Annotated[int, Said(ge=-(2**31), le=2**31 - 1)]
+    create: Any = create_model
+    made: dict[str, type[Any]] = {}
+    for each in records_in(struct_of_class(record)):
+        fields: dict[str, Any] = {}
+        for part in each.fields:
+            plain: dict[Type, object] = {Int32(): whole, **_digits(part.type)}
+            default = None if isinstance(part.type, Nullable) else ...
+            fields[part.name] = (annotation_of(part.type, made, plain), Said(default, alias=part.path))
+        made[each.name or ""] = create(each.name or "", __config__=ConfigDict(populate_by_name=True), **fields)
+    return made[record.__name__]
+
+
+def json_schema_of(record: type[Record]) -> Schema:
+    """The JSON Schema of the objects that are read as a record."""
+    return schema_of(struct_of_class(record))
+
+
+def arrow_schema_of(record: type[Record]) -> pa.Schema:
+    """The Arrow schema of the tables that are read as a record: its columns are named as in the source."""
+    import pyarrow as pa
+
+    from ghcm.schemas.arrow import arrow_field
+
+    return pa.schema([arrow_field(part.path or part.name, part.type) for part in struct_of_class(record).fields])
+
+
+def _struct(source: object) -> Struct:
+    if isinstance(source, Mapping):
+        return record_of_schema(dict(cast("Mapping[str, object]", source)))
+    if isinstance(source, type) and (is_dataclass(source) or is_model(source)):
+        return _renamed(struct_of_class(source))
+    import pyarrow as pa
+
+    if isinstance(source, pa.Schema):
+        return _of_arrow(source)
+    raise Unmapped("it is no dataclass, pydantic model, JSON Schema or Arrow schema")
+
+
+def _of_arrow(schema: pa.Schema) -> Struct:
+    from ghcm.schemas.arrow import type_of
+
+    fields: list[Field] = []
+    columns: list[Any] = list(schema)
+    for column in columns:
+        try:
+            type_ = type_of(column.type)
+        except Unmapped as error:
+            raise inside(str(column.name), error) from None
+        fields.append(Field(str(column.name), as_nullable(type_) if column.nullable else type_))
+    return _renamed(Struct(tuple(fields)))
+
+
+def _renamed(struct: Struct) -> Struct:
+    """The struct with names of the language; a field that has another name stands where it stood."""
+    names = distinct(field_name(field.name) for field in struct.fields)
+    fields = (
+        Field(name, _inner(field.type), field.path or (None if name == field.name else field.name))
+        for name, field in zip(names, struct.fields, strict=True)
+    )
+    return Struct(tuple(fields), struct.name and record_name(struct.name))
+
+
+def _inner(type_: Type) -> Type:
+    match type_:
+        case Nullable(of=of):
+            return Nullable(_inner(of))
+        case List(item=item):
+            return List(_inner(item))
+        case Map(key=key, value=value):
+            return Map(_inner(key), _inner(value))
+        case Struct(fields=fields) if is_tuple(type_):
+            return Struct(tuple(Field(field.name, _inner(field.type)) for field in fields))
+        case Struct():
+            return _renamed(type_)
+        case _:
+            return type_
+
+
+def _classes(record: Struct) -> type[Record]:
+    """The class of a record, and those of the records in it; what the module has already is taken."""
+    known = {each.__name__: each for each in records_of(caller().f_globals)}
+    made: dict[str, type[Record]] = {}
+    for each in records_in(record):
+        name = each.name or ""
+        there = known.get(name)
+        if there is not None and identity(struct_of_class(there)) == identity(each):
+            made[name] = there
+            continue
+        space: dict[str, Any] = {part.name: at(part.path) for part in each.fields if part.path is not None}
+        space["__annotations__"] = {part.name: annotation_of(part.type, made) for part in each.fields}
+        made[name] = type(name, (Record,), space)
+    return made[record.name or ""]
+
+
+def _digits(type_: Type) -> dict[Type, object]:
+    """How pydantic is told of the decimals in a type."""
+    from decimal import Decimal as Exact
+
+    from pydantic import Field as Said
+
+    match type_:
+        case Nullable(of=inner) | List(item=inner):
+            return _digits(inner)
+        case Map(key=key, value=value):
+            return _digits(key) | _digits(value)
+        case Struct(name=None, fields=fields):
+            return {known: said for field in fields for known, said in _digits(field.type).items()}
+        case Decimal(precision=precision, scale=scale):
+            beside = Said(max_digits=precision, decimal_places=scale)
+            return {type_: Annotated[Exact, beside, Digits(precision, scale)]}
+        case _:
+            return {}
+
+
+def _refused(source: object, error: Unmapped) -> Exception:
+    said = f'"{source.__name__}"' if isinstance(source, type) else "this"
+    detail = f"{str(error)[:1].upper()}{str(error)[1:]}."
+    return mistake("GHCM-132", f"no record can be made of {said}", here(), detail=detail)

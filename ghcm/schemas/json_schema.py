@@ -1,0 +1,204 @@
+"""JSON Schema (2020-12) into the fields of a record and back.
+
+What a schema says about values beyond their type (bounds, patterns, defaults) has no counterpart and is left.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from ghcm.schemas.declaring import is_tuple_of
+from ghcm.schemas.naming import distinct, field_name, record_name
+from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    as_nullable,
+    is_nullable,
+)
+
+__all__ = ["Schema", "record_of_schema", "schema_of"]
+
+Schema: TypeAlias = dict[str, object]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SAID: tuple[tuple[Type, Schema], ...] = (
+    (Bool(), {"type": "boolean"}),
+    (Int(), {"type": "integer"}),
+    (Int32(), {"type": "integer", "format": "int32"}),
+    (Float(), {"type": "number"}),
+    (Duration(), {"type": "number", "format": "duration"}),
+    (String(), {"type": "string"}),
+    (Timestamp(), {"type": "string", "format": "date-time"}),
+    (Date(), {"type": "string", "format": "date"}),
+    (Bytes(), {"type": "string", "contentEncoding": "base64"}),
+)
+_STRINGS: dict[object, Type] = {"date-time": Timestamp(), "date": Date(), "byte": Bytes()}
+_UNREAD = ("duration", "time", "binary")
+"""Formats of strings whose texts are read in no other way than as they stand, though they look like more."""
+
+
+def schema_of(record: Struct) -> Schema:
+    """The schema of the JSON objects that are read as the record; nested records are under `$defs`."""
+    definitions: dict[str, Schema] = {}
+    whole = _object(record, definitions)
+    head: Schema = {"$schema": _DIALECT, "title": record.name or "Row"}
+    return {**head, **whole, **({"$defs": definitions} if definitions else {})}
+
+
+def _object(record: Struct, definitions: dict[str, Schema]) -> Schema:
+    properties = {field.path or field.name: _schema(field.type, definitions) for field in record.fields}
+    required = [field.path or field.name for field in record.fields if not is_nullable(field.type)]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _schema(type_: Type, definitions: dict[str, Schema]) -> Schema:
+    match type_:
+        case Nullable(of=of):
+            return {"anyOf": [_schema(of, definitions), {"type": "null"}]}
+        case Null():
+            return {"type": "null"}
+        case Decimal(precision=precision, scale=scale):
+            return {"type": "string", "format": "decimal", "precision": precision, "scale": scale}
+        case List(item=item):
+            return {"type": "array", "items": _schema(item, definitions)}
+        case Map(key=String(), value=value):
+            return {"type": "object", "additionalProperties": _schema(value, definitions)}
+        case Map(key=key, value=value):
+            pair = [_schema(key, definitions), _schema(value, definitions)]
+            return {"type": "array", "items": {"type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2}}
+        case Struct(name=None):
+            return _object(type_, definitions)
+        case Struct(name=str(name)):
+            definitions.setdefault(name, _object(type_, definitions))
+            return {"$ref": f"#/$defs/{name}"}
+        case _:
+            return dict(next(said for known, said in _SAID if known == type_))
+
+
+def record_of_schema(schema: Schema) -> Struct:
+    """The record of the objects that a schema describes. Raises `Unmapped`."""
+    found = _Reading(schema).type(schema)
+    if not isinstance(found, Struct):
+        raise Unmapped("the schema is of no object with properties")
+    title = schema.get("title")
+    return Struct(found.fields, title if isinstance(title, str) else None)
+
+
+class _Reading:
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._open: list[str] = []
+
+    def type(self, schema: object) -> Type:
+        if not isinstance(schema, dict):
+            raise Unmapped("a schema that says nothing is no type of the language")
+        said = cast("Schema", schema)
+        if "$ref" in said:
+            return self._referred(str(said["$ref"]))
+        for word in ("anyOf", "oneOf"):
+            if word in said:
+                return self._one(cast("list[object]", said[word]))
+        kinds = said.get("type")
+        if isinstance(kinds, list):
+            return self._one([{**said, "type": kind} for kind in cast("list[object]", kinds)])
+        match kinds:
+            case "null":
+                return Null()
+            case "boolean":
+                return Bool()
+            case "integer":
+                return Int32() if said.get("format") == "int32" else Int()
+            case "number":
+                return Duration() if said.get("format") == "duration" else Float()
+            case "string":
+                return _string(said)
+            case "array":
+                return self._array(said)
+            case "object":
+                return self._object(said)
+            case _:
+                raise Unmapped("a schema without a type is no type of the language")
+
+    def _referred(self, where: str) -> Type:
+        if where in self._open:
+            raise Unmapped(f'"{where}" is inside of itself, and records are not')
+        place: object = self._root
+        for name in where.removeprefix("#/").split("/") if where.startswith("#/") else [""]:
+            key = name.replace("~1", "/").replace("~0", "~")
+            place = _members(place).get(key)
+        if place is None:
+            raise Unmapped(f'"{where}" is no part of the schema')
+        self._open.append(where)
+        found = self.type(place)
+        self._open.pop()
+        if isinstance(found, Struct) and found.name is None:
+            return Struct(found.fields, record_name(where.rpartition("/")[2]))
+        return found
+
+    def _one(self, choices: list[object]) -> Type:
+        types = [self.type(choice) for choice in choices]
+        given = [type_ for type_ in types if not isinstance(type_, Null)]
+        if not given or any(type_ != given[0] for type_ in given):
+            raise Unmapped("a choice of types is no type of the language")
+        return given[0] if len(given) == len(types) else as_nullable(given[0])
+
+    def _array(self, said: Schema) -> Type:
+        if "prefixItems" in said:
+            raise Unmapped("an array of items of different types is no type of the language")
+        items: object = said.get("items")
+        pair = _members(items).get("prefixItems")
+        if isinstance(pair, list) and len(cast("list[object]", pair)) == 2:
+            key, value = (self.type(each) for each in cast("list[object]", pair))
+            return Map(key, value)
+        return List(self.type(items))
+
+    def _object(self, said: Schema) -> Type:
+        properties = said.get("properties")
+        if not isinstance(properties, dict):
+            return Map(String(), self.type(said.get("additionalProperties")))
+        known = cast("Schema", properties)
+        required = said.get("required")
+        there = cast("list[str]", required) if isinstance(required, list) else []
+        fields: list[Field] = []
+        names = list(known) if is_tuple_of(list(known)) else distinct(map(field_name, known))
+        for key, name in zip(known, names, strict=True):
+            try:
+                type_ = self.type(known[key])
+            except Unmapped as error:
+                raise inside(key, error) from None
+            path = None if name == key else key
+            fields.append(Field(name, type_ if key in there else as_nullable(type_), path))
+        title = said.get("title")
+        return Struct(tuple(fields), record_name(title) if isinstance(title, str) else None)
+
+
+def _members(place: object) -> Schema:
+    """What an object holds; nothing where it is none."""
+    return cast("Schema", place) if isinstance(place, dict) else {}
+
+
+def _string(said: Schema) -> Type:
+    form = said.get("format")
+    match form, said.get("precision"), said.get("scale"):
+        case "decimal", int(precision), int(scale) if 0 <= scale <= precision <= 38 and precision:
+            return Decimal(precision, scale)
+        case _ if form in _UNREAD and said.get("contentEncoding") is None:
+            raise Unmapped(f'a string of the format "{form}" is no type of the language')
+        case _:
+            return Bytes() if said.get("contentEncoding") == "base64" else _STRINGS.get(form, String())
