@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from ghcm.errors import GhcmError
 from ghcm.inference.json_types import cell_type, json_struct
@@ -112,12 +112,16 @@ def _objects(sample: Sample) -> list[dict[str, Json]]:
     found: list[dict[str, Json]] = []
     for line in sample.lines():
         try:
-            data: object = json.loads(line)
+            data: object = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError):
             continue
         if isinstance(data, dict):
             found.append(cast("dict[str, Json]", data))
     return found
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"no JSON: {word}")
 
 
 def _header(sample: Sample) -> list[str]:

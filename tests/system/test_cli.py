@@ -27,6 +27,11 @@ stream watch {
   pages = files("visits.jsonl", format = json).as(Visit).map_to_pair(v => (v.pag, 1)).reduce_by_key((a, b) => a + b)
 }
 """
+EVENTS = """\
+{"ts": 1767323045.5, "id.orig_h": "a", "geo": {"x": 1}, "tags": ["t"], "mixed": 1, "cost": null}
+{"ts": 1767323046.5, "id.orig_h": "b", "geo": {"x": 1.5, "y": null}, "tags": [], "mixed": "one"}
+no record
+"""
 COMMANDS = {
     "help": ["--help"],
     "no command": [],
@@ -71,6 +76,12 @@ COMMANDS = {
     "call no unit": ["call", "visits"],
     "init there already": ["init", "--name", "visits"],
     "init bad name": ["init", "new", "--name", "9 lives"],
+    "schema infer": ["schema", "infer", "visits.jsonl", "--name", "Visit"],
+    "schema infer python": ["schema", "infer", "events.log", "--python"],
+    "schema infer json": ["schema", "infer", "events.log", "--json"],
+    "schema infer text": ["schema", "infer", "program.py"],
+    "schema infer no format": ["schema", "infer", "visits.jsonl", "--format", "xml"],
+    "schema infer bad name": ["schema", "infer", "visits.jsonl", "--name", "my visits"],
     "wrong settings": ["ps", "--state", "other"],
 }
 
@@ -84,6 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "untidy.istream").write_text("program untidy\nrecord A{a:int}\n")
     (folder / "broken.ghcm").write_text("no zip file")
     (folder / "program.py").write_text("")
+    (folder / "events.log").write_text(EVENTS)
     (folder / "folder").mkdir()
     return folder
 

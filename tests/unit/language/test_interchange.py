@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -194,6 +196,12 @@ def test_a_program_uses_them(tmp_path: Path) -> None:
     schema = check(tmp_path / "p.py").units[0].tasks[0].schema
     geo = Struct((Field("x", Float()),))
     assert schema == Struct((Field("page", String()), Field("geo", Nullable(geo))))
+
+
+def test_the_front_end_loads_neither_pydantic_nor_arrow() -> None:
+    code = "import sys, ghcm.language.fluent; print({'pydantic', 'pyarrow'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 LEAVES: st.SearchStrategy[Type] = st.sampled_from(
