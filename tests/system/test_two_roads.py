@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -47,9 +48,9 @@ def test_no_record_is_in_what_a_cache_carries(tmp_path: Path, redis_server: Redi
                 return [call["state"] for call in calls] == ["done"] * (1 + PAGES // 5)
 
             until(answered, "the calls of the policy to be answered")
-        redis_server.connect().echo("THE END")
+        redis_server.connect().exists("THE END")
         seen: list[str] = []
-        for command in monitor.listen():
+        for command in cast("Iterator[dict[str, object]]", monitor.listen()):
             seen.append(str(command["command"]))
             if "THE END" in seen[-1]:
                 break
