@@ -10,11 +10,12 @@ from ghcm.aggregates import result_of
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.graph import Program
+from ghcm.spg.graph import Mode, Program
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
     CallTemplate,
+    Changes,
     Count,
     Distinct,
     GroupByKey,
@@ -54,6 +55,7 @@ from tests.unit.runtime.operators.building import Builder, pairs, timed_stream, 
 
 __all__ = [
     "aggregate_by_key",
+    "changes",
     "count",
     "distinct",
     "group_by_key",
@@ -173,6 +175,20 @@ def group_by_key(draw: st.DrawFn) -> Program:
     builder = Builder()
     key, value = draw(types(keys=True)), draw(types())
     builder.to(grouped(builder, draw(pairs(builder, key, value)), GroupByKey(), key, List(value)))
+    return builder.program()
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> Program:
+    """A table of counts and its changes, of which the last of each key is compared."""
+    builder = Builder()
+    key = draw(types(keys=True))
+    values = draw(pairs(builder, key, draw(types()), in_windows=False))
+    element = pair_of(key, WHOLE)
+    table = builder.add(Count(), Collection(Shape.TABLE, element, True), values)
+    record = Var("r", element)
+    changed = builder.add(Changes(), Collection(Shape.PAIRS, element, True), table)
+    builder.to(changed, Mode.UPSERT, Lambda((record,), Get(record, "key", key)))
     return builder.program()
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ghcm.spg.graph import Program
 from tests.unit.runtime.operators.small_groups import (
     aggregate_by_key,
+    changes,
     count,
     distinct,
     group_by_key,
@@ -31,6 +32,7 @@ UNITS: dict[str, Callable[[], st.SearchStrategy[Program]]] = {
     "reduce_by_key": reduce_by_key,
     "aggregate_by_key": aggregate_by_key,
     "group_by_key": group_by_key,
+    "changes": changes,
     "count": count,
     "distinct": distinct,
     "order": order,
