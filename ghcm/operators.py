@@ -15,7 +15,23 @@ from ghcm.functions import Failure
 from ghcm.support import YES, Engine, Never, NotYet, Support, Yes
 from ghcm.types import Shape
 
-__all__ = ["OPERATORS", "YES", "Argument", "Engine", "Never", "NotYet", "Operator", "Role", "Support", "Yes"]
+__all__ = [
+    "ENGINE_OF_STREAMS",
+    "OPERATORS",
+    "YES",
+    "Argument",
+    "Engine",
+    "Never",
+    "NotYet",
+    "Operator",
+    "Role",
+    "Support",
+    "Yes",
+]
+
+
+ENGINE_OF_STREAMS = "belongs to the issue of the native engine's streams; a batch unit has it"
+"""What the reference and Spark have, and the native engine has not so far."""
 
 
 class Role(Enum):
@@ -156,7 +172,7 @@ _TABLE_OF_OPERATORS = (
     _op("union", _T, _FLOWING, (Argument("others", "collection", repeated=True),), "the same", "all records of all inputs", _everywhere()),
     _op("sample", _T, _FLOWING, (Argument("fraction", "float"), Argument("seed", "int", required=False, positional=False)), "the same", "a part of the records by a hash of their fields and the seed, so that equal records stay together and every run and engine gives the same", _everywhere(columnar=Never("it goes by MD5, and Polars has hashes of its own only"))),
     # windows
-    _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time; a record is in each of its windows that its partition's watermark has not closed, and a dead letter where there is none", _everywhere(), failures=(_F.LATE,)),
+    _op("window", _T, _FLOWING, (Argument("assigner", "window"), Argument("allowed_lateness", "duration", required=False, positional=False)), "the same with the column window", "puts records into windows of event time; a record is in each of its windows that its partition's watermark has not closed, and a dead letter where there is none. A session(gap) holds what comes less than the gap after the record before, of all records or of those of a key where these are pairs, and ends a gap behind its last one (batch units); what comes so late that its own session would have ended is a dead letter", _everywhere(), failures=(_F.LATE,)),
     # groups
     _op("reduce_by_key", _T, (_PAIRS,), (Argument("function", "lambda2"), Argument("order", "lambda1", required=False, positional=False)), "Pairs<K, V>, or Table<K, V> of unbounded unwindowed input", "one value per key", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),
     _op("aggregate_by_key", _T, (_PAIRS,), (Argument("aggregates", "aggregate", repeated=True),), "Pairs<K, {...}>, or Table", f"named aggregates per key: {' '.join(each.value for each in AGGREGATES)}", _everywhere(), exchange="hash", stateful=True, failures=_EXPRESSION),

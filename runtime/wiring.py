@@ -42,6 +42,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -138,6 +139,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, gra
             | PythonCall()
             | PythonBatch()
             | Window()
+            | Sessions()
             | Union()
             | ReduceByKey()
             | AggregateByKey()

@@ -16,6 +16,7 @@ from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.native.panes import panes_of
+from ghcm.codegen.native.refusals import refused
 from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.templating import render
@@ -44,6 +45,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -140,6 +142,10 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
                 "OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns"
             )
             _note(section, reason)
+        case Join() if (
+            not all(unit.task(edge.producer).collection.bounded for edge in task.inputs) and op.within_us is not None
+        ):
+            raise refused(task, "joins of streams")
         case Join():
             section.functions, reason = join_functions(task, op, unit, name, module)
             residual = None if op.residual is None else f"{name}_residual"
@@ -166,6 +172,8 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
+        case Sessions():
+            raise refused(task, "sessions")
         case Source() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
             return None
         case ReadSink() | ReadTable() | Reply():

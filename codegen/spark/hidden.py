@@ -35,6 +35,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -83,7 +84,7 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
         case EventTime(disorder_us=disorder):
             own = ORDER if WATERMARK in given and disorder is not None else frozenset[str]()
             return (given - {TIME, WATERMARK}) | own
-        case Window():
+        case Window() | Sessions():
             return given | _WINDOW
         case Fused(stages=stages):
             return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset[str]())

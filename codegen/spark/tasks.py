@@ -40,6 +40,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sliding,
     Sort,
     Source,
@@ -50,7 +51,7 @@ from ghcm.spg.ops import (
     Union,
     Window,
 )
-from ghcm.types import Collection, Struct, Type
+from ghcm.types import Collection, Shape, Struct, Type
 
 __all__ = ["task_body"]
 
@@ -81,6 +82,8 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
         case Fused():
             return _fused(scope, op)
+        case Sessions():
+            return [f"return {_sessions(scope, op)}"]
         case Union():
             return _union(scope, task)
         case ReduceByKey():
@@ -151,6 +154,12 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
                     assert_never(assigner)
         case _:
             assert_never(op)
+
+
+def _sessions(scope: Scope, op: Sessions) -> str:
+    """The call that puts rows into sessions, of each key where they are pairs."""
+    by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
+    return f"in_sessions(job, rows, {op.gap_us}, {op.allowed_lateness_us}{by}, step={scope.step()}{scope.keeping()})"
 
 
 def _select(scope: Scope, rows: str, function: Lambda, gives: Type) -> str:

@@ -41,6 +41,8 @@ class Context:
     notes: Notes | None = None
     functions: Mapping[str, Defined | None] = field(default_factory=dict[str, "Defined | None"])
     """The program's own functions; None for one that is wrong, which has been reported."""
+    for_reference: bool = False
+    """Whether what only waits for an engine is let through, since nothing but the reference is to run it."""
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
         """Note the type of what stands at a place."""

@@ -134,6 +134,11 @@ class Step:
         """Refuse what the language has and no engine can do so far."""
         self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.")
 
+    def waits_for_engine(self, what: str, reason: str, span: Span | None = None) -> None:
+        """Refuse what the reference has and the engine of this unit has not, unless it is to run on the reference."""
+        if not self.context.for_reference:
+            self.not_yet(what, reason, span)
+
     def function(self, argument: str, *types: Type, test: bool = False) -> Lambda | None:
         """The lambda argument of that name over parameters of these types."""
         written = self.given.expr(argument)

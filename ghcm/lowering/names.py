@@ -34,7 +34,9 @@ class Declared:
     units: Mapping[str, ast.UnitDecl]
 
 
-def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None) -> Declared:
+def declare(
+    program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None, *, for_reference: bool = False
+) -> Declared:
     """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
     kinds: dict[str, str] = {}
     records: dict[str, ast.RecordDecl] = {}
@@ -64,7 +66,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None 
                 kinds[name], functions[name] = "function", declaration
             case ast.UnitDecl():
                 kinds[name], units[name] = "unit", declaration
-    context = Context(diagnostics, Records(records, diagnostics), kinds, notes)
+    context = Context(diagnostics, Records(records, diagnostics), kinds, notes, for_reference=for_reference)
     for name in records:
         context.records.get(name)
     define(functions, context, typed)

@@ -25,11 +25,13 @@ from ghcm.types import Shape, Type
 __all__ = ["look", "lower"]
 
 
-def lower(program: ast.Program) -> Program:
-    """The SPG of a program; ProgramError with all its mistakes at once."""
+def lower(program: ast.Program, *, for_reference: bool = False) -> Program:
+    """The SPG of a program; ProgramError with all its mistakes at once. `for_reference`: only the reference is to
+    run it, so that what engines do not have yet is no mistake.
+    """
     diagnostics = Diagnostics()
     try:
-        return _lowered(program, diagnostics)
+        return _lowered(program, diagnostics, for_reference)
     except RecursionError:
         message = "a pipeline of this program is longer than can be followed"
         hint = "x = ... gives a name to a part of it."
@@ -49,8 +51,8 @@ def look(program: ast.Program, units: Iterable[str]) -> Notes:
     return notes
 
 
-def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
-    declared = declare(program, diagnostics)
+def _lowered(program: ast.Program, diagnostics: Diagnostics, for_reference: bool) -> Program:
+    declared = declare(program, diagnostics, for_reference=for_reference)
     context = declared.context
     caches = [cache_of(each, context) for each in declared.caches.values()]
     assembly = _assembled(declared)

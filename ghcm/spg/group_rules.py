@@ -203,12 +203,12 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
 def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
     """What may be joined with what."""
     yield from flowing(left)
-    if not right.bounded and right.shape is not Shape.TABLE:
-        yield "a join needs a right side that ends, or a table"
+    if not right.bounded and right.shape is not Shape.TABLE and op.within_us is None:
+        yield "a join needs a right side that ends, a table, or an interval"
     if is_lookup(left, right) and not op.kind.streams:
         yield f"a {op.kind.value} join waits for the end of its left side"
     if op.within_us is not None and (is_lookup(left, right) or not (left.timed and right.timed)):
-        yield "a join within an interval needs event time on both sides, and that both end"
+        yield "a join within an interval needs event time on both sides, and that both end or neither"
     if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):
         yield "a join with a table looks its key up"
 

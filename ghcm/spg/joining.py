@@ -65,7 +65,7 @@ def is_lookup(left: Collection, right: Collection) -> bool:
     """Whether the left records pass through one by one, in their order, and are looked up in the right side: in all of
     it where it ends, or in what a table holds when they come.
     """
-    return not left.bounded or right.shape is Shape.TABLE
+    return right.shape is Shape.TABLE or (not left.bounded and right.bounded)
 
 
 def joined_collection(
@@ -73,4 +73,5 @@ def joined_collection(
 ) -> Collection:
     """What a join gives. A lookup keeps the event time of its left records; else both sides have it, or none."""
     timed = left.timed and (right.timed or kind.left_alone or is_lookup(left, right))
-    return Collection(Shape.PAIRS if by_key else Shape.STREAM, element, left.bounded, timed)
+    bounded = left.bounded and (right.bounded or is_lookup(left, right))
+    return Collection(Shape.PAIRS if by_key else Shape.STREAM, element, bounded, timed)

@@ -36,6 +36,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sliding,
     Sort,
     Source,
@@ -75,6 +76,9 @@ def summary(op: Op) -> str:
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             late = f", lateness {duration_text(lateness)}" if lateness else ""
             return f"window {_windows(assigner)}{late}"
+        case Sessions(gap_us=gap, allowed_lateness_us=lateness):
+            late = f", lateness {duration_text(lateness)}" if lateness else ""
+            return f"window session({duration_text(gap)}){late}"
         case Union():
             return "union"
         case ReduceByKey(reducer=reducer):

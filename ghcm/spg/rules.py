@@ -37,6 +37,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sliding,
     Sort,
     Source,
@@ -102,6 +103,8 @@ def task_problems(around: Around) -> Iterator[str]:
             | Window()
         ):
             yield from _row(around, op)
+        case Sessions():
+            yield from _sessions(around, op)
         case Fused(stages=stages):
             yield from _fused(around, stages)
         case Union():
@@ -191,12 +194,24 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
             yield from collection_problems(gives, replace(made, element=gives.element))
         case Window(assigner=assigner):
             yield from _assigner(assigner)
-            if not takes.timed or takes.windowed:
-                yield "windows need event time and records that are in none"
-            columns = Struct((*takes.columns.fields, Field("window", WINDOW)))
-            yield from collection_problems(gives, replace(takes, element=columns, windowed=True))
+            yield from _windowed(takes, gives)
         case _:
             assert_never(op)
+
+
+def _windowed(takes: Collection, gives: Collection) -> Iterator[str]:
+    if not takes.timed or takes.windowed:
+        yield "windows need event time and records that are in none"
+    columns = Struct((*takes.columns.fields, Field("window", WINDOW)))
+    yield from collection_problems(gives, replace(takes, element=columns, windowed=True))
+
+
+def _sessions(around: Around, op: Sessions) -> Iterator[str]:
+    takes = around.takes[0]
+    yield from flowing(takes)
+    if op.gap_us < 1:
+        yield f"there are no sessions with a gap of {op.gap_us} us"
+    yield from _windowed(takes, around.gives)
 
 
 def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:

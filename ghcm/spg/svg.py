@@ -164,6 +164,7 @@ def _keeps_state(op: Op) -> bool:
         "Top",
         "Join",
         "Iterate",
+        "Sessions",
     )
     return type(op).__name__ in names
 

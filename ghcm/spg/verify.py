@@ -38,6 +38,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -180,6 +181,8 @@ def _needed(op: Op, *, keyed: bool) -> str:
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Changes():
             return "key"
         case Count():
+            return "key" if keyed else "all"
+        case Sessions():
             return "key" if keyed else "all"
         case Distinct() | Join():
             return "equal"

@@ -54,6 +54,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -95,6 +96,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return join(task, op, unit, _code(task, code, JoinCode), context)
         case Iterate():
             return IterateOperator(task, op, unit, _code(task, code, IterateCode), context, choose)
+        case Sessions():
+            raise GhcmError(f'the native engine has no sessions yet, and "{task.id}" needs them', code="GHCM-501")
         case Publish():
             return PublishOperator(task, op, unit, _code(task, code, PolicyCode), context)
         case Source() | ReadSink() | ReadTable() | To() | Reply():

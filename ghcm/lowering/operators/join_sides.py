@@ -8,12 +8,11 @@ from ghcm.expr import Get, Lambda, Var
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Draft, Flow
+from ghcm.operators import ENGINE_OF_STREAMS
 from ghcm.spg.joining import JoinKind, is_lookup
 from ghcm.types import Shape
 
 __all__ = ["check_sides", "looks_up_key", "report_no_key"]
-
-_ENGINE = "belongs to the issue of the native engine's streams"
 
 
 def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
@@ -22,7 +21,7 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
     span = step.given.span("other")
     if step.given.expr("within") is not None and not _check_interval(step, left, right):
         return False
-    if not right.collection.bounded and not table:
+    if not right.collection.bounded and not table and step.given.expr("within") is None:
         hint = "A table of it, or a part of it that ends, can be joined."
         step.report(Code.NEEDS_BOUNDED, '"join" needs another input that ends, or a table', span, hint=hint)
         return False
@@ -46,13 +45,15 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
 
 def _check_interval(step: Step, left: Flow, right: Flow) -> bool:
     span = step.given.span("within")
-    if not (left.collection.bounded and right.collection.bounded):
-        step.not_yet("a join of streams within an interval", _ENGINE, span)
+    if is_lookup(left.collection, right.collection):
+        step.not_yet("a look-up within an interval", ENGINE_OF_STREAMS, span)
         return False
     if not (left.collection.timed and right.collection.timed):
         hint = "event_time(...) says when a record happened."
         step.report(Code.NEEDS_TIME, "a join within an interval needs event time on both sides", span, hint=hint)
         return False
+    if not (left.collection.bounded and right.collection.bounded):
+        step.waits_for_engine("a join of streams within an interval", ENGINE_OF_STREAMS, span)
     return True
 
 

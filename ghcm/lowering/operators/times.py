@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ghcm.errors import suggest
 from ghcm.language import ast
@@ -10,10 +10,11 @@ from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
-from ghcm.operators import Argument
+from ghcm.operators import ENGINE_OF_STREAMS, Argument, Engine
 from ghcm.source import Span
-from ghcm.spg.ops import EventTime, Sliding, Tumbling, Window
-from ghcm.types import WINDOW, Field, Struct, Timestamp, Type, strip
+from ghcm.spg.graph import Global, Hash
+from ghcm.spg.ops import EventTime, Sessions, Sliding, Tumbling, Window
+from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
 
 __all__ = ["event_time", "window"]
 
@@ -84,8 +85,19 @@ def window(step: Step, flow: Flow) -> Bound:
     if assigner is None:
         return None
     windowed = replace(collection, element=_with_window(element), windowed=True)
+    if isinstance(assigner, _Gap):
+        return _sessions(step, flow, windowed, Sessions(assigner.us, lateness))
     draft = step.row(Window(assigner, lateness), flow, windowed)
     return replace(flow, draft=draft, collection=windowed, open_window=True)
+
+
+def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:
+    """Where a session ends is known once all of its records are, so that they have to meet."""
+    if step.unit.engine is Engine.ROW:
+        step.waits_for_engine('a window of kind "session"', ENGINE_OF_STREAMS, step.given.span("assigner"))
+    exchange = Hash(("key",)) if after.shape is Shape.PAIRS else Global()
+    draft = step.add(op, after, (flow, exchange))
+    return Flow(draft, after, regrouped=True, open_window=True)
 
 
 def _with_window(element: Type) -> Struct:
@@ -95,8 +107,15 @@ def _with_window(element: Type) -> Struct:
     return Struct((Field("value", element), column))
 
 
-def _assigner(step: Step) -> Tumbling | Sliding | None:
-    """The windows; None after a report. Kinds that no engine has yet are checked, refused and taken as tumbling."""
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Sessions, by the time that has to pass between two of them."""
+
+    us: int
+
+
+def _assigner(step: Step) -> Tumbling | Sliding | _Gap | None:
+    """The windows; None after a report."""
     written = step.given.expr("assigner")
     match written:
         case ast.Apply(function=ast.Ref(name=name)) if name in _ASSIGNERS:
@@ -113,12 +132,12 @@ def _assigner(step: Step) -> Tumbling | Sliding | None:
     time = given.choice("time", ("event", "processing"), "event")
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
-    if name == "session":
-        step.not_yet(f'a window of kind "{name}"', _WAITS, written.span)
     if time == "processing":
         step.not_yet("a window of processing time", _WAITS, given.span("time"))
     if size is None:
         return None
+    if name == "session":
+        return _Gap(size)
     if name == "sliding" and every is not None:
         return _sliding(step, size, every, given.span("every"))
     return Tumbling(size)

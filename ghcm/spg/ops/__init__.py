@@ -29,7 +29,7 @@ from ghcm.spg.ops.rows import (
     Union,
 )
 from ghcm.spg.ops.sources import ReadSink, ReadTable, Source
-from ghcm.spg.ops.windows import Sliding, Tumbling, Window
+from ghcm.spg.ops.windows import Sessions, Sliding, Tumbling, Window
 
 __all__ = [
     "AggregateByKey",
@@ -66,6 +66,7 @@ __all__ = [
     "Redis",
     "ReduceByKey",
     "Reply",
+    "Sessions",
     "Sliding",
     "Socket",
     "Sort",
@@ -91,6 +92,7 @@ Op: TypeAlias = (
     | PythonCall
     | PythonBatch
     | Window
+    | Sessions
     | Union
     | ReduceByKey
     | AggregateByKey

@@ -14,7 +14,7 @@ __all__ = ["Join"]
 class Join:
     """Pairs of records of the left (first) and right (second) input whose keys are equal and whose `residual` (if
     any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: their event
-    times are at most so far apart.
+    times are at most so far apart; both inputs may then be endless.
 
     `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
     (`by_key`) it is `{key, value: {left, right}}`; of semi and anti joins it is the left one. A pair of records whose

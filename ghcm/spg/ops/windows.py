@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Sliding", "Tumbling", "Window"]
+__all__ = ["Sessions", "Sliding", "Tumbling", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,4 +32,19 @@ class Window:
     """
 
     assigner: Tumbling | Sliding
+    allowed_lateness_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Adds the column `window`: the session that the record is in, of all records or, of pairs, of those of its key.
+
+    A session holds records of which each comes less than `gap_us` after the one before, and lasts from the first until
+    `gap_us` behind the last, which it excludes: a record exactly then begins another one. A record by itself would end
+    its session `gap_us` after it; where that + `allowed_lateness` <= its partition's watermark it is a dead letter
+    (`late`), whatever session it would have fallen into, so that no other partition decides about it. Sessions are
+    made of all other records, in whatever order they come.
+    """
+
+    gap_us: int
     allowed_lateness_us: int

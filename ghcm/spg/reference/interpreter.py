@@ -36,6 +36,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    Sessions,
     Sort,
     Source,
     To,
@@ -49,6 +50,7 @@ from ghcm.spg.reference.iterations import iterated
 from ghcm.spg.reference.joins import joined
 from ghcm.spg.reference.ordering import sorted_records, top
 from ghcm.spg.reference.rows import event_time, fused, row_operation
+from ghcm.spg.reference.sessions import in_sessions
 from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.types import Shape
@@ -110,6 +112,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
         ):
             return row_operation(run, step, op, records)
+        case Sessions():
+            return in_sessions(run, step, op, records)
         case Fused():
             return fused(run, step, op, records)
         case Union():

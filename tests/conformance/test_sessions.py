@@ -1,0 +1,84 @@
+"""Sessions: what the reference says they are, the same on Spark; the native engine refuses them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.errors import GhcmError
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
+from ghcm.spg.graph import Program
+from ghcm.spg.reference import Result, run
+from ghcm.spg.verify import verify
+from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import program_of
+from tests.unit.runtime.operators.harness import module_of
+
+LIVE = """program live
+record R {{ k: string, at: int }}
+sink out = files("out", mode = append)
+stream u {{
+  socket("localhost:9000", format = json).as(R)
+    .event_time(r => from_micros(r.at), disorder = {disorder})
+    .map_to_pair(r => (r.k, r.at)).window(session(10us), allowed_lateness = {lateness}).group_by_key().to(out)
+}}
+"""
+
+
+def live(records: list[tuple[str, int]], *, disorder: str = "0s", lateness: str = "0s") -> Result:
+    text = LIVE.format(disorder=disorder, lateness=lateness)
+    program = lower(parse(Source("live.istream", text)), for_reference=True)
+    assert verify(program) == []
+    raw = "\n".join(f'{{"k":"{key}","at":{at}}}' for key, at in records).encode()
+    source = next(task.id for task in program.unit("u").tasks if not task.inputs)
+    return run(program, "u", inputs={source: {"": raw}})
+
+
+def test_a_record_at_the_end_of_a_session_begins_another() -> None:
+    found = live([("a", 0), ("a", 9), ("a", 19), ("b", 19), ("a", 28)])
+    assert found.sinks["out"] == [("a", [0, 9], (0, 19)), ("b", [19], (19, 29)), ("a", [19, 28], (19, 38))]
+
+
+def test_a_late_record_joins_two_sessions_while_its_own_would_be_open() -> None:
+    records = [("a", 0), ("a", 14), ("a", 7), ("a", 3)]
+    found = live(records)
+    assert found.sinks["out"] == [("a", [0, 7, 14], (0, 24))]
+    assert [(each.reason.value, each.input) for each in found.dead] == [("late", '{"key":"a","value":3}')]
+    assert live(records, disorder="2us").sinks["out"] == [("a", [0, 3, 7, 14], (0, 24))]
+    assert live(records, lateness="2us").sinks["out"] == [("a", [0, 3, 7, 14], (0, 24))]
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return program_of("sessions")
+
+
+def test_the_reference_puts_records_into_sessions(program: Program) -> None:
+    expected = run(program, "u")
+    assert {name: len(rows) for name, rows in expected.sinks.items()} == {
+        "each": 13,
+        "sums": 8,
+        "counted": 8,
+        "lists": 8,
+        "kept": 7,
+        "whole": 2,
+        "best": 4,
+        "different": 5,
+        "patient": 7,
+        "none": 0,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"late": 9, "overflow": 5}
+
+
+@pytest.mark.slow
+def test_sessions_agree_on_spark(program: Program, spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program) == []
+
+
+def test_the_native_engine_refuses_sessions(program: Program) -> None:
+    with pytest.raises(GhcmError, match="the native engine has no sessions yet"):
+        module_of(program, program.unit("u"))
