@@ -75,7 +75,8 @@ def plain_table(rows: int) -> pa.Table:
         "raw": arrow.array([bytes([each % 256]) for each in numbers]),
         "day": arrow.array([None if each % 2 else each for each in numbers], arrow.date32()),
     }
-    return arrow.table(columns)
+    made: pa.Table = arrow.table(columns)
+    return made
 
 
 def nested_table() -> pa.Table:
@@ -117,9 +118,9 @@ def nested_table() -> pa.Table:
         [[("k", 1), ("l", 2)], [], None, None, None, None, None],
         ["one", None, "one", "two", None, None, None],
     ]
-    return arrow.Table.from_arrays(
-        [arrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
-    )
+    arrays = [arrow.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    made: pa.Table = arrow.Table.from_arrays(arrays, schema=schema)
+    return made
 
 
 def write(table: pa.Table, path: Path, form: str) -> None:

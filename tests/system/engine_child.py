@@ -3,12 +3,12 @@
 import sys
 from pathlib import Path
 
-from ghcm.runtime.sources import local_files
+from ghcm.runtime.sources import pieces
 from tests.unit.runtime.small_operators import engine, word_count
 
 
 def main(base: Path) -> None:
-    local_files._PIECE = 2000
+    pieces._PIECE = 2000
     engine(word_count("*.txt"), base, commit_s=0.002).run()
     print("done", flush=True)
 

@@ -243,11 +243,15 @@ def _moment(text: str) -> int:
     return micros + (shift if sign == "-" else -shift)
 
 
+def _from_row(row: dict[str, Any], element: Struct, _: str) -> tuple[object, ...]:
+    return _from_object(row, element)
+
+
 def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
     """The rows of Parquet and Arrow files are read as JSON objects of the same content would be."""
     for number, row in enumerate(rows_of(data, file, format_, element), 1):
         text = json.dumps(spelt(row), ensure_ascii=False, separators=(",", ":"))
-        yield _attempt(text, f"{file}:{number}", lambda _, row=row: _from_object(row, element))
+        yield _attempt(text, f"{file}:{number}", partial(_from_row, row, element))
 
 
 # --- CSV -------------------------------------------------------------------------------------------------------------

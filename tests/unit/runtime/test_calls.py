@@ -203,7 +203,7 @@ def test_a_policy_calls_once_for_each_publication_whatever_happens(
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("line\n" * 100)
     connections = Connections(tmp_path)
-    monkeypatch.setattr("ghcm.runtime.sources.local_files._PIECE", 60)
+    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 60)
     for _ in range(4):
         running = Engine(
             Compiled(publishing()), connections=connections, state=tmp_path / "state", build=build, commit_s=0.001

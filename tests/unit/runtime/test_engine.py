@@ -66,7 +66,7 @@ def test_stopping_and_going_on_at_any_moment_gives_the_same(
     """Savepoints, plain ends without one, and restarts, at random steps of the sources."""
     expected = text_files(tmp_path, seed=seed)
     chance = random.Random(seed)
-    monkeypatch.setattr("ghcm.runtime.sources.local_files._PIECE", 3000)
+    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 3000)
     for _ in range(8):
         running = engine(word_count("*.txt*"), tmp_path, commit_s=0.001)
         steps = chance.randrange(1, 60)
@@ -117,7 +117,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         base = tmp_path / str(seed)
         base.mkdir()
         events(base)
-        monkeypatch.setattr("ghcm.runtime.sources.local_files._OBJECTS", chance.choice([60, 200, 1000, 100_000]))
+        monkeypatch.setattr("ghcm.runtime.sources.pieces._OBJECTS", chance.choice([60, 200, 1000, 100_000]))
         monkeypatch.setattr(
             tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
@@ -151,7 +151,7 @@ def test_a_bug_in_an_operator_fails_the_unit_and_leaves_what_is_committed(
         return original(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Counts, "process", broken)
-    monkeypatch.setattr("ghcm.runtime.sources.local_files._PIECE", 3000)
+    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 3000)
     with pytest.raises(GhcmError) as caught:
         engine(word_count("*.txt*"), tmp_path).run()
     assert "a bug" in caught.value.message
