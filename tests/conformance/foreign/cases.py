@@ -17,14 +17,16 @@ Inputs = Mapping[str, Path | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Inputs, and the rows that have to come out: objects, or lists of cells where the source names no columns.
+    """Inputs, the rows that have to come out, and how many dead letters.
 
+    Rows are objects; lists of cells where the source names no columns; or lines of text with a blank between cells.
     `loose`: the source has text where we have numbers, so that cells are compared by what they say.
     """
 
     inputs: Inputs
     expected: Sequence[object]
     loose: bool = False
+    dead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

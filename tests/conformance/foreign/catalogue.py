@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from tests.conformance.foreign.arroyo import ARROYO
+from tests.conformance.foreign.beam import BEAM
 from tests.conformance.foreign.cases import CaseSet
+from tests.conformance.foreign.ksql import KSQL
 from tests.conformance.foreign.nexmark import NEXMARK
+from tests.conformance.foreign.risingwave import RISINGWAVE
 
 __all__ = ["SETS", "table"]
 
-SETS: tuple[CaseSet, ...] = (NEXMARK, ARROYO)
+SETS: tuple[CaseSet, ...] = (NEXMARK, ARROYO, BEAM, RISINGWAVE, KSQL)
 
 _HEAD = """# Foreign cases
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-from ghcm.types import Struct, Type
+from ghcm.types import Struct, Type, as_nullable, strip
 from ghcm.values import to_json
 
-__all__ = ["cells", "differences", "plain"]
+__all__ = ["cells", "differences", "line", "plain"]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|\+00:00)?")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -65,11 +65,29 @@ def _moment(text: str) -> str:
 
 
 def cells(row: object, type_: Type) -> list[object]:
-    """A canonical row as JSON data in one flat list: what foreign rows without names are compared with."""
-    if not isinstance(type_, Struct):
+    """A canonical row as JSON data in one flat list: what foreign rows without names are compared with. A record that
+    is null is a null for each of its fields.
+    """
+    record = strip(type_)
+    if not isinstance(record, Struct):
         return [to_json(row, type_)]
-    values = cast("Sequence[object]", row)
-    found: list[object] = []
-    for field, value in zip(type_.fields, values, strict=True):
-        found += cells(value, field.type)
-    return found
+    values = cast("Sequence[object]", row) if row is not None else [None] * len(record.fields)
+    types = [each.type if row is not None else as_nullable(each.type) for each in record.fields]
+    return [cell for value, each in zip(values, types, strict=True) for cell in cells(value, each)]
+
+
+def line(row: Sequence[object]) -> str:
+    """Cells as a console shows them: blanks between, moments without fractions that are zero."""
+    return " ".join(map(_shown, row))
+
+
+def _shown(cell: object) -> str:
+    match cell:
+        case None:
+            return "NULL"
+        case float():
+            return f"{cell:.12g}"
+        case str() if _MOMENT.fullmatch(cell):
+            return re.sub(r"(\.\d*?)0*$", r"\1", _moment(cell)[:26].replace("T", " ")).rstrip(".")
+        case _:
+            return str(cell)

@@ -11,6 +11,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.operator import Form
 from tests.conformance.foreign.cases import CaseSet
 from tests.conformance.foreign.catalogue import SETS, table
+from tests.conformance.foreign.rows import differences
 from tests.conformance.foreign.running import differs_natively, differs_on_spark, differs_on_the_reference
 from tests.conftest import ROOT, Golden
 
@@ -41,6 +42,13 @@ def test_spark_gives_what_is_expected(
     cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     assert differs_on_spark(spark, cases.program(name), cases.load(shared, name), tmp_path) == []
+
+
+def test_rows_that_differ_are_named() -> None:
+    assert differences([[1, "2015-07-15 00:00:01"], [2.0]], [[2], [1, "2015-07-15T00:00:01Z"]]) == []
+    assert differences([[1], [1], [2]], [[1], [3]]) == ["missing (1,)", "missing (2,)", "surplus (3,)"]
+    assert differences([["07", ""]], [[7, None]], loose=True) == []
+    assert differences([[1]], [["1"]]) == ["missing (1,)", "surplus ('1',)"]
 
 
 @pytest.mark.parametrize("cases", SETS, ids=lambda cases: cases.name)
