@@ -133,7 +133,7 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | None:
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
     if time == "processing":
-        step.not_yet("a window of processing time", _WAITS, given.span("time"))
+        _refuse_clock(step, given.span("time"))
     if size is None:
         return None
     if name == "session":
@@ -141,6 +141,19 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | None:
     if name == "sliding" and every is not None:
         return _sliding(step, size, every, given.span("every"))
     return Tumbling(size)
+
+
+def _refuse_clock(step: Step, span: Span | None) -> None:
+    if step.unit.engine is Engine.SPARK:
+        step.report(
+            Code.NEVER,
+            "a batch unit has no windows of processing time",
+            span,
+            detail="Its records were there before it began, so that no clock tells when they came.",
+            hint="event_time(x => x.ts) near the source, and windows of event time.",
+        )
+        return
+    step.not_yet("a window of processing time", _WAITS, span)
 
 
 def _sliding(step: Step, size: int, every: int, span: Span | None) -> Sliding | None:
