@@ -1,0 +1,39 @@
+"""The examples of functions in the manual give on Spark what they show: those of a family in one record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.manual.example import Example
+from ghcm.manual.functions import EXAMPLES
+from ghcm.source import Source
+from ghcm.spg.graph import Program
+from tests.conformance.spark_runs import agree
+
+pytestmark = pytest.mark.slow
+
+
+PLAIN = Example("", "").given
+
+
+def plain(family: str) -> list[Example]:
+    """The examples of constants that do not fail."""
+    examples = (each for named in EXAMPLES[family].values() for each in named)
+    return [each for each in examples if not each.fails and each.given == PLAIN]
+
+
+def side_by_side(examples: list[Example]) -> Program:
+    fields = ", ".join(f"a{number}: {each.text}" for number, each in enumerate(examples))
+    body = f"memory([{{ n: 0 }}]).map(r => {{ {fields} }}).reply()"
+    text = f"program examples\n\nresponsive batch u {{\n  {body}\n}}\n"
+    return lower(parse(Source("examples.istream", text)))
+
+
+@pytest.mark.parametrize("family", [family for family in EXAMPLES if plain(family)])
+def test_examples_give_on_spark_what_they_show(family: str, spark: SparkSession, tmp_path: Path) -> None:
+    agree(spark, side_by_side(plain(family)), "u", tmp_path)
