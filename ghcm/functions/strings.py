@@ -20,6 +20,11 @@ def list_length(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution(arguments, INT) if len(arguments) == 1 and isinstance(arguments[0], List | Map) else None
 
 
+def list_is_empty(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list or map gives bool."""
+    return Resolution(arguments, BOOL) if len(arguments) == 1 and isinstance(arguments[0], List | Map) else None
+
+
 def list_contains(arguments: tuple[Type, ...]) -> Resolution | None:
     """A list of comparable non-null items and one of them give bool."""
     if len(arguments) != 2 or not isinstance(arguments[0], List):
@@ -63,7 +68,12 @@ TABLE = (
     ),
     Function("trim_start", "trim_start(s), trim_start(s, characters)", _TRIM, "the same at the beginning only"),
     Function("trim_end", "trim_end(s), trim_end(s, characters)", _TRIM, "the same at the end only"),
-    Function("is_empty", "is_empty(s)", fixed(BOOL, STRING), "whether it has no code points"),
+    Function(
+        "is_empty",
+        "is_empty(s)",
+        first(fixed(BOOL, STRING), list_is_empty),
+        "whether it has no code points, no items of a list, or no keys of a map",
+    ),
     Function("starts_with", "starts_with(s, part)", TEXT2, "whether it begins with part"),
     Function("ends_with", "ends_with(s, part)", TEXT2, "whether it ends with part"),
     Function(

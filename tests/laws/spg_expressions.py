@@ -54,7 +54,7 @@ SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     *((name, S, (S, N)) for name in ("repeat", "left", "right", "slice")),
     ("slice", S, (S, N, N)), ("slice", L, (L, N)), ("split_pattern", L, (S, S)),
     *((name, S, (S, N, S)) for name in ("pad_start", "pad_end")), ("join", S, (L, S)), ("crc32", N, (S,)),
-    ("is_empty", B, (S,)), ("full_match", B, (S, S)), ("lines", L, (S,)), ("words", L, (S,)),
+    ("is_empty", B, (S,)), ("is_empty", B, (L,)), ("full_match", B, (S, S)), ("lines", L, (S,)), ("words", L, (S,)),
     ("split_part", Nullable(S), (S, S, N)), ("extract", Nullable(S), (S, S)), ("replace_pattern", S, (S, S, S)),
     ("to_bytes", Y, (S,)), ("from_bytes", S, (Y,)), ("from_hex", Y, (S,)), ("from_base64", Y, (S,)),
     ("replace", S, (S, S, S)), ("substring", S, (S, N, N)), ("split", L, (S, S)), ("extract_all", L, (S, S)),

@@ -88,8 +88,11 @@ def _trim(name: str) -> Emit:
     return emit
 
 
-def _is_empty(column: Column) -> Column:
-    return Column(f'{column.at(OR)} == ""', COMPARE, column.fails)
+def _is_empty(scope: Scope, expr: Call) -> Column:
+    found = scope.value(expr.arguments[0])
+    if isinstance(kind_of(expr), List | Map):
+        return Column(f"{found.at(ATOM)}.list.len() == 0", COMPARE, found.fails)
+    return Column(f'{found.at(OR)} == ""', COMPARE, found.fails)
 
 
 def _concat(scope: Scope, expr: Call) -> Column:
@@ -104,7 +107,7 @@ EMITTERS: dict[str, Emit] = {
     "trim": _trim("strip_chars"),
     "trim_start": _trim("strip_chars_start"),
     "trim_end": _trim("strip_chars_end"),
-    "is_empty": lambda scope, expr: _is_empty(scope.value(expr.arguments[0])),
+    "is_empty": _is_empty,
     "starts_with": method(".str.starts_with({1})"),
     "ends_with": method(".str.ends_with({1})"),
     "contains": _contains,

@@ -49,7 +49,7 @@ EMITTERS: dict[str, Emit] = {
     "trim": _trim("strip"),
     "trim_start": _trim("lstrip"),
     "trim_end": _trim("rstrip"),
-    "is_empty": lambda scope, expr, codes: Code(f'{codes[0].at(BITOR)} == ""', COMPARE),
+    "is_empty": lambda scope, expr, codes: Code(f"len({codes[0].inner}) == 0", COMPARE),
     "starts_with": method("startswith"),
     "ends_with": method("endswith"),
     "contains": _contains,

@@ -13,7 +13,7 @@ EMITTERS: dict[str, Emit] = {
     "trim": plain("trim"),
     "trim_start": plain("trim_start"),
     "trim_end": plain("trim_end"),
-    "is_empty": plain("is_empty"),
+    "is_empty": by_first(List="has_no_items", Map="has_no_keys", other="is_empty"),
     "starts_with": plain("starts_with"),
     "ends_with": plain("ends_with"),
     "contains": by_first(List="has_item", other="contains"),

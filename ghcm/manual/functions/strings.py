@@ -14,7 +14,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "trim": (Example('trim("  a b ")', '"a b"'), Example('trim("--a-b-", "-")', '"a-b"')),
     "trim_start": (Example('trim_start("  a ")', '"a "'),),
     "trim_end": (Example('trim_end("  a ")', '"  a"'),),
-    "is_empty": (Example('is_empty("")', "true"),),
+    "is_empty": (Example('is_empty("")', "true"), Example("is_empty([1])", "false")),
     "starts_with": (Example('starts_with("/docs/install", "/docs")', "true"),),
     "ends_with": (Example('ends_with("a.csv", ".csv")', "true"),),
     "contains": (Example('contains("/docs/install", "install")', "true"), Example("contains([1, 2], 3)", "false")),

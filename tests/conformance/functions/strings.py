@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.signatures import FLOAT, INT, STRING
-from ghcm.types import INT_MAX, INT_MIN, List
+from ghcm.types import INT_MAX, INT_MIN, List, Nullable
 from tests.conformance.functions.case import Case, case
 from tests.conformance.functions.maps import MAPS
 
@@ -46,5 +46,6 @@ CASES: tuple[Case, ...] = (
     case("slice", List(INT), INT, values=(([], [1], [1, 2, 3], None), PLACES)),
     case("slice", List(STRING), INT, INT, values=(([], ["a"], ["a", "b", "c"], None), PLACES, PLACES)),
     *(case(name, STRING, STRING, values=(PARTS, PARTS)) for name in ("index_of", "last_index_of", "count_of", "remove_prefix")),
-    *(case("length", type_, values=(values,)) for type_, values in MAPS.items()),
+    *(case(name, type_, values=(values,)) for name in ("length", "is_empty") for type_, values in MAPS.items()),
+    case("is_empty", List(INT)), case("is_empty", List(Nullable(INT))), case("is_empty", List(STRING)),
 )  # fmt: skip

@@ -79,7 +79,7 @@ MEANINGS: dict[str, Meaning] = {
     "trim": lambda _, a, characters=_ASCII_SPACE: a.strip(characters),
     "trim_start": lambda _, a, characters=_ASCII_SPACE: a.lstrip(characters),
     "trim_end": lambda _, a, characters=_ASCII_SPACE: a.rstrip(characters),
-    "is_empty": lambda _, a: a == "",
+    "is_empty": lambda _, a: len(a) == 0,
     "starts_with": lambda _, a, b: a.startswith(b),
     "ends_with": lambda _, a, b: a.endswith(b),
     "contains": _contains,
