@@ -118,7 +118,24 @@ def literal(value: object, type_: Type) -> Column:
             text = f"{value:_}" if abs(value) >= 100_000 else str(value)
             return Column(f"pl.lit({text}, pl.Int64)", bare=text)
         case _:
-            return typed(repr(value), type_)
+            return typed(_plain_text(value), type_)
+
+
+def _plain_text(value: object) -> str:
+    """A value inside of others as Python writes it; floats that Python has no literal of are calls."""
+    match value:
+        case float() if math.isnan(value) or math.isinf(value):
+            return f'float("{value}")'
+        case list():
+            return f"[{', '.join(map(_plain_text, cast('list[object]', value)))}]"
+        case tuple():
+            parts = [_plain_text(each) for each in cast("tuple[object, ...]", value)]
+            return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+        case dict():
+            pairs = cast("dict[object, object]", value).items()
+            return "{" + ", ".join(f"{_plain_text(key)}: {_plain_text(each)}" for key, each in pairs) + "}"
+        case _:
+            return repr(value)
 
 
 def bare_text(value: bool | str) -> str:

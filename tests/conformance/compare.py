@@ -76,9 +76,9 @@ def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, s
 
 
 def _canonical(text: str) -> str:
-    """JSON with -0.0 as 0.0, so that equal records have equal text; other text as it is."""
+    """JSON with -0.0 as 0.0 and names in order, so that equal records have equal text; other text as it is."""
     try:
-        return json.dumps(_positive(json.loads(text)), ensure_ascii=False)
+        return json.dumps(_positive(json.loads(text)), ensure_ascii=False, sort_keys=True)
     except (ValueError, RecursionError):
         return text
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ghcm.expr import Lambda
+from ghcm.expr import Expr, Get, Lambda, Literal, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.runtime.operator import Form
 from ghcm.source import Origin
@@ -16,7 +16,7 @@ from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
 from ghcm.spg.ops import Files, Filter, Format, Map, Op, Source, To
 from ghcm.spg.reference import run
-from ghcm.types import Bool, Collection, Nullable, Shape, Type, tuple_of
+from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of
 from tests.conformance.comparing import assert_same_letters, assert_same_rows
 from tests.laws.spg_expressions import SIGNATURES, call_of, constants_of, functions
 from tests.laws.spg_values import records, rows_of, types
@@ -65,8 +65,6 @@ def test_each_function(name: str, data: st.DataObject) -> None:
     parameters = data.draw(st.sampled_from(fitting)) if fitting else any_two
     nullable = data.draw(st.booleans())
     element = tuple_of(*(Nullable(each) if nullable else each for each in parameters))
-    from ghcm.expr import Expr, Get, Var
-
     record = Var("r", element)
     arguments: list[Expr] = [Get(record, f"_{index}", part.type) for index, part in enumerate(element.fields, 1)]
     for place in FUNCTIONS[name].constants:
@@ -93,3 +91,13 @@ def test_generated_filters(data: st.DataObject) -> None:
     element = data.draw(records())
     predicate = data.draw(functions(Nullable(Bool()), element, depth=3))
     check(pipeline(element, data.draw(rows_of(element)), Filter(predicate), element))
+
+
+def test_a_constant_list_holds_every_float() -> None:
+    element = tuple_of(Float())
+    record = Var("r", element)
+    some = Literal([float("nan"), float("inf"), -float("inf"), 1.5], List(Float()))
+    call = call_of("contains", some, Get(record, "_1", Float()))
+    assert call is not None
+    rows = tuple((value,) for value in (float("nan"), float("inf"), -float("inf"), 1.5, 0.0))
+    check(pipeline(element, rows, Map(Lambda((record,), call)), call.type))

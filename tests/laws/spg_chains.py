@@ -48,8 +48,13 @@ __all__ = ["STEPS", "Chain", "Flow", "Step", "applicable", "source"]
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
+def _function(draw: st.DrawFn, chain: Chain, flow: Flow, result: Type) -> Lambda:
+    """A function of a record and the parameters of the unit."""
+    return draw(functions(result, flow.collection.element, parameters=chain.parameters))
+
+
 def filter_(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    return chain.row("filter", Filter(draw(functions(as_nullable(Bool()), flow.collection.element))), flow)
+    return chain.row("filter", Filter(_function(draw, chain, flow, as_nullable(Bool()))), flow)
 
 
 def narrowing_filter(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
@@ -71,7 +76,7 @@ def map_(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         return None
     of = flow.collection.element
     wanted = type_like(draw, of) if draw(st.integers(0, 2)) == 0 else record_like(draw, of)
-    function = draw(functions(wanted, of))
+    function = _function(draw, chain, flow, wanted)
     return chain.row("map", Map(function), flow, shape=Shape.STREAM, element=function.body.type)
 
 

@@ -28,6 +28,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
+from tests.laws.spg_signatures import signatures_by_result
 from tests.laws.spg_values import SCALARS, values_of
 
 __all__ = ["PATTERNS", "SIGNATURES", "call_of", "constants_of", "expressions", "functions", "literals", "paths_of"]
@@ -216,22 +217,25 @@ def _made(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth:
 
 
 @st.composite
-def _calls(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr | None:
+def _calls(
+    draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool, only: str = ""
+) -> Expr | None:
     wanted = strip(of_type)
-    fitting = [each for each in SIGNATURES if each[1] == wanted and (fails or not FUNCTIONS[each[0]].failures)]
-    if wanted == B and draw(st.booleans()):
+    if not only and wanted == B and draw(st.booleans()):
         return draw(_tests(of_type, columns, depth, fails))
-    if not fitting:
+    fitting = signatures_by_result(wanted, fails=fails)
+    if not fitting or (only and only not in fitting):
         return None
-    name, _, parameters = draw(st.sampled_from(fitting))
+    names = sorted(fitting)
+    names += [name for name in names if FUNCTIONS[name].failures] * 3
+    signature = draw(st.sampled_from(fitting[only or draw(st.sampled_from(names))]))
+    free = len(signature.arguments) - len(signature.constants)
     given: list[Expr] = []
-    for index, parameter in enumerate(parameters):
+    for parameter in signature.arguments[:free]:
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
-        if index in FUNCTIONS[name].constants:
-            given.append(draw(constants_of(name, index)))
-        else:
-            given.append(draw(expressions(type_, columns, depth, fails=fails)))
-    made = call_of(name, *given)
+        given.append(draw(expressions(type_, columns, depth, fails=fails)))
+    constants = zip(signature.constants, signature.arguments[free:], strict=True)
+    made = call_of(signature.function, *given, *(Literal(value, type_) for value, type_ in constants))
     return made if made is not None and accepts(of_type, made.type) else None
 
 
@@ -263,7 +267,12 @@ def functions(
     parameters: Sequence[Param] = (),
     depth: int = 2,
     fails: bool = True,
+    calls: str = "",
 ) -> Lambda:
-    """A lambda over values of these types."""
+    """A lambda over values of these types; it `calls` that function first, if that fits."""
     variables = tuple(Var(name, type_) for name, type_ in zip("xyz", arguments, strict=False))
+    if calls:
+        made = draw(_calls(result, [*variables, *parameters], depth, fails, calls))
+        if made is not None:
+            return Lambda(variables, made)
     return Lambda(variables, draw(expressions(result, [*variables, *parameters], depth, fails=fails)))

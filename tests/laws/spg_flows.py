@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from ghcm.expr import Var
+from ghcm.expr import Param, Var
 from ghcm.functions import comparable
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory
@@ -46,6 +46,7 @@ class Chain:
 
     kind: str
     tasks: list[Task] = field(default_factory=list[Task])
+    parameters: tuple[Param, ...] = ()
 
     def add(
         self, word: str, op: Op, collection: Collection, *inputs: tuple[Flow, Exchange], inexact: bool = False

@@ -236,7 +236,8 @@ def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
 def _seen(chain: Chain, type_: Type) -> list[object]:
     """Values of that type in the first source, so that keys meet."""
     first = chain.tasks[0]
-    assert isinstance(first.op, Source) and isinstance(first.op.connector, Memory)
+    if not isinstance(first.op, Source) or not isinstance(first.op.connector, Memory):
+        return []
     places = [i for i, each in enumerate(first.schema.fields) if strip(each.type) == strip(type_)]
     return [row[place] for row in first.op.connector.rows[:4] for place in places if row[place] is not None]
 

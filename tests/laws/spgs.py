@@ -56,7 +56,9 @@ __all__ = [
     "operator_case",
     "programs",
     "raw_case",
+    "raw_files",
     "rebuilt",
+    "timed_record",
     "types",
     "values_of",
 ]
@@ -76,8 +78,11 @@ def rebuilt(chain: Chain, flow: Flow, *, others: tuple[Unit, ...] = (), sink: Co
         mode = Mode.REPLACE if chain.kind == "batch" else Mode.APPEND
         out = Sink("out", sink or Parquet("out"), mode, None, element, _ORIGIN)
     chain.add("out.to", To("out"), flow.collection, (flow, Forward()))
-    unit = Unit("u", cast("Kind", chain.kind), False, (), None, tuple(chain.tasks), _ORIGIN)
-    caches = (Cache("calls", Redis("calls"), _ORIGIN),) if others else ()
+    parameters = tuple(Parameter(each.name, each.type, False, 3) for each in chain.parameters)
+    responsive = bool(parameters)
+    cache = "calls" if responsive else None
+    unit = Unit("u", cast("Kind", chain.kind), responsive, parameters, cache, tuple(chain.tasks), _ORIGIN)
+    caches = (Cache("calls", Redis("calls"), _ORIGIN),) if others or responsive else ()
     return Program("generated", caches, (out,), (unit, *others))
 
 
@@ -85,7 +90,7 @@ def rebuilt(chain: Chain, flow: Flow, *, others: tuple[Unit, ...] = (), sink: Co
 def programs(draw: st.DrawFn, kind: Kind | None = None, max_ops: int = 5) -> Program:
     """A program of one unit: a source and up to `max_ops` operators behind it."""
     chain = Chain(kind or cast("Kind", draw(st.sampled_from(["stream", "batch"]))))
-    element = _with_time(draw) if draw(st.booleans()) else None
+    element = timed_record(draw) if draw(st.booleans()) else None
     flow = source(draw, chain, element)
     for _ in range(draw(st.integers(0, max_ops))):
         if flow.inexact or flow.collection.shape is Shape.TABLE:
@@ -94,7 +99,7 @@ def programs(draw: st.DrawFn, kind: Kind | None = None, max_ops: int = 5) -> Pro
     return rebuilt(chain, flow)
 
 
-def _with_time(draw: st.DrawFn) -> Struct:
+def timed_record(draw: st.DrawFn) -> Struct:
     """A record that has a timestamp."""
     found = draw(records())
     fields = tuple(each for each in found.fields if each.name != "at")
@@ -107,7 +112,7 @@ def operator_case(draw: st.DrawFn, name: str, kind: Kind = "batch") -> Program:
     chain = Chain(kind)
     if name == "generate":
         return _generated(draw, chain)
-    element = _with_time(draw) if name in ("event_time", "window") else None
+    element = timed_record(draw) if name in ("event_time", "window") else None
     if name == "read":
         element = draw(records())
         reading = chain.add("read", ReadSink("before"), Collection(Shape.STREAM, element, bounded=True))
@@ -208,6 +213,15 @@ def raw_case(
 ) -> tuple[Program, dict[str, bytes]]:
     """A program that reads files "in/*", and the bytes of these files by name."""
     chain = Chain(kind)
+    element, files = draw(raw_files(format_name))
+    collection = Collection(Shape.STREAM, element, bounded=True)
+    flow = chain.add("files", Source(Files("in/*", Format(format_name))), collection)
+    return rebuilt(chain, flow), files
+
+
+@st.composite
+def raw_files(draw: st.DrawFn, format_name: Choice["json", "csv", "text"]) -> tuple[Struct, dict[str, bytes]]:
+    """What is declared about files "in/*" and the bytes of these files by name."""
     head: list[bytes] = []
     match format_name:
         case "text":
@@ -225,9 +239,7 @@ def raw_case(
     for name in ("in/a", "in/b")[: draw(st.integers(1, 2))]:
         end = draw(st.sampled_from([b"\n", b"\r\n"]))
         files[name] = end.join([*head, *draw(lines)]) + draw(st.sampled_from([b"", end]))
-    collection = Collection(Shape.STREAM, element, bounded=True)
-    flow = chain.add("files", Source(Files("in/*", Format(format_name))), collection)
-    return rebuilt(chain, flow), files
+    return element, files
 
 
 def _raw_record(draw: st.DrawFn, of: tuple[Type, ...]) -> Struct:

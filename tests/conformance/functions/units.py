@@ -12,7 +12,17 @@ from ghcm.spg.ops import Map, Memory, Op, Reply, Source, Union
 from ghcm.types import Collection, Field, Int, List, Nullable, Shape, Struct, Type, strip
 from tests.conformance.functions.case import Case, call_of, fields_of, result_of, rows_of
 
-__all__ = ["ORIGIN", "batch_unit", "case_program", "family_program", "memory", "program_of", "stream", "task"]
+__all__ = [
+    "ORIGIN",
+    "batch_unit",
+    "case_program",
+    "family_program",
+    "grouped",
+    "memory",
+    "program_of",
+    "stream",
+    "task",
+]
 
 ORIGIN = Origin("cases.istream", 1, 1)
 
@@ -69,7 +79,7 @@ def case_program(case: Case, rows: Sequence[tuple[object, ...]]) -> Program:
 
 def family_program(cases: Sequence[Case]) -> Program:
     """A unit that replies with (group, row, a list of results for each type of result) for all of these cases."""
-    groups = _groups(cases)
+    groups = grouped(cases)
     results = list(dict.fromkeys(strip(result_of(each[0])) for each in groups))
     names = {result: f"values{place}" for place, result in enumerate(results)}
     lists = {name: Nullable(List(Nullable(result))) for result, name in names.items()}
@@ -98,7 +108,7 @@ def family_program(cases: Sequence[Case]) -> Program:
     return program_of(batch_unit("functions", [*tasks, task("reply", Reply(), inputs, gives)]))
 
 
-def _groups(cases: Sequence[Case]) -> list[list[Case]]:
+def grouped(cases: Sequence[Case]) -> list[list[Case]]:
     """Cases that cannot fail, of the same arguments and result, share their rows; the others stand alone."""
     found: dict[object, list[Case]] = {}
     for number, each in enumerate(cases):

@@ -173,9 +173,12 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
     parameters: Mapping[str, object] | None = None,
     inputs: Mapping[str, Sequence[Item]] | None = None,
     load: Callable[[str], ModuleType] = importlib.import_module,
+    module: ModuleType | None = None,
 ) -> Given:
-    """Run a unit's operators on its memory sources (and `inputs` by task), batches of `size` records."""
-    tasks: Mapping[str, TaskCode] = module_of(program, unit).TASKS
+    """Run a unit's operators on its memory sources (and `inputs` by task), batches of `size` records. `module`: its
+    generated code, if that has been loaded already.
+    """
+    tasks: Mapping[str, TaskCode] = (module or module_of(program, unit)).TASKS
     given = Given()
     complete = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
     context = Context(program.name, complete, form, rows=max(size, 2), load=load)

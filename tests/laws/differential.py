@@ -1,0 +1,213 @@
+"""Generated programs against the reference: both native forms, optimised and not, and Spark.
+
+    python -m tests.laws.differential                             2,000 programs, 200 of them on Spark too
+    python -m tests.laws.differential --programs 50000 --spark 2000
+    python -m tests.laws.differential --seed 17                   one program again, made small if it fails
+
+A program is made from its seed alone. One that fails is printed small, as text with its data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ghcm.optimizer import optimise
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.operator import Form
+from ghcm.runtime.sources.files import FilesSource
+from ghcm.spg.connectors import Files, Socket
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import PythonBatch, ReadSink, Sort, Source, Top, Union
+from ghcm.spg.reference import Result, run
+from ghcm.spg.text import print_program
+from ghcm.spg.verify import verify
+from tests.conformance.compare import compare_rows, differences
+from tests.conformance.comparing import plain
+from tests.laws.coverage import Coverage, watch_failures
+from tests.laws.seeds import example, shrunk
+from tests.laws.spg_whole import Case, cases
+from tests.unit.runtime.decoding import drain
+from tests.unit.runtime.operators.harness import Given, module_of, run_unit
+
+__all__ = ["Failure", "case_of", "describe", "problems", "reference_of", "run_all"]
+
+FORMS: tuple[Form, ...] = ("rows", "columns")
+Failure = tuple[int, list[str]]
+Letter = tuple[str, str, str]
+
+
+def case_of(seed: int) -> Case:
+    """The case of that number."""
+    return example(cases(), seed).value
+
+
+def reference_of(case: Case) -> Result:
+    """What the reference gives for a case."""
+    raw = {task.id: case.raw for task in case.unit.tasks if _is_raw(task)}
+    return run(case.program, "u", inputs=raw, sinks=case.sinks)
+
+
+def _is_raw(task: Task) -> bool:
+    return isinstance(task.op, Source) and isinstance(task.op.connector, Files | Socket)
+
+
+def problems(case: Case, coverage: Coverage | None = None) -> list[str]:
+    """What the native engine does otherwise than the reference, in words; what is raised is one of these."""
+    try:
+        return [*_problems(case, coverage)]
+    except Exception as error:
+        return [f"raised {type(error).__name__}: {error}"]
+
+
+def _problems(case: Case, coverage: Coverage | None) -> Iterator[str]:
+    yield from (f"unsound: {each}" for each in verify(case.program))
+    expected = reference_of(case)
+    if coverage is not None:
+        coverage.add(case.program, expected)
+    inputs, letters = _given(case)
+    optimised = optimise(case.program).program
+    yield from (f"unsound behind the optimiser: {each}" for each in verify(optimised))
+    for word, program in (("as written", case.program), ("optimised", optimised)):
+        unit = program.unit("u")
+        module = module_of(program, unit)
+        tables = {task.id for task in unit.tasks if isinstance(task.op, PythonBatch | Union)}
+        for form in FORMS:
+            found = run_unit(program, unit, form, size=4, inputs=inputs, module=module)
+            yield from (f"{form}, {word}: {each}" for each in _differences(case, expected, found, letters))
+            columns = sum(each["columns"] for id, each in found.counts.items() if id not in tables)
+            if form == "rows" and columns:
+                yield f"{columns} records in the columnar form where rows are asked for"
+            if coverage is not None:
+                coverage.columns += columns
+
+
+def _given(case: Case) -> tuple[dict[str, list[Batch]], list[Letter]]:
+    """What sources other than the memory give, and their dead letters."""
+    inputs: dict[str, list[Batch]] = {}
+    letters: list[Letter] = []
+    for task in case.unit.tasks:
+        if isinstance(task.op, ReadSink):
+            rows = [row if isinstance(row, tuple) else (row,) for row in case.sinks[task.op.sink]]
+        elif _is_raw(task):
+            rows, dead = _decoded(case, task)
+            letters += dead
+        else:
+            continue
+        inputs[task.id] = [Batch.from_rows(task.schema, rows[start : start + 4]) for start in range(0, len(rows), 4)]
+    return inputs, letters
+
+
+def _decoded(case: Case, task: Task) -> tuple[list[tuple[object, ...]], list[Letter]]:
+    assert isinstance(task.op, Source)
+    connector = task.op.connector
+    assert isinstance(connector, Files | Socket)
+    with TemporaryDirectory(prefix="ghcm-files-") as name:
+        folder = Path(name)
+        (folder / "in").mkdir()
+        for path, data in case.raw.items():
+            (folder / path).write_bytes(data)
+        rows, dead = drain(FilesSource(Files("in/*", connector.format), task.schema, task.id, folder))
+    return rows, [(task.id, "bad_record", text) for _, text in dead]
+
+
+def _differences(case: Case, expected: Result, found: Given, letters: Sequence[Letter]) -> Iterator[str]:
+    ordered = any(isinstance(task.op, Sort | Top) for task in case.unit.tasks[-2:])
+    dead = [*letters, *((each.task, each.reason.value, each.input) for each in found.letters)]
+    yield from differences(case.program, expected, sinks=found.sinks, dead=dead, ordered=ordered)
+    if expected.reply is not None:
+        element = case.unit.tasks[-1].collection.element
+        reply = compare_rows(expected.reply, found.reply or [], element, expected.magnitude, ordered=ordered)
+        yield from (f"reply: {each}" for each in reply)
+    sent = [plain(tuple(each.arguments.items())) for _, each in found.publications]
+    if sent != [plain(tuple(each.arguments.items())) for each in expected.instructions]:
+        yield f"instructions: expected {expected.instructions}, found {sent}"
+
+
+# --- many ------------------------------------------------------------------------------------------------------------
+
+_COVERAGE = Coverage()
+
+
+def _begin() -> None:
+    watch_failures(_COVERAGE)
+    warnings.simplefilter("error", SyntaxWarning)
+
+
+def _chunk(seeds: range) -> tuple[Coverage, list[Failure]]:
+    """Runs these; what has been met since this process began."""
+    _COVERAGE.programs = _COVERAGE.operators = _COVERAGE.letters = _COVERAGE.columns = 0
+    found = [(seed, problems(case_of(seed), _COVERAGE)) for seed in seeds]
+    return _COVERAGE, [each for each in found if each[1]]
+
+
+def run_all(count: int, start: int = 0, workers: int = 2) -> tuple[Coverage, list[Failure]]:
+    """So many programs in so many processes: what they met, and those that failed by seed."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    size = max(1, min(100, count // workers))
+    chunks = [range(first, min(first + size, start + count)) for first in range(start, start + count, size)]
+    coverage, failures = Coverage(), list[Failure]()
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawned, initializer=_begin, max_tasks_per_child=100) as pool:
+        for number, (met, failed) in enumerate(pool.map(_chunk, chunks)):
+            coverage.merge(met)
+            failures += failed
+            if sys.stderr.isatty() or number % 50 == 49:
+                print(f"{coverage.programs:,} programs, {len(failures)} failed", file=sys.stderr, flush=True)
+    return coverage, failures
+
+
+def describe(seed: int, *, shrink: bool = True) -> str:
+    """The program of that number, small if it fails, with what is wrong with it."""
+    found = example(cases(), seed)
+    if shrink and problems(found.value):
+        kind = _kind(problems(found.value))
+        found = shrunk(cases(), found, lambda case: bool(said := problems(case)) and _kind(said) == kind)
+    case = found.value
+    data = [f"# {name}: {rows!r}" for name, rows in {**case.sinks, **case.raw}.items()]
+    return "\n".join([f"# seed {seed}", print_program(case.program), *data, *(problems(case) or ["no difference"])])
+
+
+def _kind(said: Sequence[str]) -> str:
+    """What a failure has in common with smaller ones: where, or what is raised."""
+    return " ".join(said[0].split()[:3])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 where a program fails."""
+    parser = argparse.ArgumentParser(description="run generated programs on all engines and compare")
+    parser.add_argument("--programs", type=int, default=2000)
+    parser.add_argument("--spark", type=int, default=200)
+    parser.add_argument("--start", type=int, default=0, help="the first seed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, help="one program by itself")
+    given = parser.parse_args(arguments)
+    if given.seed is not None:
+        print(describe(given.seed))
+        return 0
+    coverage, failures = run_all(given.programs, given.start, given.workers)
+    print("\n".join(coverage.lines()))
+    for seed, _ in failures[:5]:
+        print(describe(seed))
+    print(
+        f"{len(failures)} of {given.programs:,} programs failed on the native engine: {[seed for seed, _ in failures]}"
+    )
+    if given.spark:
+        from tests.laws.spark_together import run_on_one_session
+
+        wrong = run_on_one_session(given.spark, given.start)
+        print(f"{len(wrong)} of {given.spark:,} programs failed on Spark")
+        print("\n".join(f"seed {seed}: {said[:3]}" for seed, said in wrong))
+        failures = [*failures, *wrong]
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""Generated batch programs on Spark, many of them as one job: starting a job costs more than what one of them does.
+
+The tasks of all programs stand side by side in one unit. What each gives is put into a field of its own of a wide
+record, and all of these are replied with. A job that breaks is taken apart until the programs that break it are found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from ghcm.expr import Expr, Lambda, Literal, MakeStruct, Var
+from ghcm.optimizer import optimise
+from ghcm.source import Origin
+from ghcm.spg.connectors import Generate, Memory, Redis
+from ghcm.spg.graph import Cache, Forward, Input, Program, Task, Unit
+from ghcm.spg.ops import Iterate, Map, Op, Publish, Reply, Source, To, Union
+from ghcm.spg.reference import Result, run
+from ghcm.types import Collection, Field, Int, Shape, Struct, as_nullable
+from ghcm.values import from_json
+from tests.conformance.compare import compare_dead, compare_rows
+from tests.conformance.spark_runs import run_on_spark, start_spark
+from tests.laws.seeds import example
+from tests.laws.spg_whole import Case, cases
+
+__all__ = ["batch_cases", "differences_together", "run_on_one_session"]
+
+TOGETHER = 10
+_ORIGIN = Origin("together.istream", 1, 1)
+
+
+def batch_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
+    """The first so many batch programs from that seed on whose data stand in them."""
+    found: list[tuple[int, Case]] = []
+    seed = start
+    while len(found) < count:
+        case = example(cases(kind="batch"), seed).value
+        if _stands_alone(case):
+            found.append((seed, case))
+        seed += 1
+    return found
+
+
+def _stands_alone(case: Case) -> bool:
+    ops = [task.op for task in case.unit.tasks]
+    inside = all(isinstance(op.connector, Memory | Generate) for op in ops if isinstance(op, Source))
+    return inside and not case.sinks and not case.raw and not any(isinstance(op, Publish) for op in ops)
+
+
+def together(some: Sequence[tuple[int, Case]]) -> Program:
+    """One program of many; its reply has the number of the program and, in the field of that number, the record."""
+    elements = {seed: _last(case).collection.element for seed, case in some}
+    named = tuple(Field(f"p{seed}", as_nullable(each)) for seed, each in elements.items())
+    gives = Struct((Field("program", Int()), *named))
+    tasks: list[Task] = []
+    for seed, case in some:
+        tasks += _prefixed(case.unit.tasks, f"p{seed}_")
+        record = Var("r", elements[seed])
+        nulls: list[Expr] = [Literal(None, each.type) for each in named]
+        values = [record if each.name == f"p{seed}" else null for each, null in zip(named, nulls, strict=True)]
+        function = Lambda((record,), MakeStruct((Literal(seed, Int()), *values), gives))
+        last = _last(case)
+        taken = replace(last.collection, shape=Shape.STREAM, element=gives, windowed=False)
+        tasks.append(_task(f"wide_{seed}", Map(function), [f"p{seed}_{last.id}"], taken))
+    inputs = [task.id for task in tasks if task.id.startswith("wide_")]
+    if len(inputs) > 1:
+        untimed = [replace(each, timed=False) for each in (Collection(Shape.STREAM, gives, bounded=True),)]
+        tasks.append(_task("all", Union(), inputs, untimed[0]))
+        inputs = ["all"]
+    tasks.append(_task("reply", Reply(), inputs, Collection(Shape.STREAM, gives, bounded=True)))
+    parameters = next((case.unit.parameters for _, case in some if case.unit.parameters), ())
+    unit = Unit("u", "batch", True, parameters, "calls", tuple(tasks), _ORIGIN)
+    return Program("together", (Cache("calls", Redis("calls"), _ORIGIN),), (), (unit,))
+
+
+def _last(case: Case) -> Task:
+    """The task before the sink or the reply."""
+    end = next(task for task in case.unit.tasks if isinstance(task.op, To | Reply))
+    return case.unit.task(end.inputs[0].producer)
+
+
+def _task(id: str, op: Op, inputs: Sequence[str], collection: Collection) -> Task:
+    return Task(id, op, tuple(Input(each, Forward()) for each in inputs), collection, _ORIGIN)
+
+
+def _prefixed(tasks: Sequence[Task], prefix: str) -> Iterator[Task]:
+    """The tasks but for the ends, with other ids."""
+    for task in tasks:
+        if isinstance(task.op, To | Reply):
+            continue
+        inputs = tuple(replace(each, producer=_renamed(each.producer, prefix)) for each in task.inputs)
+        op = task.op
+        if isinstance(op, Iterate):
+            op = replace(op, tasks=tuple(_prefixed(op.tasks, prefix)), result=_renamed(op.result, prefix))
+        yield replace(task, id=_renamed(task.id, prefix), op=op, inputs=inputs)
+
+
+def _renamed(id: str, prefix: str) -> str:
+    return id if id.startswith("$") else prefix + id
+
+
+def differences_together(spark: SparkSession, some: Sequence[tuple[int, Case]]) -> list[tuple[int, list[str]]]:
+    """The programs that Spark runs otherwise than the reference, with what differs."""
+    program = together(some)
+    if some[0][0] % 2:
+        program = optimise(program).program
+    try:
+        with TemporaryDirectory(prefix="ghcm-together-") as folder:
+            found = run_on_spark(spark, program, "u", Path(folder))
+    except Exception as error:
+        if len(some) == 1:
+            return [(some[0][0], [f"raised {type(error).__name__}: {str(error)[:2000]}"])]
+        half = len(some) // 2
+        return differences_together(spark, some[:half]) + differences_together(spark, some[half:])
+    gives = program.unit("u").tasks[-1].collection.element
+    assert isinstance(gives, Struct)
+    rows = [cast("tuple[object, ...]", from_json(each, gives)) for each in found.reply]
+    wrong: list[tuple[int, list[str]]] = []
+    for place, (seed, case) in enumerate(some, 1):
+        expected = run(case.program, "u")
+        mine = [row[place] for row in rows if row[0] == seed]
+        prefix = f"p{seed}_"
+        dead = [(task[len(prefix) :], why, text) for task, why, text in found.dead if task.startswith(prefix)]
+        said = compare_rows(_rows(expected), mine, _last(case).collection.element, expected.magnitude)
+        said += [f"dead letters: {each}" for each in compare_dead(expected.dead, dead)]
+        wrong += [(seed, said)] if said else []
+    return wrong
+
+
+def _rows(expected: Result) -> list[object]:
+    if expected.reply is not None:
+        return list(expected.reply)
+    return list(expected.sinks.get("out", []))
+
+
+def run_on_one_session(count: int, start: int = 0, spark: SparkSession | None = None) -> list[tuple[int, list[str]]]:
+    """So many programs in one session; those that differ."""
+    session = spark or start_spark()
+    some = batch_cases(count, start)
+    wrong: list[tuple[int, list[str]]] = []
+    for first in range(0, len(some), TOGETHER):
+        wrong += differences_together(session, some[first : first + TOGETHER])
+        print(json.dumps({"programs": min(first + TOGETHER, len(some)), "failed": len(wrong)}), flush=True)
+    if spark is None:
+        session.stop()
+    return wrong

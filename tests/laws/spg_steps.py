@@ -1,0 +1,89 @@
+"""Steps that only whole programs take: samples, iterations, user functions; and where whole programs begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var
+from ghcm.functions import FUNCTIONS, comparable
+from ghcm.lowering.sampling import sampled
+from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.spg.graph import Global
+from ghcm.spg.iterations import entry_of
+from ghcm.spg.ops import Filter, Iterate, Map, PythonBatch, PythonCall, Until
+from ghcm.types import Bool, Field, Int, Nullable, Shape, String, Struct, as_nullable
+from tests.laws.spg_expressions import functions
+from tests.laws.spg_flows import Chain, Flow, in_window
+from tests.laws.spg_signatures import signatures
+
+__all__ = ["call_any", "iterate", "python", "sample"]
+
+USER = Struct((Field("number", Nullable(Int())), Field("text", Nullable(String()))), "User")
+
+
+def call_any(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """A map to what any function of the table gives, the rare types among them."""
+    if in_window(flow):
+        return None
+    names = sorted(signatures())
+    names += [name for name in names if FUNCTIONS[name].failures] * 2
+    name = draw(st.sampled_from(names))
+    result = draw(st.sampled_from(signatures()[name])).result
+    made = draw(functions(result, flow.collection.element, parameters=chain.parameters, depth=1, calls=name))
+    fields = (Field("a", made.body.type), Field("b", flow.collection.element))
+    element = Struct(fields)
+    body = MakeStruct((made.body, made.parameters[0]), element)
+    return chain.row("map", Map(Lambda(made.parameters, body)), flow, shape=Shape.STREAM, element=element)
+
+
+def sample(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """Half of the records."""
+    windowed = flow.collection.windowed
+    predicate = sampled(flow.collection.element, 0.5, draw(st.integers(0, 9)), windowed=windowed)
+    return None if predicate is None else chain.row("sample", Filter(predicate), flow)
+
+
+def python(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """A user's function, by row or by batch, of a record that the task before makes."""
+    if in_window(flow):
+        return None
+    made = draw(functions(USER, flow.collection.element, depth=1))
+    body = made.body if made.body.type == USER else None
+    if body is None:
+        return None
+    given = chain.row("map", Map(Lambda(made.parameters, body)), flow, shape=Shape.STREAM, element=USER)
+    module = "tests.laws.user_functions"
+    op = PythonCall(module, "by_row") if draw(st.booleans()) else PythonBatch(module, "by_batch")
+    return chain.row("python", op, given)
+
+
+def iterate(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """Rounds of filters and maps, up to a limit or until nothing changes in number."""
+    takes = flow.collection
+    if takes.windowed or not takes.bounded or not comparable(takes.element):
+        return None
+    gives = replace(takes, timed=False)
+    inside = Chain(chain.kind)
+    inner = Flow(entry_of(0), gives)
+    word = f"iterate{len(chain.tasks)}/step"
+    for place in range(draw(st.integers(1, 2))):
+        if takes.shape is Shape.STREAM and draw(st.booleans()):
+            function = draw(functions(takes.element, takes.element, depth=2))
+            if function.body.type == takes.element:
+                inner = inside.row(f"{word}/map{place}", Map(function), inner)
+                continue
+        predicate = draw(functions(as_nullable(Bool()), takes.element, depth=1))
+        inner = inside.row(f"{word}/filter{place}", Filter(predicate), inner)
+    until = _settled() if draw(st.booleans()) else None
+    op = Iterate(tuple(inside.tasks), inner.id, Literal(draw(st.integers(0, 3)), Int()), until)
+    return chain.add("iterate", op, gives, (flow, Global()))
+
+
+def _settled() -> Until:
+    counts = (Aggregate("n", AggregateFunction.COUNT, None, Int()),)
+    totals = Struct((Field("n", Int()),))
+    before, after = Var("before", totals), Var("after", totals)
+    parts: tuple[Expr, ...] = (Get(before, "n", Int()), Get(after, "n", Int()))
+    return Until(counts, counts, Lambda((before, after), Call("eq", parts, Bool())))
