@@ -143,6 +143,8 @@ class RowScope:
         assert isinstance(struct, Struct)
         index = struct.index(expr.field)
         of = self.value(expr.of)
+        if of.inner == "None":
+            return of
         if not is_nullable(expr.of.type):
             return Code(f"{of.at(ATOM)}[{index}]", simple=of.simple)
         first, again = self.temporary(of)
