@@ -185,8 +185,10 @@ def _assign(
     if around is not None:
         writer.scope.opened(around, lines)
     lines += writer.scope.share(*(expr for _, expr in wanted))
+    bindings = dict(writer.scope.bindings)
     for name, expr in wanted:
         code = writer.scope.value(writer.scope.opened(expr, lines))
+        writer.scope.bindings = dict(bindings)  # a name that one column binds is not another's
         if not code.simple and (fails or not last):
             local = writer.scope.names.new(name)
             lines.append(f"{local} = {code.inner}")

@@ -156,6 +156,8 @@ class RowScope:
         if FUNCTIONS[expr.function].nulls is Nulls.HANDLED:
             return HANDLED[expr.function](self, expr)
         nullable = any(is_nullable(each.type) for each in expr.arguments)
+        if _is_null(expr):
+            return Code("None", simple=True)
         codes = [self.value(each) for each in expr.arguments]
         if not nullable:
             return ROW_FUNCTIONS[expr.function](self, expr, codes)
@@ -212,3 +214,9 @@ def _is_cheap(call: Call) -> bool:
         "to_micros",
         "from_micros",
     )
+
+
+def _is_null(expr: Call) -> bool:
+    """Whether an argument is written as null and none can fail: the result is null, and Python warns of `None[0]`."""
+    missing = any(isinstance(each, Literal) and each.value is None for each in expr.arguments)
+    return missing and not any(map(can_fail, expr.arguments))

@@ -23,7 +23,7 @@ record R {
 }
 sink out = parquet("out")
 function half(x: int) : int = x // 2
-function quarter(x: int) : int = x.half().half()
+function fourth(x: int) : int = x.half().half()
 function sign(x: int?) : string = match x { null => "none", 0 => "zero", 1..9 or 20..29 => "low", _ => "other" }
 function share(part: int, whole: int) : float = let p = part + 0.0 in p / (whole + 0.0)
 batch u {
@@ -77,7 +77,7 @@ FORMS: tuple[Form, ...] = (
     Form("r => try(to_float(r.s))"),
     Form("r => try(r.ints.map(x => x * x))", columnar=False),
     Form("r => r.texts.map(x => try(to_int(x)))"),
-    Form("r => r.n.quarter() + quarter(r.ints.length() - r.n.half())"),
+    Form("r => r.n.fourth() + fourth(r.ints.length() - r.n.half())"),
     Form("r => (sign(r.n), r.m.sign(), sign(try(to_int(r.s))))"),
     Form("r => r.ints.map(x => share(x // 4, r.ints.length()))"),
     Form('r => match r.s { "a" or "b" => 1, "c".."e" => 2, _ => r.n }'),

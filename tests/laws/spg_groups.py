@@ -220,10 +220,11 @@ def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         return _join_by_key(draw, chain, flow)
     left = takes.element
     wanted = type_like(draw, left, keys=True, nullable=False)
-    right = Struct((Field("k", draw(st.sampled_from([wanted, as_nullable(wanted)]))), Field("v", draw(types(0)))))
-    other = source(draw, chain, right, most=5, known={"k": _seen(chain, wanted)})
-    record = Var("x", right)
     mine = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), left, depth=draw(st.integers(0, 1))))
+    key = strip(mine.body.type)
+    right = Struct((Field("k", draw(st.sampled_from([key, as_nullable(key)]))), Field("v", draw(types(0)))))
+    other = source(draw, chain, right, most=5, known={"k": _seen(chain, key)})
+    record = Var("x", right)
     its = Lambda((record,), Get(record, "k", right.fields[0].type))
     residual = draw(functions(as_nullable(Bool()), left, right)) if draw(st.booleans()) else None
     kind = draw(st.sampled_from(list(JoinKind)))
