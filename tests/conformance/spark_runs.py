@@ -29,8 +29,12 @@ __all__ = ["Outcome", "agree", "instructions", "load_job", "reply_element", "run
 def start_spark() -> SparkSession:
     """A session as the driver has it."""
     options = {
+        "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "20",
+        "spark.sql.ui.retainedExecutions": "5",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.driver.host": "localhost",
