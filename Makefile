@@ -22,9 +22,10 @@ $(READY): pyproject.toml tools/setup
 demo: $(READY)
 	@$(BIN)/python examples/wordcount/demo.py
 
+# Two processes, a file of tests to each at a time: a Spark session waits more than it computes.
 # STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.
 test: $(READY)
-	@$(BIN)/pytest $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
+	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
 
 check: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo 'format: run "make fmt"'; exit 1; }

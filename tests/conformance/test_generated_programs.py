@@ -1,11 +1,11 @@
-"""Two hundred generated programs do on Spark what they do in the reference."""
+"""Generated programs do on Spark what they do in the reference."""
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.laws.spark_together import run_on_one_session
 
-PROGRAMS = 200
+PROGRAMS = 60
 
 
 @pytest.mark.slow
