@@ -108,7 +108,7 @@ def _row(output: Mapping[str, Any], *, sort: bool) -> object:
 
 
 def _sorted(cell: object) -> object:
-    return sorted(cast("list[Any]", cell)) if isinstance(cell, list) else cell
+    return sorted(cell) if isinstance(cell, list) else cell
 
 
 def _lower(value: Mapping[str, object] | None) -> dict[str, object]:
