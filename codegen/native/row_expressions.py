@@ -127,7 +127,7 @@ class RowScope:
 
     def temporary(self, code: Code, wish: str = "t") -> tuple[str, str]:
         """Code that keeps the value and code that repeats it; the same where it is cheap to repeat."""
-        if code.simple and not code.written:
+        if code.simple and not code.written and code.text != "None":  # `None[0]` warns unrun
             return code.text, code.text
         name = self.names.new(wish)
         return f"({name} := {code.inner})", name
@@ -156,9 +156,9 @@ class RowScope:
         if FUNCTIONS[expr.function].nulls is Nulls.HANDLED:
             return HANDLED[expr.function](self, expr)
         nullable = any(is_nullable(each.type) for each in expr.arguments)
-        if _is_null(expr):
-            return Code("None", simple=True)
         codes = [self.value(each) for each in expr.arguments]
+        if _is_null(expr, codes):
+            return Code("None", simple=True)
         if not nullable:
             return ROW_FUNCTIONS[expr.function](self, expr, codes)
         tests, known = self._tests(expr, codes)
@@ -188,8 +188,10 @@ class RowScope:
     def _true_where_present(self, expr: Call) -> Code:
         tests: list[str] = []
         known: list[Code] = []
-        for each in expr.arguments:
-            code = self.value(each)
+        codes = [self.value(each) for each in expr.arguments]
+        if _is_null(expr, codes):
+            return Code("False", simple=True)
+        for each, code in zip(expr.arguments, codes, strict=True):
             if perhaps_null(each):
                 first, again = self.temporary(code)
                 tests.append(f"{first} is not None")
@@ -216,7 +218,6 @@ def _is_cheap(call: Call) -> bool:
     )
 
 
-def _is_null(expr: Call) -> bool:
-    """Whether an argument is written as null and none can fail: the result is null, and Python warns of `None[0]`."""
-    missing = any(isinstance(each, Literal) and each.value is None for each in expr.arguments)
-    return missing and not any(map(can_fail, expr.arguments))
+def _is_null(expr: Call, codes: list[Code]) -> bool:
+    """Whether an argument is always null and none can fail: the result is null, and Python warns of `None[0]`."""
+    return any(code.inner == "None" for code in codes) and not any(map(can_fail, expr.arguments))
