@@ -2,21 +2,24 @@
 bare Spark job.
 
 Calls start on a fixed schedule whether or not earlier ones have answered, and are timed from when they were due, so
-a stall is not hidden. An idle probe (a coroutine that only sleeps on the same schedule) shows what of a tail is the
-machine's own.
+a stall is not hidden. An idle probe (work that does nothing, on the same schedule) shows what of a tail is the
+machine's own. Callers are threads with a connection each: an event loop rounds its waits to milliseconds, and that
+would be counted as the answer's time.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import shutil
 import statistics
 import tempfile
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
-
-import httpx
+from urllib.parse import urlsplit
 
 from bench.table import Row
 from ghcm.cli.private import private_daemon
@@ -26,6 +29,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 __all__ = ["measure"]
 
 PROGRAM = Path(__file__).parent / "programs" / "calls.istream"
+_CALLERS = 8
 
 
 def measure(seconds: float, batch_calls: int) -> list[Row]:
@@ -35,75 +39,86 @@ def measure(seconds: float, batch_calls: int) -> list[Row]:
         (folder / "numbers.csv").write_text("key,factor\n" + "".join(f"{n % 50},{n}\n" for n in range(1000)))
         bundle = build(PROGRAM, folder / "calls.ghcm")
         with private_daemon(StateDirectory(folder / "state"), "embedded", "127.0.0.1", 0) as daemon:
-            url = str(daemon.status()["url"])
+            caller = _Caller(str(daemon.status()["url"]))
             daemon.control.ask("submit", bundle=str(bundle), base=str(folder))
-            return asyncio.run(_measure(url, seconds, batch_calls, bundle, folder))
+            caller.scaled()  # the Spark session is started and warm
+            rows = _stream_calls(caller, seconds)
+            whole = [_timed(caller.scaled) for _ in range(batch_calls)]
+        bare = _bare(bundle, folder, batch_calls)
+        added = statistics.median(whole) - statistics.median(bare)
+        bare_text = f"bare job {statistics.median(bare) * 1e3:.0f} ms, added {added * 1e3:.0f} ms"
+        whole_text = f"median {statistics.median(whole) * 1e3:.0f} ms"
+        return [*rows, Row("calls", "responsive batch", whole_text, bare_text, f"{batch_calls} calls, warm session")]
 
 
-async def _measure(url: str, seconds: float, batch_calls: int, bundle: Path, folder: Path) -> list[Row]:
-    units = f"{url}/programs/bench_calls/units"
-    async with httpx.AsyncClient(timeout=120) as client:
-
-        async def total() -> None:
-            answer = await client.post(f"{units}/total/calls?wait=10", json={"key": 7})
-            assert answer.status_code == 200 and answer.json()["state"] == "done", answer.text
-
-        async def scaled() -> None:
-            answer = await client.post(f"{units}/scaled/calls?wait=60", json={"factor": 3})
-            assert answer.status_code == 200 and answer.json()["state"] == "done", answer.text
-
-        await scaled()  # the Spark session is started and warm
-        for _ in range(50):
-            await total()
-        rows = []
-        for rate in (1, 50):
-            latencies, probe = await asyncio.gather(_load(total, rate, seconds), _load(_nothing, rate, seconds))
-            rows.append(
-                Row(
-                    "calls",
-                    f"responsive stream, {rate}/s",
-                    _tail(latencies),
-                    f"idle probe {_tail(probe)}",
-                    f"{seconds:.0f} s, open loop",
-                )
-            )
-        whole = []
-        for _ in range(batch_calls):
-            start = time.perf_counter()
-            await scaled()
-            whole.append(time.perf_counter() - start)
-    bare = await asyncio.to_thread(_bare, bundle, folder, batch_calls)
-    added = statistics.median(whole) - statistics.median(bare)
-    rows.append(
-        Row(
-            "calls",
-            "responsive batch",
-            f"median {statistics.median(whole) * 1e3:.0f} ms",
-            f"bare job {statistics.median(bare) * 1e3:.0f} ms, added {added * 1e3:.0f} ms",
-            f"{batch_calls} calls, warm session",
-        )
-    )
+def _stream_calls(caller: _Caller, seconds: float) -> list[Row]:
+    for _ in range(50):
+        caller.total()
+    rows: list[Row] = []
+    for rate in (1, 50):
+        latencies, probe = _load(caller.total, rate, seconds), _load(_nothing, rate, seconds)
+        what = f"responsive stream, {rate}/s"
+        rows.append(Row("calls", what, _tail(latencies), f"idle probe {_tail(probe)}", f"{seconds:.0f} s, open loop"))
     return rows
 
 
-async def _nothing() -> None:
-    await asyncio.sleep(0)
+class _Caller:
+    """Calls the units of the program; each thread has a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._place = urlsplit(url).netloc
+        self._mine = threading.local()
+
+    def total(self) -> None:
+        """One call of the stream unit, to its answer."""
+        self._call("total", wait=10, parameters=b'{"key": 7}')
+
+    def scaled(self) -> None:
+        """One call of the batch unit, to its answer."""
+        self._call("scaled", wait=60, parameters=b'{"factor": 3}')
+
+    def _call(self, unit: str, *, wait: int, parameters: bytes) -> None:
+        connection: HTTPConnection | None = getattr(self._mine, "connection", None)
+        if connection is None:
+            connection = self._mine.connection = HTTPConnection(self._place, timeout=120)
+        path = f"/programs/bench_calls/units/{unit}/calls?wait={wait}"
+        try:
+            connection.request("POST", path, parameters, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+        except ConnectionError:  # the server closes what was silent for some seconds
+            connection.close()
+            connection.request("POST", path, parameters, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+        body = response.read()
+        assert response.status == 200 and json.loads(body)["state"] == "done", body
 
 
-async def _load(call: Callable[[], Awaitable[None]], rate: float, seconds: float) -> list[float]:
+def _nothing() -> None:
+    pass
+
+
+def _timed(call: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _load(call: Callable[[], None], rate: float, seconds: float) -> list[float]:
     latencies: list[float] = []
 
-    async def one(due: float) -> None:
-        await call()
+    def one(due: float) -> None:
+        call()
         latencies.append(time.perf_counter() - due)
 
-    begin = time.perf_counter() + 0.1
-    tasks = []
-    for number in range(int(rate * seconds)):
-        due = begin + number / rate
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        tasks.append(asyncio.create_task(one(due)))
-    await asyncio.gather(*tasks)
+    with ThreadPoolExecutor(_CALLERS) as callers:
+        begin = time.perf_counter() + 0.1
+        calls = []
+        for number in range(int(rate * seconds)):
+            due = begin + number / rate
+            time.sleep(max(0.0, due - time.perf_counter()))
+            calls.append(callers.submit(one, due))
+        for each in calls:
+            each.result()
     return sorted(latencies)
 
 
