@@ -318,7 +318,7 @@ def _window(writer: _Writer, step: Step, size: int, lateness: int) -> None:
     writer.out.add(f"{start} = time - time % {size:_}")
     writer.out.block(
         f"if not checked.on_time({limits}):",
-        f'dead("{step.id}", {_record(writer, step)}, *checked.too_late({limits}))',
+        f'dead("{step.id}", {_record(writer, step)}, *checked.too_late({start}, {start} + {size:_}, watermark))',
         "continue",
     )
     window = writer.scope.names.new("window")

@@ -50,6 +50,9 @@ def command(
             about(name, kind, json=json)
     if program is not None:
         _program(program, svg, code, json)
+    elif svg is not None or code:
+        hint = "ghcm explain visits.istream --svg visits.svg --code"
+        raise GhcmError("--svg and --code are of a program, and none is named", code="GHCM-605", hint=hint)
     elif operator is None and function is None:
         hint = "ghcm explain visits.istream, ghcm explain --operator filter, ghcm explain --function split"
         raise GhcmError("there is nothing to explain", code="GHCM-605", hint=hint)

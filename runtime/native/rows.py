@@ -97,10 +97,10 @@ def _first_start(time: int, size: int, every: int) -> int:
 
 def none_open(time: int, size: int, every: int, watermark: int) -> tuple[Failure, str]:
     """Why a record may enter none of its sliding windows."""
-    return too_late(_first_start(time, size, every), time - time % every + size, INT_MAX, watermark)
+    return too_late(_first_start(time, size, every), time - time % every + size, watermark)
 
 
-def too_late(start: int, end: int, closed: int, watermark: int) -> tuple[Failure, str]:
+def too_late(start: int, end: int, watermark: int) -> tuple[Failure, str]:
     """Why it may not."""
     if start < INT_MIN or end > INT_MAX:
         return Failure.OVERFLOW, f"the window from {start} to {end} does not fit 64 bits"

@@ -51,6 +51,7 @@ COMMANDS = {
     "fmt wrong syntax": ["fmt", "broken.istream"],
     "explain wrong": ["explain", "wrong.istream"],
     "explain nothing": ["explain"],
+    "explain svg of nothing": ["explain", "--svg", "x.svg"],
     "explain operator": ["explain", "--operator", "filter"],
     "explain operator and aggregate": ["explain", "--operator", "count"],
     "explain operator json": ["explain", "--operator", "reply", "--json"],
