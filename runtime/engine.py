@@ -18,7 +18,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.operator import Form
+from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.responder import Calls, Responder
 from ghcm.runtime.scheduler import Scheduler
@@ -42,7 +42,7 @@ class Engine:
     `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and state
     directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
     leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
-    operators are made, for tests of the engine itself.
+    operators are made, for tests of the engine itself. `now`: the clock (microseconds since 1970) that operators go by.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -60,6 +60,7 @@ class Engine:
         build: Build | None = None,
         tame_collector: bool = False,
         changed: Callable[[], None] | None = None,
+        now: Callable[[], int] | None = None,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -78,6 +79,7 @@ class Engine:
             commit_s,
             self._tables.pairs,
             None if calls is None else calls.accept,
+            now or Context().now,
         )
         chosen = _choose(program.units, units)
         for unit in chosen:

@@ -32,6 +32,7 @@ __all__ = [
     "Publication",
     "Table",
     "Timer",
+    "WallClock",
 ]
 
 NEVER, INFINITY = INT_MIN, INT_MAX
@@ -123,6 +124,15 @@ class Clock(Protocol):
         """By partition: its watermark behind the last record processed (restored with the state); a partition without
         records may be missing.
         """
+        ...
+
+
+@runtime_checkable
+class WallClock(Protocol):
+    """What an `ArrivalTime` operator also offers."""
+
+    def moment(self) -> int:
+        """The watermark behind it: the time of the unit's clock (see `Context.now`), which never goes back."""
         ...
 
 

@@ -127,6 +127,9 @@ class Rounds:
 
     def touched(self) -> None:
         """Something has happened that a snapshot has to hold."""
+        if not self._dirty and self._timer is not None:  # planned for an operator, maybe later than the interval
+            self._timer.cancelled = True
+            self._timer = None
         self._dirty = True
         self.plan()
 

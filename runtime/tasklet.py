@@ -16,7 +16,7 @@ from typing import Protocol
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
-from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Operator, Publication
+from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Operator, Publication, WallClock
 from ghcm.runtime.scheduler import Progress, Scheduler
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
@@ -166,6 +166,7 @@ class OperatorTasklet:
         self.watermark = NEVER
         self.size = StepSize()
         self._clock = operator if isinstance(operator, Clock) else None
+        self._wall = operator if isinstance(operator, WallClock) else None
         self._gate = operator if isinstance(operator, Gate) else None
         self._edges = inputs
         self._inputs = Inputs(len(inputs))
@@ -229,7 +230,7 @@ class OperatorTasklet:
             case Batch():
                 self.counters.taken += len(item)
                 self._todo.append(lambda: self._process(ordinal, item))
-                if self._clock is not None:
+                if self._clock is not None or self._wall is not None:
                     self._todo.append(self._tick)
             case Watermark(time=moment):
                 self._inputs.advance(ordinal, moment)
@@ -263,11 +264,11 @@ class OperatorTasklet:
         return taken
 
     def _tick(self) -> bool:
-        """Let event time go on as far as the inputs allow."""
+        """Let event time go on as far as the inputs, or the clock, allow."""
         if self._clock is not None:
             moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
         else:
-            moment = self._inputs.watermark
+            moment = self._inputs.watermark if self._wall is None else self._wall.moment()
         if moment <= self.watermark or (self._gate is not None and self._gate.holding):
             return True
         if self._clock is None and not self.operator.advance(moment, self.outbox):
@@ -286,6 +287,8 @@ class OperatorTasklet:
             self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
             return self.outbox.send(Barrier(snapshot))
 
+        if self._wall is not None:  # windows close in time for the commit, whether records come or not
+            self._todo.append(self._tick)
         self._todo.append(lambda: self.operator.flush(self.outbox))
         self._todo.append(pass_on)
 

@@ -21,6 +21,7 @@ from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -130,6 +131,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, gra
             return graph.replies.setdefault(task.id, parts.reply(task, inputs[0]))
         case (
             EventTime()
+            | ArrivalTime()
             | Filter()
             | Map()
             | FlatMap()

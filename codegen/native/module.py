@@ -24,6 +24,7 @@ from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -174,7 +175,7 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
             section.entry = _entry("ReadCode", key=f"{name}_key")
         case Sessions():
             raise refused(task, "sessions")
-        case Source() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
+        case Source() | ArrivalTime() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
             return None
         case ReadSink() | ReadTable() | Reply():
             return None

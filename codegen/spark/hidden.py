@@ -13,6 +13,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -109,6 +110,8 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
         case Publish(call=call):
             return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
         case ReduceByKey() | GroupByKey() | Count() | Changes() | Distinct() | Iterate():
+            return frozenset()
+        case ArrivalTime():  # which no batch unit has
             return frozenset()
         case Source() | ReadSink() | ReadTable() | To() | Reply():
             return frozenset()

@@ -19,6 +19,7 @@ from ghcm.expr import Lambda, Literal, MakeStruct
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -76,6 +77,8 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             )
         case EventTime():
             return _event_time(scope, op)
+        case ArrivalTime():
+            raise GhcmError(f'"{task.id}" goes by the clock, and a batch job has none', code="GHCM-520")
         case (
             Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
         ):

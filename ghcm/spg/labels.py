@@ -12,6 +12,7 @@ from ghcm.spg.notation.expressions import Scope, print_expr
 from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -60,6 +61,8 @@ def summary(op: Op) -> str:
             return f"event_time {_body(time)}" + (
                 f", disorder {duration_text(disorder)}" if disorder is not None else ""
             )
+        case ArrivalTime():
+            return "arrival_time"
         case Filter(predicate=predicate):
             return f"filter {_body(predicate)}"
         case Map(function=function) | FlatMap(function=function) | MapToPair(function=function):

@@ -15,6 +15,7 @@ from ghcm.spg.group_rules import changes_problems, grouped_problems, join_proble
 from ghcm.spg.iteration_rules import iterate_problems
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -92,6 +93,7 @@ def task_problems(around: Around) -> Iterator[str]:
             yield from collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
         case (
             EventTime()
+            | ArrivalTime()
             | Filter()
             | Map()
             | FlatMap()
@@ -148,7 +150,9 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
             assert_never(connector)
 
 
-RowOp = EventTime | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
+RowOp = (
+    EventTime | ArrivalTime | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
+)
 
 
 def _row(around: Around, op: RowOp) -> Iterator[str]:
@@ -160,6 +164,8 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
             yield from function_problems(around, time, takes.element, Timestamp())
             if disorder is None and not takes.bounded:
                 yield "unbounded input has event time without a bound of disorder"
+            yield from collection_problems(gives, replace(takes, timed=True))
+        case ArrivalTime():
             yield from collection_problems(gives, replace(takes, timed=True))
         case Filter(predicate=predicate):
             yield from function_problems(around, predicate, takes.element, Bool())

@@ -15,6 +15,7 @@ from ghcm.spg.group_rules import aggregate_problems
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -189,8 +190,9 @@ def _needed(op: Op, *, keyed: bool) -> str:
         case Sort() | Top() | Publish() | Iterate():
             return "all"
         case (
-            Source() | ReadSink() | ReadTable() | EventTime() | Filter() | Map() | FlatMap() | MapToPair() | MapValues()
-            | KeyBy() | PythonCall() | PythonBatch() | Window() | Union() | To() | Reply() | Fused()
+            Source() | ReadSink() | ReadTable() | EventTime() | ArrivalTime() | Filter() | Map() | FlatMap()
+            | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window() | Union() | To() | Reply()
+            | Fused()
         ):  # fmt: skip
             return "none"
         case _:

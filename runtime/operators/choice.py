@@ -16,6 +16,7 @@ from ghcm.runtime.native.code import (
     TimeCode,
 )
 from ghcm.runtime.operator import Context, Operator
+from ghcm.runtime.operators.arrival import ArrivalOperator
 from ghcm.runtime.operators.chain import ChainOperator
 from ghcm.runtime.operators.changes import ChangesOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
@@ -33,6 +34,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -76,6 +78,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return ChainOperator(task, unit, _code(task, code, RowCode), context)
         case EventTime():
             return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
+        case ArrivalTime():
+            return ArrivalOperator(task, unit, context)
         case PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
         case Union():

@@ -12,8 +12,8 @@ from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.operators import ENGINE_OF_STREAMS, Argument, Engine
 from ghcm.source import Span
-from ghcm.spg.graph import Global, Hash
-from ghcm.spg.ops import EventTime, Sessions, Sliding, Tumbling, Window
+from ghcm.spg.graph import Forward, Global, Hash
+from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
 
 __all__ = ["event_time", "window"]
@@ -24,7 +24,6 @@ _ASSIGNERS = {
     "sliding": (Argument("size", "duration"), Argument("every", "duration"), _TIME),
     "session": (Argument("gap", "duration"), _TIME),
 }
-_WAITS = "waits for the issue that completes the language"
 
 
 def event_time(step: Step, flow: Flow) -> Bound:
@@ -62,7 +61,8 @@ def window(step: Step, flow: Flow) -> Bound:
     """Puts records into windows: the column `window`."""
     assigner = _assigner(step)
     lateness = step.given.duration("allowed_lateness", 0) or 0
-    collection = flow.collection
+    by_clock = isinstance(assigner, _OfClock)
+    collection = replace(flow.collection, timed=True) if by_clock else flow.collection
     element = collection.element
     if not collection.timed:
         step.report(
@@ -84,11 +84,31 @@ def window(step: Step, flow: Flow) -> Bound:
         return None
     if assigner is None:
         return None
+    if isinstance(assigner, _OfClock):
+        return _by_clock(step, flow, collection, assigner.windows)
     windowed = replace(collection, element=_with_window(element), windowed=True)
     if isinstance(assigner, _Gap):
         return _sessions(step, flow, windowed, Sessions(assigner.us, lateness))
     draft = step.row(Window(assigner, lateness), flow, windowed)
     return replace(flow, draft=draft, collection=windowed, open_window=True)
+
+
+def _by_clock(step: Step, flow: Flow, timed: Collection, windows: Tumbling | Sliding | None) -> Bound:
+    """Windows of the time at which records come here."""
+    if step.given.duration("allowed_lateness", 0):
+        step.report(
+            Code.BAD_WINDOW,
+            "no record is late for a window of processing time",
+            step.given.span("allowed_lateness"),
+            hint="Without allowed_lateness each record is in the windows that are open when it comes.",
+        )
+    if windows is None:
+        return None
+    arrival = step.add(ArrivalTime(), timed, (flow, Forward()), calls=0)
+    arrival.word = "arrival_time"
+    after = replace(timed, element=_with_window(timed.element), windowed=True)
+    draft = step.add(Window(windows, 0), after, (replace(flow, draft=arrival, collection=timed), Forward()))
+    return replace(flow, draft=draft, collection=after, open_window=True)
 
 
 def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:
@@ -114,7 +134,14 @@ class _Gap:
     us: int
 
 
-def _assigner(step: Step) -> Tumbling | Sliding | _Gap | None:
+@dataclass(frozen=True, slots=True)
+class _OfClock:
+    """Windows by the time at which records come; None after a report."""
+
+    windows: Tumbling | Sliding | None
+
+
+def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
     """The windows; None after a report."""
     written = step.given.expr("assigner")
     match written:
@@ -132,18 +159,19 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | None:
     time = given.choice("time", ("event", "processing"), "event")
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
-    if time == "processing":
-        _refuse_clock(step, given.span("time"))
+    by_clock = time == "processing"
+    if by_clock and _refuse_clock(step, name, given.span("time")):
+        return _OfClock(None)
     if size is None:
         return None
     if name == "session":
         return _Gap(size)
-    if name == "sliding" and every is not None:
-        return _sliding(step, size, every, given.span("every"))
-    return Tumbling(size)
+    windows = Tumbling(size) if every is None else _sliding(step, size, every, given.span("every"))
+    return _OfClock(windows) if by_clock else windows
 
 
-def _refuse_clock(step: Step, span: Span | None) -> None:
+def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
+    """Whether there are no such windows of processing time in this unit, which is reported."""
     if step.unit.engine is Engine.SPARK:
         step.report(
             Code.NEVER,
@@ -152,8 +180,11 @@ def _refuse_clock(step: Step, span: Span | None) -> None:
             detail="Its records were there before it began, so that no clock tells when they came.",
             hint="event_time(x => x.ts) near the source, and windows of event time.",
         )
-        return
-    step.not_yet("a window of processing time", _WAITS, span)
+        return True
+    if name == "session":
+        step.not_yet("a session of processing time", "belongs to the issue of the native engine's streams", span)
+        return True
+    return False
 
 
 def _sliding(step: Step, size: int, every: int, span: Span | None) -> Sliding | None:

@@ -29,10 +29,11 @@ from ghcm.spg.ops.rows import (
     Union,
 )
 from ghcm.spg.ops.sources import ReadSink, ReadTable, Source
-from ghcm.spg.ops.windows import Sessions, Sliding, Tumbling, Window
+from ghcm.spg.ops.windows import ArrivalTime, Sessions, Sliding, Tumbling, Window
 
 __all__ = [
     "AggregateByKey",
+    "ArrivalTime",
     "CallTemplate",
     "Changes",
     "Connector",
@@ -83,6 +84,7 @@ __all__ = [
 Op: TypeAlias = (
     Source
     | EventTime
+    | ArrivalTime
     | Filter
     | Map
     | FlatMap

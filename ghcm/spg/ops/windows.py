@@ -1,10 +1,10 @@
-"""Windows: which there are, and the operation that puts records into them."""
+"""Windows: which there are, the operation that puts records into them, and the clock of those of processing time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Sessions", "Sliding", "Tumbling", "Window"]
+__all__ = ["ArrivalTime", "Sessions", "Sliding", "Tumbling", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,16 @@ class Sliding:
 
     size_us: int
     every_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalTime:
+    """Gives each record the time at which it came here, by the clock of the unit, in place of any event time.
+
+    That time never goes back, and it is the watermark behind the task too, whether records come or not: windows close
+    when the clock has passed their end, and nothing is late. After a recovery a record that comes again has the time
+    at which it came again. Stream units only: a batch has no moment at which its records come.
+    """
 
 
 @dataclass(frozen=True, slots=True)

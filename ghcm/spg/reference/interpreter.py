@@ -15,6 +15,7 @@ from ghcm.spg.graph import Program, Task
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
+    ArrivalTime,
     Changes,
     Count,
     Distinct,
@@ -49,7 +50,7 @@ from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, re
 from ghcm.spg.reference.iterations import iterated
 from ghcm.spg.reference.joins import joined
 from ghcm.spg.reference.ordering import sorted_records, top
-from ghcm.spg.reference.rows import event_time, fused, row_operation
+from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
 from ghcm.spg.reference.sessions import in_sessions
 from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
@@ -67,17 +68,18 @@ def run(
     inputs: Mapping[str, Mapping[str, bytes]] | None = None,
     sinks: Mapping[str, Sequence[object]] | None = None,
     tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]] | None = None,
+    arrivals: Mapping[str, Sequence[int]] | None = None,
 ) -> Result:
     """Run a unit on finite input until it ends.
 
     `parameters`: canonical values by name; the others have their defaults. `base`: where paths and user modules start
     from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give. `sinks`:
-    canonical rows of the sinks that are read. `tables`: pairs by (unit, task). GhcmError where there is nothing to
-    read.
+    canonical rows of the sinks that are read. `tables`: pairs by (unit, task). `arrivals`: by task that goes by the
+    clock when each record comes to it (microseconds). GhcmError where there is nothing to read.
     """
     unit = program.unit(unit_name)
     given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
-    state = Run(program, unit, given, Outside(base, inputs or {}, sinks or {}, tables or {}))
+    state = Run(program, unit, given, Outside(base, inputs or {}, sinks or {}, tables or {}, arrivals or {}))
     _run_tasks(state, {})
     return state.result
 
@@ -108,6 +110,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return read_table(run, step, op)
         case EventTime():
             return event_time(run, step, op, records)
+        case ArrivalTime():
+            return arrival_time(run, step, records)
         case (
             Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never, cast
 
+from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
 from ghcm.spg.ops import (
@@ -28,7 +29,7 @@ from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.types import Collection, Shape, Struct
 
-__all__ = ["event_time", "fused", "row_operation"]
+__all__ = ["arrival_time", "event_time", "fused", "row_operation"]
 
 RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
@@ -130,6 +131,20 @@ def _time(run: Run, op: EventTime, record: Record) -> int:
     if time is None:
         raise Failed(Failure.NULL_TIME, "the record has no time")
     return cast("int", time)
+
+
+def arrival_time(run: Run, step: Step, records: Sequence[Record]) -> list[Record]:
+    """The records with the time at which they come, as the script says; the clock never goes back."""
+    script = run.outside.arrivals.get(step.id, ())
+    if len(script) < len(records):
+        hint = "The reference has no clock: `arrivals` says when each record comes."
+        raise GhcmError(f'"{step.id}" goes by the clock, and {len(records)} records come to it', hint=hint)
+    timed: list[Record] = []
+    clock = NEVER
+    for record, moment in zip(records, script, strict=False):
+        before, clock = clock, max(clock, moment)
+        timed.append(Record(record.value, clock, before, record.partition))
+    return timed
 
 
 def fused(run: Run, step: Step, op: Fused, records: Sequence[Record]) -> list[Record]:

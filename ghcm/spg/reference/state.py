@@ -79,13 +79,15 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What a run reads. `inputs`: raw bytes by source task and partition, read instead of files and sockets; `sinks`:
-    canonical rows; `tables`: pairs by (unit, task); `base`: where paths and user modules start from.
+    canonical rows; `tables`: pairs by (unit, task); `arrivals`: by task when each record comes (microseconds); `base`:
+    where paths and user modules start from.
     """
 
     base: Path
     inputs: Mapping[str, Mapping[str, bytes]]
     sinks: Mapping[str, Sequence[object]]
     tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]]
+    arrivals: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
 
 @dataclass(frozen=True, slots=True)

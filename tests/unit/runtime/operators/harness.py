@@ -17,7 +17,7 @@ from ghcm.codegen.native import generate
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
-from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Gate, Operator, Publication, Table
+from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Gate, Operator, Publication, Table, WallClock
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory
 from ghcm.spg.graph import Mode, Program, Task, Unit
@@ -112,6 +112,8 @@ def drive(
             call(lambda: operator.process(ordinal, item, box))  # noqa: B023    called at once
             if isinstance(operator, Clock):
                 box.items.append(min(operator.watermarks().values(), default=watermark))
+            elif isinstance(operator, WallClock):
+                box.items.append(operator.moment())
         else:
             marks[ordinal] = item
             if min(marks) > watermark and not isinstance(operator, Clock):
@@ -142,8 +144,8 @@ def _in_turns(inputs: Sequence[Sequence[Item]]) -> Iterator[tuple[int, Item]]:
 
 @dataclass
 class Given:
-    """What a unit left behind: canonical rows by sink, tables, dead letters, instructions, the reply, and records per
-    task and form.
+    """What a unit left behind: canonical rows by sink, tables, dead letters, instructions, the reply, records per task
+    and form, and what each task gave.
     """
 
     sinks: dict[str, list[object]] = field(default_factory=dict)
@@ -153,6 +155,7 @@ class Given:
     reply: list[object] | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     refused: int = 0
+    outputs: dict[str, Sequence[Item]] = field(default_factory=dict)
 
 
 def module_of(program: Program, unit: Unit) -> ModuleType:
@@ -174,15 +177,16 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
     inputs: Mapping[str, Sequence[Item]] | None = None,
     load: Callable[[str], ModuleType] = importlib.import_module,
     module: ModuleType | None = None,
+    now: Callable[[], int] | None = None,
 ) -> Given:
     """Run a unit's operators on its memory sources (and `inputs` by task), batches of `size` records. `module`: its
-    generated code, if that has been loaded already.
+    generated code, if that has been loaded already. `now`: the clock.
     """
     tasks: Mapping[str, TaskCode] = (module or module_of(program, unit)).TASKS
     given = Given()
     complete = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
-    context = Context(program.name, complete, form, rows=max(size, 2), load=load)
-    outputs: dict[str, Sequence[Item]] = {}
+    context = Context(program.name, complete, form, now or Context().now, load, max(size, 2))
+    outputs = given.outputs
     for task in unit.tasks:
         if inputs is not None and task.id in inputs:
             outputs[task.id] = inputs[task.id]

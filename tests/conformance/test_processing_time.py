@@ -1,0 +1,173 @@
+"""Windows of processing time: what the reference gives for scripted arrivals is what the engine gives at those."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from threading import Event
+from types import ModuleType
+from typing import cast
+
+import pytest
+
+from ghcm.errors import GhcmError
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.optimizer import optimise
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.engine import Engine
+from ghcm.runtime.operator import Form
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.sink import read
+from ghcm.source import Source
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import ArrivalTime
+from ghcm.spg.reference import run
+from tests.conformance.compare import differences
+from tests.conformance.text_programs import FORMS, program_of
+from tests.unit.runtime.operators.harness import Given, Refusal, module_of, run_unit
+
+S = 1_000_000
+
+
+class Clock:
+    """Goes on a little whenever it is asked, and now and then back, as clocks of machines do."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000 * S
+        self._asked = 0
+
+    def __call__(self) -> int:
+        self._asked += 1
+        self.now += (0, 3 * S, 1, -5 * S, 9 * S, 0, 4 * S + 7)[self._asked % 7]
+        return self.now
+
+
+def stamps(program: Program, found: Given) -> dict[str, list[int]]:
+    """When records came, by task that goes by the clock."""
+    tasks = [task.id for task in program.unit("u").tasks if isinstance(task.op, ArrivalTime)]
+    batches = {id: [item for item in found.outputs[id] if isinstance(item, Batch)] for id in tasks}
+    return {id: [cast("int", row[-2]) for each in several for row in each.rows()] for id, several in batches.items()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("size", "restores"), [(1, True), (2, False), (3, True), (100, True)])
+def test_records_are_in_the_windows_in_which_they_came(form: Form, size: int, restores: bool) -> None:
+    written = program_of("arrivals")
+    for program in (written, optimise(written).program):
+        clock = Clock()
+        found = run_unit(
+            program, program.unit("u"), form, size=size, refusal=Refusal.ONE_SLOT, restores=restores, now=clock
+        )
+        times = stamps(program, found)
+        assert len(times) == 5 and all(one <= two for each in times.values() for one, two in pairwise(each))
+        expected = run(program, "u", arrivals=times)
+        dead = [(letter.task, letter.reason.value, letter.input) for letter in found.letters]
+        assert differences(program, expected, sinks=found.sinks, dead=dead) == []
+        assert size > 3 or len(found.sinks["totals"]) > 5
+
+
+def test_the_reference_asks_for_a_script() -> None:
+    with pytest.raises(GhcmError, match="goes by the clock, and 11 records come to it"):
+        run(program_of("arrivals"), "u")
+
+
+LIVE = """program live
+record R { k: string, n: int }
+sink seen = files("seen", format = json, mode = append)
+sink out = files("out", format = json, mode = append)
+stream u {
+  records = files("in/*", format = json, follow = true).as(R)
+  records.to(seen)
+  records.map_to_pair(r => (r.k, r.n)).window(tumbling(100ms, time = processing)).reduce_by_key((a, b) => a + b).to(out)
+}
+"""
+
+
+@dataclass
+class Compiled:
+    """A checked program with its generated code."""
+
+    plan: Program
+
+    def unit_module(self, unit: str) -> ModuleType:
+        return module_of(self.plan, self.plan.unit(unit))
+
+    def load(self, name: str) -> ModuleType:
+        return importlib.import_module(name)
+
+
+class Running:
+    """An engine over a directory, with a clock that stands until it is set."""
+
+    def __init__(self, base: Path, now: int) -> None:
+        self.now = now
+        self._base = base
+        self._program = optimise(lower(parse(Source("live.istream", LIVE)))).program
+        self._committed = Event()
+        self._engine = Engine(
+            Compiled(self._program),
+            connections=Connections(base),
+            state=base / "state",
+            commit_s=0.01,
+            changed=self._committed.set,
+            now=lambda: self.now,
+        )
+        self._engine.start()
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Wait for a commit behind which that holds."""
+        while not done():
+            assert self._committed.wait(60)
+            self._committed.clear()
+
+    def rows(self, sink: str) -> list[object]:
+        self._engine.check()
+        return sorted(read(self._program.sink(sink), Connections(self._base)), key=repr)
+
+    def commits(self) -> int:
+        return self._engine.commits
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def put(base: Path, name: str, text: str) -> None:
+    (base / f".{name}").write_text(text)
+    (base / f".{name}").rename(base / "in" / name)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    return tmp_path
+
+
+def test_windows_close_by_the_clock_while_nothing_comes(base: Path) -> None:
+    running = Running(base, 10 * S + 20_000)
+    put(base, "a", '{"k":"a","n":1}\n{"k":"a","n":2}\n{"k":"b","n":3}\n')
+    running.until(lambda: len(running.rows("seen")) == 3)
+    before = running.commits()
+    running.until(lambda: running.commits() > before + 2)
+    assert running.rows("out") == []
+    running.now += 80_000
+    window = (10 * S, 10 * S + 100_000)
+    running.until(lambda: running.rows("out") == [("a", 3, window), ("b", 3, window)])
+    running.close()
+
+
+def test_a_crash_loses_and_repeats_nothing_and_the_clock_does_not_go_back(base: Path) -> None:
+    running = Running(base, 20 * S + 50_000)
+    put(base, "a", '{"k":"a","n":1}\n')
+    running.until(lambda: len(running.rows("seen")) == 1)
+    running.close()
+    put(base, "b", '{"k":"a","n":4}\n')
+    again = Running(base, 19 * S)
+    again.until(lambda: len(again.rows("seen")) == 2)
+    assert again.rows("out") == []
+    again.now = 21 * S
+    again.until(lambda: again.rows("out") == [("a", 5, (20 * S, 20 * S + 100_000))])
+    again.close()
