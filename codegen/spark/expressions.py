@@ -80,7 +80,7 @@ def can_fail(expr: Expr) -> bool:
 def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     first = strip(arguments[0].type)
     total_of_floats = name in ("add", "sub", "mul", "neg", "abs") and isinstance(first, Float)
-    total = total_of_floats or (name == "add" and isinstance(first, String))
+    total = total_of_floats or (name == "add" and isinstance(first, String | List))
     total = total or (name == "to_int" and isinstance(first, Int | Int32 | Bool))
     total = total or (name == "get" and isinstance(first, Map))
     total = total or (name == "to_float" and not isinstance(first, String))

@@ -6,9 +6,21 @@ Floats never fail but for a zero divisor.
 from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
-from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, first, fixed
+from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, first, fixed
+from ghcm.types import List, Type, unify
 
 __all__ = ["TABLE"]
+
+
+def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Two lists whose items are of one type give a list."""
+    match arguments:
+        case (List(), List()):
+            both = unify(*arguments)
+            return None if both is None else Resolution((both, both), both)
+        case _:
+            return None
+
 
 ARITHMETIC = first(fixed(INT, INT, INT), fixed(FLOAT, FLOAT, FLOAT))
 SUM = first(
@@ -16,6 +28,7 @@ SUM = first(
     fixed(STRING, STRING, STRING),
     fixed(TIMESTAMP, TIMESTAMP, DURATION),
     fixed(DURATION, DURATION, DURATION),
+    lists_joined,
 )
 DIFFERENCE = first(
     ARITHMETIC,
@@ -32,7 +45,7 @@ TABLE = (
         "add",
         "a + b",
         SUM,
-        "the sum; strings are joined; a timestamp and a duration give a timestamp",
+        "the sum; strings are joined, and lists; a timestamp and a duration give a timestamp",
         failures=(Failure.OVERFLOW,),
         method=False,
     ),

@@ -20,7 +20,7 @@ from ghcm.codegen.native.column_functions.emitting import (
 )
 from ghcm.codegen.native.column_text import ATOM, PRODUCT, SUM, UNARY, Column
 from ghcm.expr import Call
-from ghcm.types import Duration, Float, String, strip
+from ghcm.types import Duration, Float, List, String, strip
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
@@ -28,6 +28,8 @@ __all__ = ["EMITTERS", "REFUSALS"]
 def _arithmetic(operator: str, level: int, fails: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:
         found = arguments_of(scope, expr)
+        if isinstance(kind_of(expr), List):
+            return with_masks(helper("lists.joined", *found), masks_of(found))
         if isinstance(kind_of(expr), Float | String):
             return with_masks(infix(operator, level, *found), masks_of(found))
         counts = [counted(column, strip(each.type)) for column, each in zip(found, expr.arguments, strict=True)]

@@ -6,14 +6,18 @@ from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, infix, kind_of
 from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code
 from ghcm.expr import Call
-from ghcm.types import Duration, Float, String
+from ghcm.types import Duration, Float, List, String
 
 __all__ = ["EMITTERS"]
 
 
 def _arithmetic(operator: str, level: int, checked: str) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-        return infix(operator, level, *codes) if isinstance(kind_of(expr), Float | String) else helper(checked, *codes)
+        return (
+            infix(operator, level, *codes)
+            if isinstance(kind_of(expr), Float | String | List)
+            else helper(checked, *codes)
+        )
 
     return emit
 

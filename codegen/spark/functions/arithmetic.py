@@ -23,7 +23,7 @@ def _sub(writer: Writer, call: Call) -> str:
 
 
 EMITTERS: dict[str, Emit] = {
-    "add": by_first(Float="add_float", String="join_text", Timestamp="later", other="add"),
+    "add": by_first(Float="add_float", String="join_text", Timestamp="later", List="join_lists", other="add"),
     "sub": _sub,
     "mul": by_first(Float="multiply_float", other="multiply"),
     "div": by_first(Duration="ratio", other="divide"),

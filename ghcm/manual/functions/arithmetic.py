@@ -11,6 +11,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "add": (
         Example("1 + 2", "3"),
         Example('"a" + "b"', '"ab"'),
+        Example("[1, 2] + [3]", "[1, 2, 3]"),
         Example("from_micros(0) + 90s", '"1970-01-01T00:01:30.000000Z"'),
         Example("9223372036854775807 + 1", fails=Failure.OVERFLOW),
     ),
