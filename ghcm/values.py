@@ -50,6 +50,7 @@ __all__ = [
     "date_text",
     "decode",
     "encode",
+    "encoder",
     "from_json",
     "key_text",
     "parse_date",
@@ -91,6 +92,14 @@ def from_json(data: Json, type_: Type) -> object:
 def encode(value: object, type_: Type) -> str:
     """The JSON form as compact text; equal values give equal text."""
     return _COMPACT.encode(writer(type_)(value))
+
+
+def encoder(type_: Type) -> Callable[[object], str]:
+    """The function that does `encode` for many values of one type."""
+    if isinstance(type_, String):
+        return cast("Callable[[object], str]", json.encoder.encode_basestring)
+    write, text = writer(type_), _COMPACT.encode
+    return lambda value: text(write(value))
 
 
 def decode(text: str, type_: Type) -> object:

@@ -29,9 +29,9 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from ghcm.values import encode
+from ghcm.values import encoder
 
-__all__ = ["Change", "identity_of", "key_group", "value_of"]
+__all__ = ["Change", "grouping", "identity_of", "key_group", "value_of"]
 
 Change: TypeAlias = Callable[[object], object]
 _NAN = math.nan
@@ -43,10 +43,20 @@ def key_group(key: object, type_: Type, groups: int = 128) -> int:
     >>> key_group("the", String()), key_group(-0.0, Float()) == key_group(0.0, Float())
     (44, True)
     """
-    identity, value = identity_of(type_), value_of(type_)
-    same = identity(key) if identity is not None else key
-    text = encode(value(same) if value is not None else same, type_)
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % groups
+    return grouping(type_, groups)(key)
+
+
+@lru_cache(maxsize=1024)
+def grouping(type_: Type, groups: int) -> Callable[[object], int]:
+    """The function that gives the key groups of canonical values of a type."""
+    identity, value, text = identity_of(type_), value_of(type_), encoder(type_)
+
+    def group(key: object) -> int:
+        same = identity(key) if identity is not None else key
+        written = text(value(same) if value is not None else same)
+        return zlib.crc32(written.encode("utf-8", "surrogatepass")) % groups
+
+    return group
 
 
 @lru_cache(maxsize=1024)

@@ -7,8 +7,9 @@ from typing import assert_never
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.column_text import Unsupported
+from ghcm.codegen.native.column_types import dtype_text
 from ghcm.codegen.native.names import Names
-from ghcm.codegen.native.reducers import Partial, extreme_series, wide
+from ghcm.codegen.native.reducers import Partial, extreme_partial, wide
 from ghcm.codegen.native.row_text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import (
@@ -17,6 +18,7 @@ from ghcm.types import (
     Decimal,
     Duration,
     Float,
+    Int,
     List,
     Map,
     Null,
@@ -119,13 +121,12 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
     """How Polars pre-aggregates columns of those expression texts; `names` gives the state columns their names."""
     type_, column = argument_type(aggregate), added.value
     prefix = names.new(aggregate.name)
-    if type_ is None:
-        return Partial(((prefix, "pl.len().cast(pl.Int64)"),), prefix)
-    number = f"{column}.count().cast(pl.Int64)"
-    if aggregate.function is _F.COUNT:
-        return Partial(((prefix, number),), prefix)
+    number = "pl.len().cast(pl.Int64)" if type_ is None else f"{column}.count().cast(pl.Int64)"
+    if type_ is None or aggregate.function is _F.COUNT:
+        kept = f'pl.col("{prefix}")'
+        return Partial(((prefix, number),), prefix, merged=(f"{kept}.sum()",), result=kept)
     if aggregate.function in (_F.MIN, _F.MAX):
-        return Partial(((prefix, extreme_series(column, type_, least=aggregate.function is _F.MIN)),), prefix)
+        return extreme_partial(prefix, column, type_, least=aggregate.function is _F.MIN)
     if aggregate.function not in (_F.SUM, _F.MEAN):
         return _listed(module, aggregate, type_, added, prefix, names)
     count = names.new(f"{prefix}_count")
@@ -134,7 +135,24 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
     sum_ = f"{found} if {count} else None"
     floats = (prefix,) if _of_floats(aggregate) else ()
     state = sum_ if aggregate.function is _F.SUM else f"({count}, {sum_})"
-    return Partial(((count, number), (prefix, total)), state, floats)
+    merged = (f'pl.col("{count}").sum()', f'pl.col("{prefix}").sum()')
+    columns = ((count, number), (prefix, total))
+    return Partial(columns, state, floats, merged, *_summed(aggregate, count, prefix))
+
+
+def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[str, ...]]:
+    """The result of a sum or mean of those columns as an expression, and where it is unsure."""
+    names = f'"{count}", "{total}"'
+    floats, type_ = _of_floats(aggregate), strip(aggregate.type)
+    if aggregate.function is _F.MEAN:
+        if not isinstance(type_, Float):
+            return "", ()
+        return f"columns.mean({names})", () if floats else (f'columns.inexact("{total}")',)
+    if floats:
+        return f"columns.float_sum({names})", ()
+    if not isinstance(type_, Int | Duration):
+        return "", ()
+    return f"columns.whole_sum({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
 
 
 def _listed(module: Module, aggregate: Aggregate, type_: Type, added: Added, prefix: str, names: Names) -> Partial:

@@ -10,7 +10,7 @@ from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import ATOM, Unsupported, varies
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
-from ghcm.codegen.native.reducers import Partial, Reduction
+from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
 from ghcm.codegen.native.row_chains import parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
@@ -27,18 +27,23 @@ GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    """The functions' texts; `partial` is the reason where there is no pre-aggregation."""
+    """The functions' texts; `partial` is the reason where there is no pre-aggregation; `columnar` are the names of the
+    columnar functions."""
 
     functions: tuple[str, ...]
     partial: Unsupported | None
     timed: bool = False
+    columnar: tuple[str, ...] = ()
 
 
 def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -> GroupText:
-    """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`."""
+    """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`, and
+    then perhaps `_merged` and `_results`.
+    """
     element = unit.task(task.inputs[0].producer).collection
     value = element.columns.get("value")
-    writer = _Writer(name, module, element.windowed, element.shape is not Shape.STREAM)
+    given = task.collection
+    writer = _Writer(name, module, element.windowed, element.shape is not Shape.STREAM, task.schema.names, given.timed)
     match op:
         case ReduceByKey(reducer=reducer):
             found = Reduction(module, reducer)
@@ -63,7 +68,10 @@ def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -
                 merge=lambda scope: "left + right",
                 result=lambda scope: "state",
             )
-            return _with_partial(writer, functions, [], lambda: [Partial((("s", "pl.len().cast(pl.Int64)"),), "s")])
+            return _with_partial(writer, functions, [], lambda: [_COUNTED])
+
+
+_COUNTED = Partial((("s", "pl.len().cast(pl.Int64)"),), "s", merged=('pl.col("s").sum()',), result='pl.col("s")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,13 @@ class _Writer:
     module: Module
     windowed: bool
     keyed: bool
+    given: tuple[str, ...] = ()
+    timed: bool = False
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns by which groups are told apart once they were."""
+        return [*(["key"] if self.keyed else []), *(["start", "end"] if self.windowed else [])]
 
     def scope(self) -> RowScope:
         return RowScope(self.module, Names(RESERVED | ARGUMENTS | self.module.names.taken))
@@ -139,7 +154,8 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         ]
     except Unsupported as reason:
         return GroupText(tuple(functions), reason, timed)
-    return _with_partial(writer, functions, prepared, lambda: parts, always=True, timed=timed)
+    result_names = None if op.scalar else [each.name for each in op.aggregates]
+    return _with_partial(writer, functions, prepared, lambda: parts, always=True, timed=timed, fields=result_names)
 
 
 def totals_functions(name: str, aggregates: tuple[Aggregate, ...], module: Module) -> tuple[str, list[str]]:
@@ -212,6 +228,7 @@ def _with_partial(
     *,
     always: bool = False,
     timed: bool = False,
+    fields: list[str] | None = None,
 ) -> GroupText:
     try:
         parts = make()
@@ -232,7 +249,43 @@ def _with_partial(
             *(f"    {line}" for line in lines),
         ]
     )
-    return GroupText((*functions, partial, _states(writer.name, parts, always)), None, timed)
+    found = {"partial": partial, "states": _states(writer.name, parts, always)}
+    if text := _merged(writer, parts):
+        found["merged"] = text
+        if text := _results(writer, parts, fields):
+            found["results"] = text
+    return GroupText((*functions, *found.values()), None, timed, tuple(found))
+
+
+def _merged(writer: _Writer, parts: list[Partial]) -> str:
+    """The text of the function that makes one row per group; empty where there is none."""
+    texts = all_merged(parts)
+    if not texts:
+        return ""
+    names = [name for part in parts for name, _ in part.columns]
+    columns = ", ".join(f'{text}.alias("{name}")' for name, text in zip(names, texts, strict=True))
+    keys = ", ".join(f'"{key}"' for key in writer.keys)
+    grouped = f"frame.group_by({keys}).agg({columns})" if keys else f"frame.select({columns})"
+    floats = "".join(f', "{name}"' for part in parts for name in part.floats)
+    return _columnar(writer, "merged", [f"return columns.finite({grouped}{floats})" if floats else f"return {grouped}"])
+
+
+def _results(writer: _Writer, parts: list[Partial], fields: list[str] | None) -> str:
+    """The text of the function that makes the results of merged rows; empty where there is none."""
+    value = struct_result(fields, parts) if fields is not None else parts[0].result
+    if not value or not all(name in ("key", "value", "window") for name in writer.given):
+        return ""
+    texts = {"key": '"key"', "value": f'({value}).alias("value")', "window": "*columns.CLOSED"}
+    columns = [texts[name] for name in writer.given]
+    columns += ["*columns.CLOSED_TIMES"] if writer.windowed and writer.timed else []
+    unsure = [mask for part in parts for mask in part.unsure]
+    guards = [f"if columns.any_fails(frame, {' | '.join(unsure)}):", "    return None"] if unsure else []
+    return _columnar(writer, "results", [*guards, f"return frame.select({', '.join(columns)})"])
+
+
+def _columnar(writer: _Writer, name: str, lines: list[str]) -> str:
+    head = f"def {writer.name}_{name}(frame: pl.DataFrame) -> pl.DataFrame | None:"
+    return "\n".join([head, *(f"    {line}" for line in lines)])
 
 
 def _states(name: str, parts: list[Partial], always: bool) -> str:

@@ -220,7 +220,7 @@ def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module
     section.functions += found.functions
     parts = {part: f"{name}_{part}" for part in ("first", "add", "merge", "result")}
     if found.partial is None:
-        parts |= {part: f"{name}_{part}" for part in ("partial", "states")}
+        parts |= {part: f"{name}_{part}" for part in found.columnar}
     else:
         section.missing.append(f"not pre-aggregated: {found.partial}")
     section.entry = _entry(

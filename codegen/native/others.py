@@ -139,7 +139,8 @@ def order_functions(
     scope.bind(by.parameters[0])
     try:
         column = scope.value(by.body)
-        if isinstance(strip(by.body.type), Struct) or not all(_sorts(part.type) for part in collection.columns.fields):
+        ties = () if isinstance(op, Top) and collection.windowed else collection.columns.fields
+        if not all(map(_sorts, [by.body.type, *(part.type for part in ties)])):
             raise Unsupported("Polars orders no structs and lists as the language does")
     except Unsupported as reason:
         return texts, reason

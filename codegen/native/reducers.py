@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.column_text import Unsupported
+from ghcm.codegen.native.column_types import dtype_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
-__all__ = ["Partial", "Reduction", "extreme_of", "extreme_series", "wide"]
+__all__ = ["Partial", "Reduction", "all_merged", "extreme_of", "extreme_partial", "struct_result", "wide"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,17 @@ class Partial:
     """How Polars pre-reduces: the aggregations as text by name of the state column, and the state of one group as
     text over those names.
 
-    `floats` are the columns that hold float sums: where one is not finite, rows must add exactly.
+    `floats` are the columns that hold float sums: where one is not finite, rows must add exactly. `merged` are the
+    aggregations that make one of several such columns each, and `result` is the expression of a group's result; empty
+    where Polars cannot. The result may be anything where one of the masks `unsure` is true.
     """
 
     columns: tuple[tuple[str, str], ...]
     state: str
     floats: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    result: str = ""
+    unsure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +119,28 @@ class Reduction:
 
     def partial(self, column: str, prefix: str = "s") -> Partial:
         """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
+        kept = f'pl.col("{prefix}")'
         match self.reducer:
             case Builtin(kind=Kind.SUM, type=Float()):
-                return Partial(((prefix, f"{column}.sum()"),), f"aggregates.float_sum({prefix})", (prefix,))
+                state = f"aggregates.float_sum({prefix})"
+                return Partial(
+                    ((prefix, f"{column}.sum()"),), state, (prefix,), (f"{kept}.sum()",), f"{kept} + pl.lit(0.0)"
+                )
             case Builtin(kind=Kind.SUM, type=type_):
-                return Partial(((prefix, f"{wide(column, type_)}.sum()"),), prefix)
+                result = f"{kept}.cast(pl.Int64, strict=False).cast({dtype_text(type_)})"
+                return Partial(
+                    ((prefix, f"{wide(column, type_)}.sum()"),),
+                    prefix,
+                    merged=(f"{kept}.sum()",),
+                    result=result if isinstance(type_, Int | Duration) else "",
+                    unsure=(f"columns.beyond({kept})",),
+                )
             case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
-                return Partial(((prefix, extreme_series(column, type_, least=kind is Kind.MIN)),), prefix)
+                return extreme_partial(prefix, column, type_, least=kind is Kind.MIN)
             case Builtin(kind=Kind.ALL):
-                return Partial(((prefix, f"{column}.all()"),), prefix)
+                return Partial(((prefix, f"{column}.all()"),), prefix, merged=(f"{kept}.all()",), result=kept)
             case Builtin():
-                return Partial(((prefix, f"{column}.any()"),), prefix)
+                return Partial(((prefix, f"{column}.any()"),), prefix, merged=(f"{kept}.any()",), result=kept)
             case Fields(parts=parts, type=type_):
                 found = [
                     Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
@@ -132,7 +149,14 @@ class Reduction:
                 states = ", ".join(each.state for each in found)
                 floats = tuple(name for each in found for name in each.floats)
                 columns = tuple(pair for each in found for pair in each.columns)
-                return Partial(columns, f"({states}{',' if len(found) == 1 else ''})", floats)
+                return Partial(
+                    columns,
+                    f"({states}{',' if len(found) == 1 else ''})",
+                    floats,
+                    all_merged(found),
+                    struct_result(type_.names, found),
+                    tuple(mask for each in found for mask in each.unsure),
+                )
             case Custom():
                 raise Unsupported("a reducer that is not built in works value by value")
             case _:
@@ -172,6 +196,31 @@ class Reduction:
         from ghcm.codegen.native.names import Names
 
         return RowScope(self.module, Names(self.module.names.taken))
+
+
+def all_merged(parts: Sequence[Partial]) -> tuple[str, ...]:
+    """How the columns of all parts are merged; empty where those of one are not."""
+    return tuple(text for each in parts for text in each.merged) if all(each.merged for each in parts) else ()
+
+
+def struct_result(names: Sequence[str], parts: Sequence[Partial]) -> str:
+    """The struct of the parts' results; empty where one has none."""
+    if not all(each.result for each in parts):
+        return ""
+    fields = [f'({each.result}).alias("{name}")' for name, each in zip(names, parts, strict=True)]
+    return f"pl.struct({', '.join(fields)})"
+
+
+def extreme_partial(prefix: str, column: str, type_: Type, *, least: bool) -> Partial:
+    """The least or greatest of the column of that expression text."""
+    kept = f'pl.col("{prefix}")'
+    cast = f".cast({dtype_text(type_)})" if isinstance(strip(type_), Timestamp | Duration | Date) else ""
+    return Partial(
+        ((prefix, extreme_series(column, type_, least=least)),),
+        prefix,
+        merged=(extreme_series(kept, type_, least=least),),
+        result=f"{kept}{cast}",
+    )
 
 
 def wide(column: str, type_: Type) -> str:

@@ -81,7 +81,8 @@ class GroupCode:
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
     Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
-    sliding windows whose records come in panes (`ghcm.codegen.native.panes`).
+    sliding windows whose records come in panes (`ghcm.codegen.native.panes`). `merged` makes one such row per group
+    where there were several, `results` the output of merged rows; each gives None where single states must do it.
     """
 
     first: Callable[[object, Parameters], object]
@@ -92,6 +93,8 @@ class GroupCode:
     states: Callable[[pl.DataFrame], list[object]] | None = None
     timed: bool = False
     slices: tuple[int, int] | None = None
+    merged: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
+    results: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ class OrderCode:
     """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None
     where it is dead.
 
-    `columns` adds the function's value as the column `@by` where Polars orders it and the other columns rightly.
+    `columns` adds the function's value as the column `@by` where Polars orders it, and but for `top` of windows the
+    other columns, rightly.
     """
 
     by: Callable[[Sequence[Row], Dead, Parameters], list[tuple[object, object] | None]]

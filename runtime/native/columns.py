@@ -12,22 +12,29 @@ import polars as pl
 from ghcm.types import INT_MAX, INT_MIN
 
 __all__ = [
+    "CLOSED",
+    "CLOSED_TIMES",
     "DURATION",
     "TIMES",
     "TIMESTAMP",
     "WINDOW",
     "any_fails",
+    "beyond",
     "duration",
     "fill",
     "finite",
+    "float_sum",
     "greatest_float",
+    "inexact",
     "later",
+    "mean",
     "micros",
     "none_open",
     "open_starts",
     "pane",
     "timestamp",
     "too_late",
+    "whole_sum",
     "window",
 ]
 
@@ -77,6 +84,45 @@ def greatest_float(value: pl.Expr) -> pl.Expr:
 def finite(frame: pl.DataFrame, *sums: str) -> pl.DataFrame | None:
     """The groups, or None where a float sum left the finite numbers: rows add exactly."""
     return frame if all(frame[name].is_finite().all() for name in sums) else None
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+CLOSED = (
+    pl.struct(pl.col("start").cast(TIMESTAMP).alias("start"), pl.col("end").cast(TIMESTAMP).alias("end")).alias(
+        "window"
+    ),
+)
+"""The column `window` of merged groups."""
+
+CLOSED_TIMES = ((pl.col("end") - 1).alias("@time"), pl.lit(INT_MIN, pl.Int64).alias("@watermark"))
+"""The hidden columns of the results of closed windows."""
+
+
+def beyond(total: pl.Expr) -> pl.Expr:
+    """Where a sum does not fit 64 bits."""
+    return ~total.is_between(INT_MIN, INT_MAX)
+
+
+def inexact(total: str) -> pl.Expr:
+    """Where a whole number is too great to be a float."""
+    return ~pl.col(total).is_between(-(2**53), 2**53)
+
+
+def whole_sum(count: str, total: str) -> pl.Expr:
+    """A sum of whole numbers; null of nothing."""
+    return pl.when(pl.col(count) > 0).then(pl.col(total).cast(pl.Int64, strict=False))
+
+
+def float_sum(count: str, total: str) -> pl.Expr:
+    """A sum of floats; null of nothing."""
+    return pl.when(pl.col(count) > 0).then(pl.col(total) + 0.0)
+
+
+def mean(count: str, total: str) -> pl.Expr:
+    """The mean as a float; null of nothing."""
+    return pl.when(pl.col(count) > 0).then(pl.col(total).cast(pl.Float64) / pl.col(count).cast(pl.Float64))
 
 
 # --- windows ---------------------------------------------------------------------------------------------------------

@@ -7,22 +7,24 @@ cannot be given is a dead letter with the key and window as input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
-from ghcm.functions import Failure
-from ghcm.reducers import Custom, Fields, Reducer
+import polars as pl
+
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row, values
-from ghcm.runtime.keys import identity_of, key_group, value_of
-from ghcm.runtime.native.code import GroupCode, Parameters
+from ghcm.runtime.columns import Row
+from ghcm.runtime.keys import grouping, identity_of, value_of
+from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
+from ghcm.runtime.operators.forgiving import forgiving, has_lambda
+from ghcm.runtime.operators.group_frames import GroupFrames, by_window, read_groups
 from ghcm.runtime.operators.letters import Letters, group_type
 from ghcm.runtime.operators.pending import Pending, chunks
 from ghcm.runtime.operators.state import pack, unpack
@@ -34,7 +36,6 @@ from ghcm.types import Null, Shape, Type
 __all__ = ["GroupOperator"]
 
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
-_Attempt: TypeAlias = tuple[object, tuple[str, str] | None]
 _Window: TypeAlias = tuple[int, int]
 _UNWINDOWED: _Window = (NEVER, INFINITY)
 
@@ -72,13 +73,14 @@ class GroupOperator:
         )
         self._identity = None if key is None else identity_of(key.type)
         self._key_value = None if key is None else value_of(key.type)
-        self._code = _forgiving(code) if isinstance(op, ReduceByKey) and _has_lambda(op.reducer) else code
+        self._code = forgiving(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
         self._counts_nothing = isinstance(op, Count) and not keyed and takes.bounded and not takes.windowed
         self._windows: dict[_Window, dict[object, object]] = {}
         self._changed: set[object] = set()
         self._pending = Pending()
+        self._frames = GroupFrames(self._code, self._layout.key_type) if self._code.merged is not None else None
         self._places: dict[object, int] = {}
         """The key group of each key that the last snapshot held: to work it out is dearer than all else in `save`."""
 
@@ -94,20 +96,30 @@ class GroupOperator:
         return True
 
     def _columns(self, batch: Batch) -> bool:
-        code, layout = self._code, self._layout
-        assert code.partial is not None and code.states is not None
-        partial = code.partial
+        partial = self._code.partial
+        assert partial is not None and self._code.states is not None
         frame = in_columns(lambda: partial(batch.frame(), self._context.parameters))
         if frame is None:
             return False
-        keys: Iterable[object] = repeat(()) if layout.key is None else values(frame["key"], layout.key_type)
-        windows = None if layout.window is None else zip(frame["start"].to_list(), frame["end"].to_list(), strict=True)
-        self._merge(keys, windows, code.states(frame))
+        if self._frames is not None:
+            self._frames.add(frame)
+        else:
+            self._merge(*read_groups(frame, self._layout.key_type, self._code.states))
         return True
 
-    def _merge(self, keys: Iterable[object], windows: Iterable[_Window] | None, states: list[object]) -> None:
-        identity = self._identity
-        identities = list(islice(keys, len(states)) if identity is None else map(identity, islice(keys, len(states))))
+    def _spill(self, frames: list[pl.DataFrame]) -> None:
+        """Keep these groups as single states from now on."""
+        assert self._frames is not None or not frames
+        for frame in frames:
+            assert self._frames is not None
+            self._merge(*self._frames.read(frame))
+
+    def _spill_all(self) -> None:
+        if self._frames is not None:
+            self._spill(self._frames.take(INFINITY))
+
+    def _merge(self, keys: Sequence[object], windows: Iterable[_Window] | None, states: list[object]) -> None:
+        identities = keys if self._identity is None else list(map(self._identity, keys))
         if windows is None:
             self._add_states(self._groups(_UNWINDOWED), identities, states)
         else:
@@ -174,12 +186,36 @@ class GroupOperator:
     def _closed(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         if self._layout.window is None:
             return
+        until = INFINITY if watermark == INFINITY else watermark - self._lateness
+        taken = self._frames.take(until) if self._frames is not None else []
+        if len(taken) > 1 or self._code.slices is not None:
+            self._spill(taken)
+            taken = []
         if self._code.slices is not None:
             yield from self._closed_slices(watermark, *self._code.slices, outbox)
             return
-        for window in sorted(self._windows, key=itemgetter(1)):
-            if watermark == INFINITY or window[1] + self._lateness <= watermark:
+        frames = {window: frame for each in taken for window, frame in by_window(each)}
+        closed = {window for window in self._windows if window[1] <= until}
+        for window in sorted(closed | frames.keys(), key=itemgetter(1)):
+            frame = frames.get(window)
+            if frame is not None and window in self._windows:
+                self._spill([frame])
+            if window in self._windows:
                 yield from self._batches(self._windows.pop(window), window, outbox)
+            elif frame is not None:
+                yield from self._results(frame, window, outbox)
+
+    def _results(self, frame: pl.DataFrame, window: _Window | None, outbox: Outbox) -> Iterator[Batch]:
+        """The results of merged groups of one window, in columns if that can be."""
+        results, task = self._code.results, self._task
+        made = in_columns(lambda: results(frame)) if results is not None and self._identity is None else None
+        if made is None:
+            self._spill([frame])
+            yield from self._batches(self._windows.pop(window or _UNWINDOWED), window, outbox)
+            return
+        whole = Batch.from_frame(task.schema, made, timed=task.collection.timed)
+        for start in range(0, len(whole), self._context.rows):
+            yield whole.slice(start, start + self._context.rows)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
         """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
@@ -201,6 +237,8 @@ class GroupOperator:
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
+        if self._table:
+            self._spill_all()
         return self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
@@ -217,6 +255,11 @@ class GroupOperator:
         if self._table:
             yield from self._latest(outbox)
         elif self._layout.window is None:
+            taken = self._frames.take(INFINITY) if self._frames is not None else []
+            if len(taken) == 1 and not self._windows:
+                yield from self._results(taken[0], None, outbox)
+                return
+            self._spill(taken)
             groups: dict[object, object] = self._windows.pop(_UNWINDOWED, {})
             if self._counts_nothing and not groups:
                 groups = {(): 0}
@@ -225,6 +268,8 @@ class GroupOperator:
     def _batches(self, groups: Mapping[object, object], window: _Window | None, outbox: Outbox) -> Iterator[Batch]:
         rows: list[Row] = []
         hidden = (window[1] - 1, NEVER) if window is not None and self._task.collection.timed else ()
+        names = self._layout.names
+        plain, pairs = all(name in ("key", "value", "window") for name in names), names == ("key", "value")
         for identity, state in groups.items():
             key = self._key_value(identity) if self._key_value is not None else identity
             try:
@@ -232,15 +277,12 @@ class GroupOperator:
             except RecordFailure as failure:
                 self._dead_group(key, window, failure, outbox)
                 continue
+            if pairs:
+                rows.append((key, value, *hidden))
+                continue
             parts: dict[str, object] = {"key": key, "value": value, "window": window}
-            rows.append(
-                (*(parts[name] for name in self._layout.names), *hidden) if self._plain else (*_spread(value), *hidden)
-            )
+            rows.append((*(parts[name] for name in names), *hidden) if plain else (*_spread(value), *hidden))
         yield from chunks(self._task.schema, rows, self._context.rows, timed=self._task.collection.timed)
-
-    @property
-    def _plain(self) -> bool:
-        return all(name in ("key", "value", "window") for name in self._layout.names)
 
     def _dead_group(self, key: object, window: _Window | None, failure: RecordFailure, outbox: Outbox) -> None:
         type_ = group_type(self._takes.columns)
@@ -251,6 +293,7 @@ class GroupOperator:
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
+        self._spill_all()
         found: list[tuple[object, object]] = []
         wanted = None if key is None else (self._identity(key) if self._identity is not None else key)
         for groups in self._windows.values():
@@ -268,21 +311,31 @@ class GroupOperator:
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
         groups: dict[int, list[tuple[object, ...]]] = {}
-        key_value, known, places = self._key_value, self._places, dict[object, int]()
-        for window, states in self._windows.items():
-            for identity, state in states.items():
-                key = key_value(identity) if key_value is not None else identity
-                group = known.get(identity)
-                if group is None:
-                    group = self._key_group(key)
-                places[identity] = group
-                groups.setdefault(group, []).append((window, key, state))
+        known, places = self._places, dict[object, int]()
+        of_key = grouping(self._layout.key_type, self._context.groups)
+        for window, identity, key, state in self._entries():
+            group = known.get(identity)
+            if group is None:
+                group = 0 if self._layout.key is None else of_key(key)
+            places[identity] = group
+            groups.setdefault(group, []).append((window, key, state))
         self._places = places
         return {group: pack(entries) for group, entries in groups.items()}
 
-    def _key_group(self, key: object) -> int:
-        layout = self._layout
-        return 0 if layout.key is None else key_group(key, layout.key_type, self._context.groups)
+    def _entries(self) -> Iterator[tuple[_Window, object, object, object]]:
+        """Window, identity, key and state of each group."""
+        held = self._frames.held() if self._frames is not None else []
+        if len(held) > 1 or (held and self._windows):
+            self._spill_all()
+            held = []
+        for frame in held:
+            assert self._frames is not None
+            keys, windows, states = self._frames.read(frame)
+            identities = keys if self._identity is None else map(self._identity, keys)
+            yield from zip(windows or repeat(_UNWINDOWED), identities, keys, states, strict=False)
+        for window, groups in self._windows.items():
+            for identity, state in groups.items():
+                yield window, identity, self._key_value(identity) if self._key_value is not None else identity, state
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
@@ -293,48 +346,3 @@ class GroupOperator:
 
 def _spread(value: object) -> tuple[object, ...]:
     return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-
-
-# --- reducers that can fail ------------------------------------------------------------------------------------------
-
-
-def _has_lambda(reducer: Reducer) -> bool:
-    match reducer:
-        case Custom():
-            return True
-        case Fields(parts=parts):
-            return any(map(_has_lambda, parts))
-        case _:
-            return False
-
-
-def _forgiving(code: GroupCode) -> GroupCode:
-    """The same aggregation where a failing reducer spoils its group, not the record: the group's result then fails.
-
-    Its states are pairs: the reducer's own state, or None, and why it failed, or None.
-    """
-
-    def attempt(compute: Callable[[], object], *before: _Attempt) -> _Attempt:
-        for each in before:
-            if each[1] is not None:
-                return each
-        try:
-            return compute(), None
-        except RecordFailure as failure:
-            return None, (failure.reason.value, failure.detail)
-
-    def add(state: Any, value: object, parameters: Parameters) -> object:
-        return attempt(lambda: code.add(state[0], value, parameters), state)
-
-    def merge(left: Any, right: Any, parameters: Parameters) -> object:
-        return attempt(lambda: code.merge(left[0], right[0], parameters), left, right)
-
-    def result(state: Any, parameters: Parameters) -> object:
-        if state[1] is not None:
-            raise RecordFailure(Failure(state[1][0]), state[1][1])
-        return code.result(state[0], parameters)
-
-    def first(value: object, parameters: Parameters) -> object:
-        return attempt(lambda: code.first(value, parameters))
-
-    return GroupCode(first, add, merge, result, slices=code.slices)

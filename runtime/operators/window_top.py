@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+import polars as pl
+
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
 from ghcm.runtime.native.code import OrderCode
@@ -65,19 +67,29 @@ class WindowTopOperator:
         return True
 
     def _best(self, batch: Batch) -> Batch | None:
-        """The records of a batch that may be among the first of their windows; None where columns cannot say."""
-        columns, timed = self._code.columns, self._task.collection.timed
+        """The records of a batch that may be among the first of their windows; None where columns cannot say. Of equal
+        ones all stay: which come first is decided by rows.
+        """
+        columns = self._code.columns
         assert columns is not None
         frame = in_columns(lambda: columns(batch.frame(), self._context.parameters))
         if frame is None:
             return None
-        names = list(self._task.schema.names)
-        others = [False] * len(names)
-        ordered = frame.sort(
-            ["@by", *names], descending=[self._descending, *others], nulls_last=[True, *others], maintain_order=True
-        )
-        best = ordered.group_by("window", maintain_order=True).head(self._limit)
-        return Batch.from_frame(self._task.schema, best.select(batch.frame().columns), timed=timed)
+        parts = [frame] if frame["window"].n_unique() < 2 else frame.partition_by("window", maintain_order=True)
+        best = pl.concat([self._first_of(part) for part in parts])
+        return Batch.from_frame(self._task.schema, best, timed=self._task.collection.timed, partition=batch.partition)
+
+    def _first_of(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The records of one window that come no later than the last one asked for."""
+        if frame.height <= self._limit:
+            return frame
+        if not self._limit:
+            return frame.clear()
+        by = frame["@by"]
+        bound = by.sort(descending=self._descending, nulls_last=True).slice(self._limit - 1, 1)
+        if bound.has_nulls():
+            return frame
+        return frame.filter(by >= bound if self._descending else by <= bound)
 
     def _take(self, batch: Batch, outbox: Outbox) -> None:
         keys = self._code.by(batch.rows(), self._letters.to(outbox), self._context.parameters)

@@ -1,8 +1,8 @@
 """The source of files, read one after the other in the order of their names, a piece at a time: each file is one
 partition, or all are one where their clock continues.
 
-Files are read (and decompressed) by a thread beside the loop and decoded in the loop; never is a whole file in
-memory. Which files there are is settled when the source is first opened.
+Files are read, decompressed and decoded by a thread beside the loop; never is a whole file in memory. Which files
+there are is settled when the source is first opened.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Thread
-from typing import cast
+from typing import TypeAlias, cast
 
-from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.pieces import Piece, Reading, pieces
+from ghcm.runtime.sources.pieces import Decoded, decoded
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -25,6 +23,9 @@ from ghcm.types import Struct
 __all__ = ["FilesSource"]
 
 _PREFETCHED = 3
+_Place: TypeAlias = tuple[int, int, object]
+"""Bytes (or rows of tables) and lines (or rows) used of a file, and what its decoder has to know to go on."""
+_START: _Place = (0, 0, None)
 
 
 class FilesSource:
@@ -36,29 +37,25 @@ class FilesSource:
     def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
         self._connector = connector
         self._schema = schema
-        self._decoder = open_decoder(connector.format, schema)
         self._partition = partition
         self._base = base
         self._left: list[str] = []
-        self._reading: Reading | None = None
-        self._mailbox: Mailbox[Piece | GhcmError] | None = None
+        self._place: _Place = _START
+        self._mailbox: Mailbox[Decoded | Exception] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
-        offset, number, saved = 0, 0, None
         if isinstance(position, Mapping):
             known = cast("Mapping[str, object]", position)
             self._left = list(cast("list[str]", known["files"]))
-            offset, number, saved = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
+            self._place = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
         else:
             self._left = find_files(self._connector.path, self._base)
             if not self._left:
                 raise nothing_to_read(self._connector.path, self._base)
         if self._left:
-            self._decoder.begin(saved)
-            self._reading = self._begin(self._left[0], offset, number)
             self._mailbox = Mailbox(_PREFETCHED, wake)
-            arguments = (self._mailbox, list(self._left), offset)
+            arguments = (self._mailbox, list(self._left), self._place)
             Thread(target=self._read, args=arguments, name="ghcm-files", daemon=True).start()
 
     def partitions(self) -> frozenset[str]:
@@ -67,16 +64,16 @@ class FilesSource:
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
-        if self._mailbox is None:
-            return None
-        while self._reading is not None and (piece := self._mailbox.take()) is not None:
-            if isinstance(piece, GhcmError):
+        while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
+            if isinstance(piece, Exception):
                 raise piece
-            batch = self._reading.add(piece, letters)
+            for letter in piece.letters:
+                letters(*letter)
+            self._place = piece.offset, piece.number, piece.header
             if piece.last:
-                self._next_file()
-            if batch is not None:
-                return batch
+                self._left, self._place = self._left[1:], _START
+            if piece.batch is not None:
+                return piece.batch
         return None
 
     @property
@@ -86,38 +83,28 @@ class FilesSource:
 
     def position(self) -> object:
         """Where to go on."""
-        reading = self._reading
-        place = (reading.offset, reading.number) if reading is not None else (0, 0)
-        return {"files": self._left, "offset": place[0], "number": place[1], "header": self._decoder.save()}
+        offset, number, header = self._place
+        return {"files": self._left, "offset": offset, "number": number, "header": header}
 
     def close(self) -> None:
         """Let the reading thread go."""
         if self._mailbox is not None:
             self._mailbox.close()
 
-    def _begin(self, file: str, offset: int, number: int) -> Reading:
-        place = self._partition_of(file)
-        return Reading(self._connector, self._schema, self._decoder, file, place, offset, number)
-
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
-    def _next_file(self) -> None:
-        self._left = self._left[1:]
-        self._decoder.begin(None)
-        self._reading = self._begin(self._left[0], 0, 0) if self._left else None
-
-    def _read(self, mailbox: Mailbox[Piece | GhcmError], files: list[str], offset: int) -> None:
-        """The thread: leave the pieces of the files in the mailbox."""
+    def _read(self, mailbox: Mailbox[Decoded | Exception], files: list[str], begin: _Place) -> None:
+        """The thread: leave what is decoded in the mailbox."""
         for file in files:
             try:
-                for piece in pieces(self._connector, self._schema, self._base, file, offset):
+                for piece in decoded(self._connector, self._schema, self._base, file, self._partition_of(file), begin):
                     if not mailbox.put(piece):
                         return
             except UNREADABLE as error:
                 mailbox.put(unreadable(file, error))
                 return
-            except GhcmError as error:
+            except Exception as error:  # the loop raises it, or nobody would hear of it
                 mailbox.put(error)
                 return
-            offset = 0
+            begin = _START

@@ -13,12 +13,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import cast
 
-from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.pieces import Piece, Reading, pieces
+from ghcm.runtime.sources.pieces import Decoded, decoded
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -47,27 +45,24 @@ class FollowSource:
     def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
         self._connector = connector
         self._schema = schema
-        self._decoder = open_decoder(connector.format, schema)
         self._partition = partition
         self._base = base
         self._read: set[str] = set()
         self._file: str | None = None
-        self._reading: Reading | None = None
+        self._place: tuple[int, int, object] = (0, 0, None)
         self._closed = Event()
-        self._mailbox: Mailbox[Piece | _Gone | GhcmError] | None = None
+        self._mailbox: Mailbox[Decoded | _Gone | Exception] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin to look for files, or go on where the position says."""
-        offset = 0
         if isinstance(position, Mapping):
             known = cast("Mapping[str, object]", position)
             self._read = set(cast("list[str]", known["read"]))
             self._file = cast("str | None", known["file"])
             if self._file is not None:
-                offset = cast("int", known["offset"])
-                self._begin(self._file, offset, cast("int", known["number"]), known["header"])
+                self._place = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
         self._mailbox = Mailbox(_PREFETCHED, wake)
-        arguments = (self._mailbox, set(self._read), self._file, offset)
+        arguments = (self._mailbox, set(self._read), self._file, self._place)
         Thread(target=self._watch, args=arguments, name="ghcm-follow", daemon=True).start()
 
     def partitions(self) -> frozenset[str]:
@@ -77,20 +72,19 @@ class FollowSource:
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
         while self._mailbox is not None and (found := self._mailbox.take()) is not None:
-            if isinstance(found, GhcmError):
+            if isinstance(found, Exception):
                 raise found
             if isinstance(found, _Gone):
                 self._read -= found.files
                 continue
-            if found.file != self._file or self._reading is None:
-                self._begin(found.file, 0, 0, None)
-            assert self._reading is not None
-            batch = self._reading.add(found, letters)
+            for letter in found.letters:
+                letters(*letter)
+            self._file, self._place = found.file, (found.offset, found.number, found.header)
             if found.last:
                 self._read.add(found.file)
-                self._file = self._reading = None
-            if batch is not None:
-                return batch
+                self._file = None
+            if found.batch is not None:
+                return found.batch
         return None
 
     @property
@@ -101,9 +95,9 @@ class FollowSource:
     def position(self) -> object:
         """Where to go on."""
         position: dict[str, object] = {"read": sorted(self._read), "file": self._file}
-        if self._reading is not None:
-            place = {"offset": self._reading.offset, "number": self._reading.number, "header": self._decoder.save()}
-            position.update(place)
+        if self._file is not None:
+            offset, number, header = self._place
+            position.update({"offset": offset, "number": number, "header": header})
         return position
 
     def close(self) -> None:
@@ -112,38 +106,37 @@ class FollowSource:
         if self._mailbox is not None:
             self._mailbox.close()
 
-    def _begin(self, file: str, offset: int, number: int, header: object) -> None:
-        self._file = file
-        self._decoder.begin(header)
-        self._reading = Reading(self._connector, self._schema, self._decoder, file, self._partition, offset, number)
-
     def _watch(
-        self, mailbox: Mailbox[Piece | _Gone | GhcmError], read: set[str], begun: str | None, offset: int
+        self,
+        mailbox: Mailbox[Decoded | _Gone | Exception],
+        read: set[str],
+        begun: str | None,
+        begin: tuple[int, int, object],
     ) -> None:
-        """The thread: leave the pieces of each new file in the mailbox."""
+        """The thread: leave what is decoded of each new file in the mailbox."""
         files = [begun] if begun is not None else self._new(mailbox, read)
         while not self._closed.is_set():
             for file in files:
                 try:
-                    for piece in pieces(self._connector, self._schema, self._base, file, offset):
+                    for piece in decoded(self._connector, self._schema, self._base, file, self._partition, begin):
                         if not mailbox.put(piece):
                             return
                 except UNREADABLE as error:
-                    if isinstance(error, FileNotFoundError) and not offset:
+                    if isinstance(error, FileNotFoundError) and not begin[0]:
                         continue  # taken away before it was opened
                     mailbox.put(unreadable(file, error))
                     return
-                except GhcmError as error:
+                except Exception as error:  # the loop raises it, or nobody would hear of it
                     mailbox.put(error)
                     return
                 read.add(file)
-                offset = 0
+                begin = (0, 0, None)
             files = self._new(mailbox, read)
             if not files:
                 self._closed.wait(_LOOK_S)
                 files = self._new(mailbox, read)
 
-    def _new(self, mailbox: Mailbox[Piece | _Gone | GhcmError], read: set[str]) -> list[str]:
+    def _new(self, mailbox: Mailbox[Decoded | _Gone | Exception], read: set[str]) -> list[str]:
         """The files that are there and were not read; those that were and are gone are forgotten."""
         there = find_files(self._connector.path, self._base)
         gone = read.difference(there)

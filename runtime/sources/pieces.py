@@ -1,4 +1,8 @@
-"""A file piece by piece: bytes of lines, or batches of rows, as its format asks, and what decodes them."""
+"""A file piece by piece, decoded as its format asks, by a thread beside the loop.
+
+Polars and Arrow let go of the interpreter while they parse, so that a file is decoded on another core than the one on
+which the loop works.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.chunks import Decoder
+from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
 from ghcm.runtime.sources.local_files import open_file
 from ghcm.runtime.sources.source import Letters
@@ -20,41 +26,66 @@ if TYPE_CHECKING:
 
     from ghcm.runtime.sources.tables import Tables
 
-__all__ = ["Piece", "Reading", "pieces"]
+__all__ = ["Decoded", "decoded"]
 
-_PIECE = 512 << 10
-_OBJECTS = 128 << 10
-"""Bytes of a piece of JSON lines, which are decoded one by one: the loop is not held up for long."""
+_PIECE = 2 << 20
 _TABLES = ("parquet", "arrow")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes or rows of a file; `last` closes it."""
+class Decoded:
+    """The records of a piece and those that failed, and where to go on behind it: bytes (or rows of tables), lines (or
+    rows) and what the decoder has to know. `last` closes the file.
+    """
 
     file: str
-    data: bytes | pa.RecordBatch
+    batch: Batch | None
+    letters: tuple[tuple[Failure, str, str], ...]
+    offset: int
+    number: int
+    header: object
     last: bool
 
 
-def pieces(files: Files, schema: Struct, base: Path, file: str, offset: int) -> Iterator[Piece]:
-    """A file behind an offset (bytes, or rows of tables) in pieces, the last of which is empty. `UNREADABLE` as it
-    comes, GhcmError where it is no such file."""
+def decoded(
+    files: Files, schema: Struct, base: Path, file: str, partition: str, begin: tuple[int, int, object]
+) -> Iterator[Decoded]:
+    """A file behind a place (offset, number, header) in pieces. `UNREADABLE` as it comes, GhcmError where it is no
+    such file."""
+    offset, number, header = begin
+    decoder = open_decoder(files.format, schema)
+    decoder.begin(header)
+    reading = _Reading(files, schema, decoder, file, partition, offset, number)
+    failed: list[tuple[Failure, str, str]] = []
+
+    def letter(reason: Failure, detail: str, text: str) -> None:
+        failed.append((reason, detail, text))
+
+    for data in _pieces(files, schema, base, file, offset):
+        last = data is None
+        batch = reading.add(b"" if data is None else data, last, letter)
+        letters = tuple(failed)
+        failed.clear()
+        yield Decoded(file, batch, letters, reading.offset, reading.number, decoder.save(), last)
+
+
+def _pieces(
+    files: Files, schema: Struct, base: Path, file: str, offset: int
+) -> Iterator[bytes | pa.RecordBatch | None]:
+    """Bytes of lines, or batches of rows; None at the end."""
     name = files.format.name
     if name in _TABLES:
         from ghcm.runtime.sources.tables import read_tables  # a tenth of a second that most programs never need
 
-        for batch in read_tables(base / file, file, name, schema, offset):
-            yield Piece(file, batch, False)
+        yield from read_tables(base / file, file, name, schema, offset)
     else:
-        size = _OBJECTS if name == "json" else _PIECE
         with open_file(base / file, files.compression, offset) as stream:
-            while data := stream.read(size):
-                yield Piece(file, data, False)
-    yield Piece(file, b"", True)
+            while data := stream.read(_PIECE):
+                yield data
+    yield None
 
 
-class Reading:
+class _Reading:
     """What has been read of one file. `offset` (bytes, or rows of tables) and `number` (lines, rows) used so far."""
 
     def __init__(
@@ -77,9 +108,9 @@ class Reading:
         """Lines or rows used so far."""
         return self._lines.number if self._tables is None else self._tables.number
 
-    def add(self, piece: Piece, letters: Letters) -> Batch | None:
+    def add(self, data: bytes | pa.RecordBatch, last: bool, letters: Letters) -> Batch | None:
         """The records that are whole with this piece."""
-        if isinstance(piece.data, bytes):
-            return self._lines.add(piece.data, piece.last, letters) if self._tables is None else None
+        if isinstance(data, bytes):
+            return self._lines.add(data, last, letters) if self._tables is None else None
         assert self._tables is not None
-        return self._tables.add(piece.data, letters)
+        return self._tables.add(data, letters)

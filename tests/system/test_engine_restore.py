@@ -132,7 +132,6 @@ def test_a_run_that_is_cut_and_restored_gives_what_a_straight_one_gives(
     chance = random.Random(seed)
     size = chance.choice([500, 5000, 20_000])
     monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", size)
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._OBJECTS", size)
     run = f"{form}-{seed}"
     base, connections = places(bundle, run)
     for _ in range(6):

@@ -117,7 +117,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         base = tmp_path / str(seed)
         base.mkdir()
         events(base)
-        monkeypatch.setattr("ghcm.runtime.sources.pieces._OBJECTS", chance.choice([60, 200, 1000, 100_000]))
+        monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", chance.choice([60, 200, 1000, 100_000]))
         monkeypatch.setattr(
             tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )

@@ -77,7 +77,8 @@ def test_files_are_read_when_they_appear(base: Path) -> None:
     reader.source.close()
 
 
-def test_a_restart_loses_and_repeats_nothing(base: Path) -> None:
+def test_a_restart_loses_and_repeats_nothing(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 50_000)
     many = range(40_000)
     put(base, "a", *many)
     put(base, "b", 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import get_args
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -89,6 +90,19 @@ def test_operator(name: str, form: Form, data: st.DataObject) -> None:
     found = check(program, form, refusal, restores, data.draw(st.integers(1, 6)))
     if form == "rows":
         assert all(counts["columns"] == 0 for task, counts in found.counts.items() if not task.startswith("union"))
+
+
+@pytest.mark.parametrize("name", ["aggregate_by_key", "count", "reduce_by_key", "rows", "windows_of_windows"])
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
+@given(data=st.data())
+def test_forms_may_change_from_batch_to_batch_and_groups_are_merged_early(name: str, data: st.DataObject) -> None:
+    program = data.draw(UNITS[name]())
+    refusal, restores = data.draw(st.sampled_from(WAYS))
+    with (
+        patch("ghcm.runtime.operators.chain.LEAST_COLUMNAR", data.draw(st.integers(1, 4))),
+        patch("ghcm.runtime.operators.group_frames._UNMERGED", data.draw(st.integers(0, 4))),
+    ):
+        check(program, "auto", refusal, restores, data.draw(st.integers(1, 6)))
 
 
 def ops_of(program: Program) -> Iterator[tuple[str, type[object]]]:

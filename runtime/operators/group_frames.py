@@ -1,0 +1,115 @@
+"""The groups of an aggregation as long as they are columns: pre-aggregated batches, merged when they have to be.
+
+Most groups are never looked at one by one: they come from columns, and their results leave as columns when their
+window closes. Here stands no result and no Python state but in `read`, for those that have to go the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from ghcm.runtime.columns import values
+from ghcm.runtime.native.code import GroupCode
+from ghcm.runtime.operator import INFINITY
+from ghcm.runtime.operators.chain import in_columns
+from ghcm.types import Type
+
+__all__ = ["GroupFrames", "WindowPlace", "by_window", "read_groups"]
+
+WindowPlace: TypeAlias = tuple[int, int]
+_UNMERGED = 32_768
+"""Rows that may wait unmerged; beyond, as many as the merged groups are."""
+
+
+class GroupFrames:
+    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged."""
+
+    def __init__(self, code: GroupCode, key_type: Type) -> None:
+        assert code.states is not None and code.merged is not None
+        self._states: Callable[[pl.DataFrame], list[object]] = code.states
+        self._merged: Callable[[pl.DataFrame], pl.DataFrame | None] = code.merged
+        self._key_type = key_type
+        self._frames: list[pl.DataFrame] = []
+        self._rows = 0
+        self._limit = _UNMERGED
+        self._least = INFINITY
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def least_end(self) -> int:
+        """The end of the window that closes first."""
+        return self._least
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the groups of one more batch."""
+        if not frame.height:
+            return
+        self._frames.append(frame)
+        self._rows += frame.height
+        self._least = min(self._least, _least_end(frame))
+        if self._rows > self._limit:
+            self._frames = self.merge(self._frames)
+            self._rows = sum(each.height for each in self._frames)
+            self._limit = _UNMERGED + 2 * self._rows
+
+    def take(self, until: int) -> list[pl.DataFrame]:
+        """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
+        not be merged.
+        """
+        if until < self._least or not self._rows:
+            return []
+        frames, self._frames = self._frames, []
+        taken: list[pl.DataFrame] = []
+        self._rows, self._least, self._limit = 0, INFINITY, _UNMERGED
+        for frame in frames:
+            if until == INFINITY or "end" not in frame.columns:
+                taken.append(frame)
+                continue
+            closed = frame["end"] <= until
+            taken.append(frame.filter(closed))
+            self.add(frame.filter(~closed))
+        return self.merge([frame for frame in taken if frame.height])
+
+    def held(self) -> list[pl.DataFrame]:
+        """All groups, merged where that can be; they stay."""
+        self._frames = self.merge(self._frames)
+        self._rows = sum(frame.height for frame in self._frames)
+        return self._frames
+
+    def merge(self, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+        """One frame of several, or these where columns cannot."""
+        if len(frames) < 2:
+            return frames
+        whole = pl.concat(frames)
+        merged = in_columns(lambda: self._merged(whole))
+        return frames if merged is None else [merged]
+
+    def read(self, frame: pl.DataFrame) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
+        """As `read_groups`."""
+        return read_groups(frame, self._key_type, self._states)
+
+
+def read_groups(
+    frame: pl.DataFrame, key_type: Type, states: Callable[[pl.DataFrame], list[object]]
+) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
+    """The keys of the groups as canonical values, their windows (None: none) and their states."""
+    keyed = "key" in frame.columns
+    keys: Sequence[object] = values(frame["key"], key_type) if keyed else [()] * frame.height
+    if "end" not in frame.columns:
+        return keys, None, states(frame)
+    return keys, zip(frame["start"].to_list(), frame["end"].to_list(), strict=True), states(frame)
+
+
+def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+    """The groups of each window."""
+    yield from frame.partition_by("start", "end", as_dict=True).items()
+
+
+def _least_end(frame: pl.DataFrame) -> int:
+    least = frame["end"].min() if "end" in frame.columns else None
+    return least if isinstance(least, int) else 0
