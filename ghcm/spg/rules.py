@@ -127,11 +127,19 @@ def task_problems(around: Around) -> Iterator[str]:
             assert_never(op)
 
 
+def _ends(connector: Connector) -> bool:
+    """Whether what comes from there has an end."""
+    match connector:
+        case Files(follow=follow):
+            return not follow
+        case Generate(rows=rows):
+            return rows is not None
+        case _:
+            return not isinstance(connector, Socket | Kafka)
+
+
 def _source(connector: Connector, gives: Collection) -> Iterator[str]:
-    bounded = not isinstance(connector, Socket | Kafka) and not (
-        isinstance(connector, Generate) and connector.rows is None
-    )
-    yield from collection_problems(gives, Collection(Shape.STREAM, gives.element, bounded))
+    yield from collection_problems(gives, Collection(Shape.STREAM, gives.element, _ends(connector)))
     match connector:
         case Memory(rows=rows):
             fields = gives.columns.fields

@@ -11,11 +11,15 @@ from typing import cast
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
 from ghcm.runtime.batch import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
+from ghcm.source import Source as Text
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, Struct
+from ghcm.spg.verify import verify
 from tests.unit.runtime.decoding import drain
 
 ROW = Struct((Field("a", Int()),))
@@ -129,3 +133,14 @@ def test_where_the_clock_continues_files_are_one_partition(base: Path) -> None:
     assert source.partitions() == {"p"}
     source.close()
     assert drain(FilesSource(files, ROW, "p", base))[0] == [(1,), (2,)]
+
+
+def test_what_follows_files_is_a_program_whose_input_has_no_end() -> None:
+    text = """program p
+record R { n: int }
+sink out = parquet("out", mode = append)
+stream u { files("in", format = json, follow = true).as(R).to(out) }
+"""
+    program = lower(parse(Text("p.istream", text)))
+    assert verify(program) == []
+    assert not program.unit("u").tasks[0].collection.bounded
