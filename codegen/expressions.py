@@ -56,6 +56,8 @@ def _call_can_fail(call: Call) -> bool:
             return isinstance(kind, String)
         case "get":
             return not isinstance(kind, Map)
+        case "list_sum":
+            return not isinstance(strip(call.type), Float)
         case "substring":
             return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
         case "split":

@@ -83,6 +83,7 @@ def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     total = total_of_floats or (name == "add" and isinstance(first, String | List))
     total = total or (name == "to_int" and isinstance(first, Int | Int32 | Bool))
     total = total or (name == "get" and isinstance(first, Map))
+    total = total or (name == "list_sum" and isinstance(first, List) and isinstance(strip(first.item), Float))
     total = total or (name == "to_float" and not isinstance(first, String))
     return bool(FUNCTIONS[name].failures) and not total
 

@@ -24,6 +24,7 @@ from ghcm.functions import (
     strings,
     time,
 )
+from ghcm.functions.lists import SUMMARIES
 from ghcm.functions.table import BadConstant, Failure, Function, Nulls, resolve
 from ghcm.signatures import Resolution, comparable
 
@@ -31,6 +32,7 @@ __all__ = [
     "FAMILIES",
     "FUNCTIONS",
     "OPERATORS",
+    "SUMMARIES",
     "BadConstant",
     "Failure",
     "Function",

@@ -1,15 +1,31 @@
 """Lists in the table of functions.
 
-Positions are from 0.
+Positions are from 0. What sums up or orders items is a method, `xs.sum()`, as `sum(x)` aggregates records.
 """
 
 from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
-from ghcm.signatures import INT, Resolution, first
-from ghcm.types import Int32, List, Map, Type, as_nullable, unify
+from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
+from ghcm.types import (
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Nullable,
+    Struct,
+    Type,
+    as_nullable,
+    strip,
+    unify,
+)
 
-__all__ = ["TABLE"]
+__all__ = ["SUMMARIES", "TABLE"]
+
+SUMMARIES = {"sum": "list_sum", "mean": "list_mean", "min": "list_min", "max": "list_max"}
+"""The methods that make one value of the items, or of what a function gives for each, by name."""
 
 
 def list_get(arguments: tuple[Type, ...]) -> Resolution | None:
@@ -28,12 +44,86 @@ def map_get(arguments: tuple[Type, ...]) -> Resolution | None:
             return None
 
 
+def _total(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list of numbers or durations gives one."""
+    match arguments:
+        case (List(item=item),) if isinstance(plain := strip(item), Int | Int32 | Float | Duration):
+            return Resolution(arguments, Nullable(INT if isinstance(plain, Int32) else plain))
+        case _:
+            return None
+
+
+def _mean(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list of numbers gives float."""
+    found = _total(arguments)
+    return Resolution(found.parameters, Nullable(FLOAT)) if found and found.result != Nullable(Duration()) else None
+
+
+def _extreme(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list of comparable items gives one of them."""
+    match arguments:
+        case (List(item=item),) if comparable(item):
+            return Resolution(arguments, as_nullable(item))
+        case _:
+            return None
+
+
+def _ordered(*options: Type) -> Rule:
+    """A list of comparable items gives a list like it."""
+
+    def rule(arguments: tuple[Type, ...]) -> Resolution | None:
+        match arguments:
+            case (List(item=item), *rest) if comparable(item) and tuple(rest) == options:
+                return Resolution(arguments, arguments[0])
+            case _:
+                return None
+
+    return rule
+
+
+def _ordered_by(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A list of records of a comparable key and a value gives a list of the values."""
+    match arguments:
+        case (List(item=Struct(fields=(key, value))), option) if comparable(key.type) and option == BOOL:
+            named = (key.name, value.name) == ("key", "value")
+            return Resolution(arguments, List(value.type)) if named else None
+        case _:
+            return None
+
+
+_OR_VALUES = "of the items, or of what a function gives for each; nulls are skipped, of nothing it is null"
+
 TABLE = (
     Function(
         "get",
-        "get(list, index), get(map, key)",
+        "get(list, index), list[index], get(map, key)",
         first(list_get, map_get),
         "the item at index (from 0), failing outside the list or for a negative index; the value of the key, null where the map does not have it",
         failures=(Failure.OUT_OF_RANGE,),
     ),
+    Function(
+        "list_sum",
+        "list.sum(), list.sum(x => ...)",
+        _total,
+        f"the sum {_OR_VALUES}; whole numbers add up in 128 bits and are checked at the end",
+        failures=(Failure.OVERFLOW,),
+    ),
+    Function("list_mean", "list.mean(), list.mean(x => ...)", _mean, f"the mean {_OR_VALUES}"),
+    Function("list_min", "list.min(), list.min(x => ...)", _extreme, f"the least {_OR_VALUES}"),
+    Function("list_max", "list.max(), list.max(x => ...)", _extreme, f"the greatest {_OR_VALUES}; NaN is greatest"),
+    Function(
+        "list_sort",
+        "list.sort(), list.sort(descending = true)",
+        _ordered(BOOL),
+        "the items in order; nulls come first, and last in descending order; equal items stay as they stood",
+        constants=(1,),
+    ),
+    Function(
+        "list_sort_by",
+        "list.sort(by = x => ...), list.sort(by = x => ..., descending = true)",
+        _ordered_by,
+        "the items in the order of what a function gives for each, as `sort` orders it",
+        constants=(1,),
+    ),
+    Function("list_distinct", "list.distinct()", _ordered(), "each item once, where it stands first"),
 )

@@ -5,7 +5,7 @@ Keys are exact scalars: no floats, and never null. Where an order shows, it is t
 
 from __future__ import annotations
 
-from ghcm.functions.table import Function
+from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, Resolution, Rule
 from ghcm.types import Bool, Date, Duration, Int, Int32, List, Map, String, Struct, Timestamp, Type, pair_of, unify
 
@@ -19,6 +19,15 @@ def _with_key(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (Map(key=key) as map_, given) if isinstance(key, _KEYS) and unify(given, key) == key:
             return Resolution((map_, key), BOOL)
+        case _:
+            return None
+
+
+def _value_of(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A map and a key give a value."""
+    match arguments:
+        case (Map(key=key, value=value) as map_, _) if _with_key(arguments):
+            return Resolution((map_, key), value)
         case _:
             return None
 
@@ -47,7 +56,17 @@ def _from_entries(arguments: tuple[Type, ...]) -> Resolution | None:
 
 
 TABLE = (
-    Function("has_key", "has_key(map, key)", _with_key, "whether the map has the key; its value may be null"),
+    Function(
+        "map_at",
+        "map[key]",
+        _value_of,
+        "the value of the key; fails where the map does not have it, for which `get(map, key)` gives null",
+        failures=(Failure.OUT_OF_RANGE,),
+        method=False,
+    ),
+    Function(
+        "has_key", "has_key(map, key), key in map", _with_key, "whether the map has the key; its value may be null"
+    ),
     Function("keys", "keys(map)", _listed("key"), "the keys, ascending"),
     Function("values", "values(map)", _listed("value"), "the values in the order of their keys"),
     Function("entries", "entries(map)", _listed(""), "records `{key, value}` in the order of their keys"),

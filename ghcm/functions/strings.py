@@ -78,7 +78,7 @@ TABLE = (
     Function("ends_with", "ends_with(s, part)", TEXT2, "whether it ends with part"),
     Function(
         "contains",
-        "contains(s, part), contains(list, item)",
+        "contains(s, part), contains(list, item), part in s, item in list",
         first(TEXT2, list_contains),
         "whether part occurs in it; whether a list has the item",
     ),
@@ -165,7 +165,7 @@ TABLE = (
     ),
     Function(
         "slice",
-        "slice(s, start), slice(s, start, end)",
+        "slice(s, start), slice(s, start, end), s[start:end]",
         first(fixed(STRING, STRING, INT), fixed(STRING, STRING, INT, INT), list_slice),
         "from start (from 0) up to before end, as Python's s[start:end]: negative places count from the end, places outside are cut; of a list too",
     ),

@@ -40,6 +40,7 @@ Node = (
 _BINARY: dict[str, ast.BinaryOp] = {
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "FLOOR": "//", "MODULO": "%", "EQ": "==", "NE": "!=",
     "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "AND": "and", "OR": "or", "COALESCE": "??",
+    "IN": "in",
 }  # fmt: skip
 
 
@@ -225,6 +226,9 @@ class _Builder:
             )
         return ast.Binary(_BINARY[op.type], left, right, self._span(meta))
 
+    def not_in(self, meta: Meta, left: ast.Expr, _not: Token, _in: Token, right: ast.Expr) -> ast.Binary:
+        return ast.Binary("not in", left, right, self._span(meta))
+
     def negation(self, meta: Meta, _word: Token, operand: ast.Expr) -> ast.Unary:
         return ast.Unary("not", operand, self._span(meta))
 
@@ -240,6 +244,12 @@ class _Builder:
 
     def attribute(self, meta: Meta, of: ast.Expr, name: ast.Name) -> ast.Attribute:
         return ast.Attribute(of, name.text, self._span(meta), name.span)
+
+    def index(self, meta: Meta, of: ast.Expr, place: ast.Expr) -> ast.Index:
+        return ast.Index(of, place, self._span(meta))
+
+    def slice(self, meta: Meta, of: ast.Expr, start: ast.Expr | None, end: ast.Expr | None) -> ast.Slice:
+        return ast.Slice(of, start, end, self._span(meta))
 
     def call(self, meta: Meta, function: ast.Expr, arguments: tuple[ast.Argument, ...]) -> ast.Apply:
         return ast.Apply(function, arguments, None, self._span(meta))

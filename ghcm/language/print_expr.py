@@ -1,4 +1,4 @@
-"""Expressions and types as canonical text: flat on one line where they fit, else broken at their outermost joint.
+"""Expressions as canonical text: flat on one line where they fit, else broken at their outermost joint.
 
 Breaking never changes what the text means: line ends inside brackets, and before a dot or an operator, do not count.
 """
@@ -10,9 +10,10 @@ from typing import assert_never
 
 from ghcm.language import ast
 from ghcm.language.literals import print_duration, print_float, print_string
+from ghcm.language.print_type import flat_type
 from ghcm.types import Duration, Float
 
-__all__ = ["WIDTH", "chain_head", "flat", "flat_field", "flat_type", "layout", "links", "print_link"]
+__all__ = ["WIDTH", "chain_head", "flat", "layout", "links", "print_link"]
 
 WIDTH = 100
 _INDENT = "  "
@@ -23,35 +24,8 @@ _LOOSE, _OR, _AND, _NOT, _COMPARISON, _COALESCE, _SUM, _PRODUCT, _UNARY, _TIGHT 
 _LEVELS: dict[str, int] = {
     "or": _OR, "and": _AND, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
     ">": _COMPARISON, ">=": _COMPARISON, "??": _COALESCE, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
-    "//": _PRODUCT, "%": _PRODUCT,
+    "//": _PRODUCT, "%": _PRODUCT, "in": _COMPARISON, "not in": _COMPARISON,
 }  # fmt: skip
-
-
-# --- types -----------------------------------------------------------------------------------------------------------
-
-
-def flat_type(type_: ast.TypeExpr) -> str:
-    """A type on one line."""
-    match type_:
-        case ast.NamedType(name=name, arguments=()):
-            return name
-        case ast.NamedType(name=name, arguments=arguments):
-            inner = ", ".join(str(item) if isinstance(item, int) else flat_type(item) for item in arguments)
-            return f"{name}({inner})" if isinstance(arguments[0], int) else f"{name}<{inner}>"
-        case ast.NullableType(of=of):
-            return f"{flat_type(of)}?"
-        case ast.StructType(fields=fields):
-            return "{" + ", ".join(map(flat_field, fields)) + "}"
-        case ast.TupleType(items=items):
-            return f"({', '.join(map(flat_type, items))})"
-        case _:
-            assert_never(type_)
-
-
-def flat_field(field: ast.FieldDecl) -> str:
-    """A field on one line."""
-    place = "" if field.path is None else f" from {print_string(field.path)}"
-    return f"{field.name.text}: {flat_type(field.type)}{place}"
 
 
 # --- flat ------------------------------------------------------------------------------------------------------------
@@ -73,6 +47,8 @@ def _flat(expr: ast.Expr) -> str:
             return f"{_inner(of)}.{name}"
         case ast.Apply(function=function, arguments=arguments):
             return f"{_function(function)}({', '.join(map(_argument, arguments))}){_result(expr)}"
+        case ast.Index() | ast.Slice():
+            return f"{flat(expr.of, _TIGHT)}[{_places(expr)}]"
         case ast.Unary(op="not", operand=operand):
             return f"not {flat(operand, _NOT)}"
         case ast.Unary(operand=operand):
@@ -84,7 +60,7 @@ def _flat(expr: ast.Expr) -> str:
         case ast.IfElse(condition=condition, yes=yes, no=no):
             return f"if {flat(condition)} then {flat(yes)} else {flat(no)}"
         case ast.Let(name=name, value=value, body=body):
-            return f"let {name.text} = {flat(value)} in {flat(body)}"
+            return f"let {name.text} = {flat(value, _closed(value))} in {flat(body)}"
         case ast.Match(subject=subject, cases=cases):
             return f"match {_subject(subject)} {{ {', '.join(map(_case, cases))} }}"
         case ast.TupleExpr(items=items):
@@ -120,6 +96,30 @@ def _argument(argument: ast.Argument) -> str:
 
 def _result(call: ast.Apply) -> str:
     return "" if call.result is None else f" : {flat_type(call.result)}"
+
+
+def _places(expr: ast.Index | ast.Slice) -> str:
+    """What stands in square brackets, where nothing looser than `or` does."""
+    if isinstance(expr, ast.Index):
+        return flat(expr.place, _OR)
+    return ":".join("" if place is None else flat(place, _OR) for place in (expr.start, expr.end))
+
+
+def _closed(value: ast.Expr) -> int:
+    """The level of the value of a `let`: in parentheses where a bare `in` in it would begin the body."""
+    return _TIGHT if _shows_in(value) else _LOOSE
+
+
+def _shows_in(expr: ast.Expr) -> bool:
+    match expr:
+        case ast.Binary(op="in" | "not in"):
+            return True
+        case ast.Binary(op=op, left=left, right=right):
+            return _LEVELS[op] < _COMPARISON and (_shows_in(left) or _shows_in(right))
+        case ast.Unary(op="not", operand=inner) | ast.IfElse(no=inner) | ast.Let(body=inner) | ast.Lambda(body=inner):
+            return _shows_in(inner)
+        case _:
+            return False
 
 
 def _case(case: ast.Case) -> str:
@@ -166,6 +166,8 @@ def _level(expr: ast.Expr) -> int:
             return _LOOSE if _typed(expr) else _TIGHT
         case ast.Literal() | ast.Ref() | ast.TupleExpr() | ast.ListExpr() | ast.RecordExpr() | ast.Update():
             return _TIGHT
+        case ast.Index() | ast.Slice():
+            return _TIGHT
         case _:
             assert_never(expr)
 
@@ -199,8 +201,8 @@ def _function(function: ast.Expr) -> str:
 def _subject(subject: ast.Expr) -> str:
     """What `match` looks at: a brace behind it must not be taken for a record's."""
     base: ast.Expr = subject
-    while isinstance(base, ast.Attribute | ast.Apply):
-        base = base.of if isinstance(base, ast.Attribute) else base.function
+    while isinstance(base, ast.Attribute | ast.Apply | ast.Index | ast.Slice):
+        base = base.function if isinstance(base, ast.Apply) else base.of
     return f"({flat(subject)})" if isinstance(base, ast.RecordExpr | ast.Update) else flat(subject, _TIGHT)
 
 
@@ -233,7 +235,7 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = _LOOSE) -> l
         case ast.Let(name=name, value=value, body=body):
             head, pad = f"let {name.text} = ", " " * column
             return [
-                *_joined(head, layout(value, column + len(head), 3), " in"),
+                *_joined(head, layout(value, column + len(head), 3, _closed(value)), " in"),
                 *_joined(pad, layout(body, column, tail), ""),
             ]
         case ast.Match(subject=subject, cases=cases):
@@ -257,6 +259,9 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = _LOOSE) -> l
         case ast.IsNull(operand=operand, negated=negated):
             end = f" is {'not ' if negated else ''}null"
             return _joined("", layout(operand, column, tail + len(end), _COALESCE), end)
+        case ast.Index() | ast.Slice():
+            end = f"[{_places(expr)}]"
+            return _joined("", layout(expr.of, column, tail + len(end), _TIGHT), end)
         case ast.Literal() | ast.Ref():
             return [text]
         case _:

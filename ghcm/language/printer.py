@@ -11,7 +11,8 @@ from typing import assert_never
 
 from ghcm.language import ast
 from ghcm.language.parser import parse
-from ghcm.language.print_expr import WIDTH, chain_head, flat, flat_field, flat_type, layout, links, print_link
+from ghcm.language.print_expr import WIDTH, chain_head, flat, layout, links, print_link
+from ghcm.language.print_type import flat_field, flat_type
 from ghcm.language.trivia import Comment, Trivia
 from ghcm.source import Source, Span
 

@@ -28,7 +28,7 @@ _WORDS = {
 _SOFT = frozenset(
     ("PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM", "FUNCTION", "WITH")
 )
-_COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS"))
+_COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS", "IN"))
 _INFIX = _COMPARISONS | {
     "COALESCE",
     "PLUS",
@@ -41,6 +41,8 @@ _INFIX = _COMPARISONS | {
     "OR",
     "DOT",
     "LPAR",
+    "LSQB",
+    "NOT",
     "WITH",
 }
 _OPERAND = frozenset(("INT", "FLOAT", "DURATION", "STRING", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "NAME"))
@@ -60,8 +62,6 @@ _HABITS = {
 _OPERATORS = {
     "?": "write if ... then ... else ...",
     "if": "write if ... then ... else ...",
-    "in": "write contains(list, x)",
-    "[": "write get(list, 0) for an item, x.name for a field",
     "like": "write contains(x, part), starts_with(x, part) or matches(x, pattern)",
     "between": "write a <= x and x <= b",
     "mod": "write %",
@@ -159,7 +159,7 @@ def _form(scene: _Scene) -> _Words | None:
     if "ELSE" in accepted:
         detail = 'An "if" always has both values.'
         return "GHCM-100", f'expected "else", found {_found(scene)}', detail, "write if ... then ... else ..."
-    if "IN" in accepted and "AND" in accepted and scene.ends:
+    if "IN" in accepted and "NOT" not in accepted and "AND" in accepted and scene.ends:
         hint = "in a unit, x = ... gives a name to a collection"
         return "GHCM-100", f'expected "in", found {_found(scene)}', 'A "let" is written let x = ... in ... .', hint
     if "THEN" in accepted and kind == "COLON":
@@ -169,7 +169,7 @@ def _form(scene: _Scene) -> _Words | None:
         return "GHCM-116", f'expected "program", found {_found(scene)}', detail, 'add "program NAME" as the first line'
     if {"LBRACE", "ON"} <= accepted and "INT" not in accepted and scene.ends:
         return "GHCM-100", 'expected "{", found the end of the line', "", "the body of a unit stands in braces"
-    if accepted == frozenset(("LBRACE", "DOT", "LPAR")):
+    if accepted == frozenset(("LBRACE", "DOT", "LPAR", "LSQB")):
         return "GHCM-100", f'expected "{{", found {_found(scene)}', "", "put what match looks at in parentheses"
     if rule == "declaration" and scene.before is None:
         detail = "Outside of units stand records, caches, sinks, functions and units."
@@ -204,9 +204,10 @@ def _expected(scene: _Scene) -> str:
     elif "NAME" in rest:
         words.append("a name")
         rest -= _SOFT | {"NAME"}
-    if len(rest & _INFIX) > 3:
+    infix = _INFIX if "NOT" in scene.accepted else _INFIX - {"IN"}  # else it is the one of "let"
+    if len(rest & infix) > 3:
         words.append("an operator")
-        rest -= _INFIX | {"ARROW", "LBRACE", "COLON"}
+        rest -= infix | {"ARROW", "LBRACE", "COLON"}
     ends = rest & {SEPARATOR, "$END"}
     words += sorted(map(_word, rest - ends))
     if ends:

@@ -10,7 +10,7 @@ import re
 
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
-from ghcm.functions import FAMILIES, FUNCTIONS, resolve
+from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
@@ -30,11 +30,18 @@ from ghcm.types import Date, Float, Int, Int32, Map, Null, String, Timestamp, is
 __all__ = ["CALLABLE", "apply", "operation"]
 
 CALLABLE: dict[str, str] = {
-    written: function.name for function in FUNCTIONS.values() for written in re.findall(r"(\w+)\(", function.signature)
+    written: function.name
+    for function in FUNCTIONS.values()
+    for written in re.findall(r"(?<![.\w])(\w+)\(", function.signature)
 }
 """From the names that programs call to functions: `min` to `least`."""
 
 _AGGREGATES = tuple(each.value for each in AggregateFunction)
+_AGGREGATES_STAND = "Aggregates stand in aggregate_by_key(...) and in the arguments of a published call."
+_OF_ONE = {
+    name: f"xs.{name}() looks at the items of a list; records are aggregated by aggregate_by_key({name}(...))."
+    for name in SUMMARIES
+}
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
@@ -129,7 +136,9 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
             Code.BAD_AGGREGATE,
             f'"{name}" aggregates many records, and an expression sees one',
             span,
-            hint="Aggregates stand in aggregate_by_key(...) and in the arguments of a published call.",
+            hint=_OF_ONE.get(
+                name, "Aggregates stand in aggregate_by_key(...) and in the arguments of a published call."
+            ),
         )
         return None
     if function is not None and (not as_method or FUNCTIONS[function].method):

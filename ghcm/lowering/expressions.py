@@ -21,19 +21,32 @@ from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert, to_known
 from ghcm.lowering.definitions import too_large
 from ghcm.lowering.keeping import let_value
-from ghcm.lowering.lists import EACH, Function, for_each
+from ghcm.lowering.lists import EACH, WHOLE, Function, for_each, of_whole
 from ghcm.lowering.matching import match_value
 from ghcm.lowering.narrowing import Outcome, known, path_of
 from ghcm.lowering.nesting import DEEPEST, too_deep
+from ghcm.lowering.picking import contained, picked
 from ghcm.lowering.records import record_value
 from ghcm.lowering.types import has_null
 from ghcm.lowering.updates import CHOICES, chosen_fields, updated
 from ghcm.source import Span
-from ghcm.types import INT_MAX, Bool, List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip, tuple_of
+from ghcm.types import (
+    INT_MAX,
+    Bool,
+    List,
+    Null,
+    Nullable,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    strip,
+    tuple_of,
+)
 
 __all__ = ["METHODS", "condition", "lambda_of", "typed"]
 
-METHODS = (*EACH, *CHOICES, "try")
+METHODS = (*EACH, *WHOLE, *CHOICES, "try")
 """What is called in expressions besides functions."""
 
 _REASONABLE = 12
@@ -61,6 +74,8 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return _field(written, scope, context)
         case ast.Apply(function=ast.Attribute(name=name) as of) if name in EACH:
             return for_each(written, of, scope, context, value, _function_of(context))
+        case ast.Apply(function=ast.Attribute(name=name) as of) if name in WHOLE:
+            return of_whole(written, of, scope, context, value, _function_of(context))
         case ast.Apply(function=ast.Attribute(name=name) as of) if name in CHOICES:
             return chosen_fields(written, of, scope, context, value)
         case ast.Apply(function=ast.Ref(name="try") | ast.Attribute(name="try")):
@@ -75,6 +90,10 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return None if inner is None else operation(name, (inner,), span, context, op)
         case ast.Binary(op="and" | "or"):
             return _logic(written, scope, context)
+        case ast.Binary(op="in" | "not in"):
+            return contained(written, scope, context, value)
+        case ast.Index() | ast.Slice():
+            return picked(written, scope, context, value)
         case ast.Binary(op=op, left=left, right=right, span=span):
             first, second = typed(left, scope, context), typed(right, scope, context)
             if first is None or second is None:

@@ -1,18 +1,23 @@
-"""Methods of lists that take a function: `xs.map(x => ...)`, `filter`, `any`, `all`."""
+"""Methods of lists that take a function: `xs.map(x => ...)`, `filter`, `any`, `all`, and those that may: `sum`, `mean`,
+`min`, `max`, `sort`, `distinct`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from ghcm.expr import Each, Expr, ForEach, Lambda
+from ghcm.expr import Each, Expr, ForEach, Lambda, Literal, MakeStruct
+from ghcm.functions import SUMMARIES, comparable
 from ghcm.language import ast
+from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import Outcome, known, narrow
-from ghcm.types import Bool, List, Type, as_nullable, is_nullable, strip
+from ghcm.types import Bool, List, Type, as_nullable, is_nullable, pair_of, strip
 
-__all__ = ["EACH", "Function", "for_each"]
+__all__ = ["EACH", "WHOLE", "Function", "for_each", "of_whole"]
 
 Function: TypeAlias = Callable[[ast.Expr, Type, Scope, str, bool], Lambda | None]
 """The typed function of one value of a type; the last argument asks for a condition."""
@@ -20,21 +25,18 @@ Function: TypeAlias = Callable[[ast.Expr, Type, Scope, str, bool], Lambda | None
 EACH = {each.value: each for each in Each}
 """The methods by name."""
 
+WHOLE = {**SUMMARIES, "sort": "list_sort", "distinct": "list_distinct"}
+"""The methods that look at all items together, by name, and the functions that they are."""
+
 
 def for_each(
     written: ast.Apply, of: ast.Attribute, scope: Scope, context: Context, value: Value, function: Function
 ) -> Expr | None:
     """The typed call of such a method, or None after a report."""
-    kind, span = EACH[of.name], of.name_span or of.span
-    items = value(of.of, scope)
-    if items is None:
+    kind, found = EACH[of.name], _list_of(of, scope, context, value)
+    if found is None:
         return None
-    type_ = strip(items.type)
-    if not isinstance(type_, List):
-        message = f'"{of.name}" goes through the items of a list, and this is "{items.type}"'
-        hint = f'"{of.name}" of a collection stands outside of this function, where there is one record.'
-        context.report(Code.BAD_OPERANDS, message, span, hint=hint)
-        return None
+    items, type_ = found
     if len(written.arguments) != 1 or written.arguments[0].name is not None:
         message = f'"{of.name}" takes one function'
         context.report(Code.BAD_LAMBDA, message, written.span, hint=f'It is written "list.{of.name}(x => ...)".')
@@ -42,6 +44,97 @@ def for_each(
     test = kind is not Each.MAP
     made = function(written.arguments[0].value, type_.item, scope, f'the function of "{of.name}"', test)
     return None if made is None else _typed(kind, items, type_, made)
+
+
+def of_whole(
+    written: ast.Apply, of: ast.Attribute, scope: Scope, context: Context, value: Value, function: Function
+) -> Expr | None:
+    """The typed call of a method that looks at all items, or None after a report."""
+    found = _list_of(of, scope, context, value)
+    if found is None:
+        return None
+    items, type_ = found
+    given = _options(written, of, context)
+    if given is None:
+        return None
+    made: Lambda | None = None
+    if given.by is not None:
+        made = function(given.by, type_.item, scope, f'the function of "{of.name}"', False)
+        if made is None:
+            return None
+    judged = type_.item if made is None else made.body.type
+    if of.name not in ("sum", "mean") and not comparable(judged):
+        message = f'"{of.name}" compares values, and maps cannot be compared'
+        context.report(Code.BAD_OPERANDS, message, written.span, detail=f'They are "{judged}".')
+        return None
+    arguments = () if of.name not in _SORTS else (Literal(given.descending, Bool()),)
+    if made is None:
+        return operation(WHOLE[of.name], (items, *arguments), written.span, context, of.name)
+    if of.name in SUMMARIES:
+        return operation(WHOLE[of.name], (_typed(Each.MAP, items, type_, made),), written.span, context, of.name)
+    (item,) = made.parameters
+    entry = MakeStruct((made.body, item), pair_of(made.body.type, item.type))
+    entries = _typed(Each.MAP, items, type_, Lambda((item,), entry))
+    return operation("list_sort_by", (entries, *arguments), written.span, context, of.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a method of all items is given: a function of one, and for `sort` the direction."""
+
+    by: ast.Expr | None = None
+    descending: bool = False
+
+
+def _options(written: ast.Apply, of: ast.Attribute, context: Context) -> _Given | None:
+    by: ast.Expr | None = None
+    descending = False
+    for argument in written.arguments:
+        span = argument.span or argument.value.span
+        match argument:
+            case ast.Argument(name=None) if of.name in SUMMARIES and by is None:
+                by = argument.value
+            case ast.Argument(name="by" | None) if of.name in _SORTS and by is None:
+                by = argument.value
+            case ast.Argument(name="descending", value=ast.Literal(value=bool(flag))) if of.name in _SORTS:
+                descending = flag
+            case ast.Argument(name="descending") if of.name in _SORTS:
+                context.report(Code.NOT_CONSTANT, '"descending" of "sort" is true or false', span)
+                return None
+            case _:
+                message = f'"{of.name}" of a list takes {_TAKES[of.name]}'
+                context.report(Code.BAD_OPERANDS, message, span, hint=_WRITTEN[of.name])
+                return None
+    return _Given(by, descending)
+
+
+_SORTS = ("sort",)
+_TAKES = {
+    **dict.fromkeys(SUMMARIES, "one function or nothing"),
+    "sort": 'a function "by" and "descending"',
+    "distinct": "nothing",
+}
+_WRITTEN = {
+    **{name: f'It is written "list.{name}()" or "list.{name}(x => ...)".' for name in SUMMARIES},
+    "sort": 'It is written "list.sort(by = x => ..., descending = true)".',
+    "distinct": 'It is written "list.distinct()".',
+}
+
+
+def _list_of(of: ast.Attribute, scope: Scope, context: Context, value: Value) -> tuple[Expr, List] | None:
+    """The list before the dot and its type without `?`, or None after a report."""
+    items = value(of.of, scope)
+    if items is None:
+        return None
+    type_ = strip(items.type)
+    if isinstance(type_, List):
+        return items, type_
+    message = f'"{of.name}" goes through the items of a list, and this is "{items.type}"'
+    hint = f'"{of.name}" of a collection stands outside of this function, where there is one record.'
+    if of.name in ("min", "max"):
+        hint = f"{of.name}(a, b) compares two values."
+    context.report(Code.BAD_OPERANDS, message, of.name_span or of.span, hint=hint)
+    return None
 
 
 def _typed(kind: Each, items: Expr, type_: List, function: Lambda) -> ForEach:

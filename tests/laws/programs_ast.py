@@ -100,6 +100,8 @@ def _bigger(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(ast.Unary, st.sampled_from(["-", "not"]), inner),
         st.builds(ast.Binary, st.sampled_from(BINARY), inner, inner).filter(_legal),
         st.builds(ast.IsNull, inner, st.booleans()),
+        st.builds(ast.Index, inner, inner),
+        st.builds(ast.Slice, inner, st.none() | inner, st.none() | inner),
         st.builds(ast.IfElse, inner, inner, inner),
         st.builds(ast.Let, _names, inner, inner),
         st.builds(ast.Match, inner, cases),

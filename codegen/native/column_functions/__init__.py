@@ -51,6 +51,7 @@ REFUSALS: dict[str, Refusal] = {
     **conversion.REFUSALS,
     **strings.REFUSALS,
     **patterns.REFUSALS,
+    **lists.REFUSALS,
 }
 """By name, what says why a call has no columnar form; "" where it has one."""
 

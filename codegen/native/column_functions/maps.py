@@ -29,7 +29,14 @@ def value(scope: Scope, expr: Call) -> Column:
     return with_masks(helper("maps.value", *found, Column(dtype_text(expr.type))), masks_of(found))
 
 
+def _at(scope: Scope, expr: Call) -> Column:
+    found = arguments_of(scope, expr)
+    text = helper("maps.value", *found, Column(dtype_text(expr.type)))
+    return with_masks(text, masks_of(found), helper("maps.lacks_key", *found))
+
+
 EMITTERS: dict[str, Emit] = {
+    "map_at": _at,
     "has_key": _has_key,
     **{name: _listed(name) for name in ("keys", "values", "entries", "from_entries")},
 }

@@ -15,6 +15,7 @@ def _has_key(scope: Scope, expr: Call, codes: list[Code]) -> Code:
 
 
 EMITTERS: dict[str, Emit] = {
+    "map_at": call_of("maps.at"),
     "has_key": _has_key,
     "keys": lambda scope, expr, codes: Code(f"sorted({codes[0].inner})"),
     "values": call_of("maps.values"),

@@ -7,6 +7,7 @@ from ghcm.codegen.spark.functions.emitting import Emit, plain
 __all__ = ["EMITTERS"]
 
 EMITTERS: dict[str, Emit] = {
+    "map_at": plain("held_surely"),
     "has_key": plain("has_key"),
     "keys": plain("keys"),
     "values": plain("values"),

@@ -20,6 +20,7 @@ __all__ = [
     "Case",
     "Expr",
     "IfElse",
+    "Index",
     "IsNull",
     "Lambda",
     "Let",
@@ -30,6 +31,7 @@ __all__ = [
     "Range",
     "RecordExpr",
     "Ref",
+    "Slice",
     "TupleExpr",
     "Unary",
     "Update",
@@ -86,6 +88,25 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """`of[place]`: an item of a list, the value of a key."""
+
+    of: Expr
+    place: Expr
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`of[start:end]`; None where nothing stands."""
+
+    of: Expr
+    start: Expr | None
+    end: Expr | None
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
 class Unary:
     """`-x`, `not x`."""
 
@@ -94,7 +115,9 @@ class Unary:
     span: Place = no_span()
 
 
-BinaryOp: TypeAlias = OneOf["+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??"]
+BinaryOp: TypeAlias = OneOf[
+    "+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??", "in", "not in"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +246,8 @@ Expr: TypeAlias = (
     | Ref
     | Attribute
     | Apply
+    | Index
+    | Slice
     | Unary
     | Binary
     | IsNull

@@ -42,7 +42,10 @@ def decided(span: Span) -> tuple[str, str]:
         case python.IfExp():
             return '"if" cannot be traced', "write if_else(condition, yes, no)"
         case python.Compare(ops=[python.In() | python.NotIn()]):
-            return '"in" cannot be traced', "write fn.contains([...], x), or (x == a) | (x == b)"
+            return (
+                '"in" cannot be traced',
+                "write xs.contains(x), m.has_key(k), or fn.contains([...], x)",
+            )
         case python.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained", "write (a < b) & (b < c)"
         case python.Call(func=python.Name(id=name)):
@@ -70,8 +73,10 @@ _LOOP = (
     "write xs.map(lambda x: ...) for the items of a list, or .filter, .any, .all",
 )
 _METHODS = {
-    **dict.fromkeys(("sum", "min", "max"), 'call a Python function: .python("module:function")'),
+    **{name: f"write xs.{name}()" for name in ("sum", "min", "max")},
     **{name: f"write xs.{name}(lambda x: ...)" for name in ("map", "filter", "any", "all")},
+    "sorted": "write xs.sort()",
+    "set": "write xs.distinct()",
     "len": "write xs.length()",
 }
 

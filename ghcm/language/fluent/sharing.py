@@ -86,8 +86,8 @@ def _found(name: str, held: object) -> Iterator[tuple[str, ast.Expr]]:
 
 
 _EXPRESSIONS = (
-    ast.Literal, ast.Ref, ast.Attribute, ast.Apply, ast.Unary, ast.Binary, ast.IsNull, ast.IfElse, ast.Let, ast.Match,
-    ast.TupleExpr, ast.ListExpr, ast.RecordExpr, ast.Update, ast.Lambda,
+    ast.Literal, ast.Ref, ast.Attribute, ast.Apply, ast.Index, ast.Slice, ast.Unary, ast.Binary, ast.IsNull,
+    ast.IfElse, ast.Let, ast.Match, ast.TupleExpr, ast.ListExpr, ast.RecordExpr, ast.Update, ast.Lambda,
 )  # fmt: skip
 
 

@@ -62,12 +62,8 @@ class Traced:
             return _attribute(self._ghcm, name)
         if isinstance(name, slice):
             return _sliced(self._ghcm, cast("slice[object, object, object]", name))
-        hint = (
-            f"write ._{name + 1} for an item of a tuple, .get({name}) for one of a list"
-            if isinstance(name, int)
-            else ""
-        )
-        raise mistake("GHCM-130", "square brackets take the name of a field", here(), hint=hint)
+        span = here()
+        return Traced(ast.Index(self._ghcm, expr_of(name, span), span))
 
     def __call__(self, /, *arguments: object, **named: object) -> Traced:
         """A call of it, as an expression."""
@@ -173,7 +169,7 @@ class Traced:
         raise _refusal(*decided(here()))
 
     def __contains__(self, item: object) -> bool:
-        raise _refusal('"in" cannot be traced', "write x.contains(part)")
+        raise _refusal('"in" cannot be traced', "write xs.contains(x)")
 
     def __iter__(self) -> Iterator[Traced]:
         raise _refusal(*iterated(here()))

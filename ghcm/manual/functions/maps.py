@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
 __all__ = ["EXAMPLES"]
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "map_at": (
+        Example('map_of("a", 1, "b", 2)["b"]', "2"),
+        Example('map_of("a", 1)["b"]', fails=Failure.OUT_OF_RANGE),
+    ),
     "has_key": (Example('has_key(map_of("a", 1, "b", 2), "b")', "true"),),
     "keys": (Example('keys(map_of("b", 2, "a", 1))', '["a", "b"]'),),
     "values": (Example('values(map_of("b", 2, "a", 1))', "[1, 2]"),),

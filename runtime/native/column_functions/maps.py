@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-__all__ = ["entries", "from_entries", "has_key", "keys", "value", "values"]
+__all__ = ["entries", "from_entries", "has_key", "keys", "lacks_key", "value", "values"]
 
 _Type: TypeAlias = pl.DataType | type[pl.DataType]
 
@@ -39,6 +39,11 @@ def has_key(of: pl.Expr, key: pl.Expr) -> pl.Expr:
     """Whether the map has the key."""
     found = of.list.eval(_KEY).list.contains(key)
     return pl.when(of.is_not_null() & key.is_not_null()).then(found)
+
+
+def lacks_key(of: pl.Expr, key: pl.Expr) -> pl.Expr:
+    """Where the map does not have the key."""
+    return has_key(of, key).not_().fill_null(value=False)
 
 
 def value(of: pl.Expr, key: pl.Expr, dtype: _Type) -> pl.Expr:

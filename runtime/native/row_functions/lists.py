@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any, TypeAlias, TypeVar
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.comparison import equal
-from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.native.rows import RecordFailure, overflow
+from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = ["item", "list_contains"]
+__all__ = [
+    "distinct",
+    "float_sum",
+    "greatest",
+    "item",
+    "least",
+    "list_contains",
+    "mean",
+    "sort",
+    "sort_by",
+    "whole_sum",
+]
 
 T = TypeVar("T")
+_Order: TypeAlias = Callable[[Any], Any]
 
 
 def item(items: Sequence[T], index: int) -> T:
@@ -24,3 +40,68 @@ def item(items: Sequence[T], index: int) -> T:
 def list_contains(items: Sequence[float], wanted: float) -> bool:
     """Whether a list of floats has the value."""
     return any(equal(each, wanted) for each in items)
+
+
+def whole_sum(items: Sequence[int | None]) -> int | None:
+    """The sum of whole numbers that are not null; null of none."""
+    known = [each for each in items if each is not None]
+    if not known:
+        return None
+    total = sum(known)
+    return total if INT_MIN <= total <= INT_MAX else overflow(f"the sum {total}")
+
+
+def float_sum(items: Sequence[float | None]) -> float | None:
+    """The sum of floats that are not null, rounded once; null of none."""
+    known = [each for each in items if each is not None]
+    return _exact(known, 1) if known else None
+
+
+def mean(items: Sequence[float | None]) -> float | None:
+    """The mean of the numbers that are not null, rounded once; null of none."""
+    known = [each for each in items if each is not None]
+    return _exact(known, len(known)) if known else None
+
+
+def _exact(numbers: list[float], count: int) -> float:
+    """The float nearest to the sum of numbers divided by `count`."""
+    if not all(map(math.isfinite, numbers)):
+        return sum(each for each in numbers if not math.isfinite(each))
+    exact = sum(map(Fraction, numbers)) / count
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def least(items: Sequence[T | None], order: _Order | None = None) -> T | None:
+    """The least item that is not null, the first of equals; null of none."""
+    known: list[Any] = [each for each in items if each is not None]
+    return min(known, key=order, default=None)
+
+
+def greatest(items: Sequence[T | None], order: _Order | None = None) -> T | None:
+    """The greatest item that is not null, the first of equals; null of none."""
+    known: list[Any] = [each for each in items if each is not None]
+    return max(known, key=order, default=None)
+
+
+def sort(items: Sequence[Any], descending: bool, order: _Order | None = None) -> list[Any]:
+    """The items in order, equal ones as they stood."""
+    return sorted(items, key=order, reverse=descending)
+
+
+def sort_by(entries: Sequence[tuple[Any, Any]], descending: bool, order: _Order) -> list[Any]:
+    """The values in the order of their keys, equal ones as they stood."""
+    ordered = sorted(entries, key=lambda entry: order(entry[0]), reverse=descending)
+    return list(map(itemgetter(1), ordered))
+
+
+def distinct(items: Sequence[Any], order: _Order | None = None) -> list[Any]:
+    """Each item once, where it stands first."""
+    if order is None:
+        return list(dict.fromkeys(items))
+    first: dict[Any, Any] = {}
+    for each in items:
+        first.setdefault(order(each), each)
+    return list(first.values())

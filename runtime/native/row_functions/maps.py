@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-__all__ = ["entries", "from_entries", "values"]
+from ghcm.functions import Failure
+from ghcm.runtime.native.rows import RecordFailure
+
+__all__ = ["at", "entries", "from_entries", "values"]
 
 K = TypeVar("K", bool, int, str)
 V = TypeVar("V")
+
+
+def at(of: Mapping[K, V], key: K) -> V:
+    """The value of a key."""
+    if key not in of:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"the map has no key {key!r}")
+    return of[key]
 
 
 def values(of: Mapping[K, V]) -> list[V]:

@@ -43,6 +43,7 @@ def _key(type_: Type) -> Type:
 
 
 CASES: tuple[Case, ...] = (
+    *(case("map_at", type_, _key(type_), values=(MAPS[type_], KEYED[type_])) for type_ in MAPS),
     *(case("has_key", type_, _key(type_), values=(MAPS[type_], KEYED[type_])) for type_ in MAPS),
     *(case(name, type_, values=(MAPS[type_],)) for name in ("keys", "values", "entries") for type_ in MAPS),
     *(case("from_entries", List(type_), values=(values,)) for type_, values in ENTRIES.items()),
