@@ -34,6 +34,7 @@ from ghcm.types import (
     INT_MAX,
     Bool,
     List,
+    Map,
     Null,
     Nullable,
     Struct,
@@ -93,7 +94,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
         case ast.Binary(op="in" | "not in"):
             return contained(written, scope, context, value)
         case ast.Index() | ast.Slice():
-            return picked(written, scope, context, value)
+            return picked(written, scope, context, value, _part)
         case ast.Binary(op=op, left=left, right=right, span=span):
             first, second = typed(left, scope, context), typed(right, scope, context)
             if first is None or second is None:
@@ -257,25 +258,28 @@ def _column_owner(name: str, scope: Scope) -> str:
 
 def _field(written: ast.Attribute, scope: Scope, context: Context) -> Expr | None:
     of = typed(written.of, scope, context)
-    if of is None:
-        return None
-    span = written.name_span or written.span
+    return None if of is None else _part(of, written.name, written.name_span or written.span, scope, context)
+
+
+def _part(of: Expr, name: str, span: Span | None, scope: Scope, context: Context) -> Expr | None:
+    """The field of that name, or None after a report."""
     struct = strip(of.type)
     if not isinstance(struct, Struct):
-        called = written.name in CALLABLE and FUNCTIONS[CALLABLE[written.name]].method
-        hint = f'A function is called: ".{written.name}()".' if called else ""
-        message = f'cannot take "{written.name}" of "{of.type}": it has no fields'
-        context.report(Code.NO_FIELD, message, span, hint=hint)
+        called = name in CALLABLE and FUNCTIONS[CALLABLE[name]].method
+        hint = f'A function is called: ".{name}()".' if called else ""
+        if isinstance(struct, Map):
+            hint = f'The value of a key is written ["{name}"].'
+        context.report(Code.NO_FIELD, f'cannot take "{name}" of "{of.type}": it has no fields', span, hint=hint)
         return None
-    field = struct.get(written.name)
+    field = struct.get(name)
     if field is None:
         whose = f'"{struct}"' if struct.name else "the record"
         context.report(
             Code.NO_FIELD,
-            f'{whose} has no field "{written.name}"',
+            f'{whose} has no field "{name}"',
             span,
             detail=f"It has {', '.join(struct.names)}.",
-            hint=suggest(written.name, struct.names),
+            hint=suggest(name, struct.names),
         )
         return None
     type_ = as_nullable(field.type) if is_nullable(of.type) else field.type

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from ghcm.expr import Expr, Literal
 from ghcm.language import ast
 from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
+from ghcm.source import Span
 from ghcm.types import Int, Map, Struct, strip
 
 __all__ = ["contained", "picked"]
+
+
+Field: TypeAlias = Callable[[Expr, str, Span | None, Scope, Context], Expr | None]
+"""The typed field of a record, or None after a report."""
 
 
 def contained(written: ast.Binary, scope: Scope, context: Context, value: Value) -> Expr | None:
@@ -22,14 +30,17 @@ def contained(written: ast.Binary, scope: Scope, context: Context, value: Value)
     return found if found is None or written.op == "in" else operation("not", (found,), written.span, context)
 
 
-def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value: Value) -> Expr | None:
-    """`xs[i]` and `m[k]`, which fail where there is no such item or key, and `xs[a:b]`. None after a report."""
+def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value: Value, field: Field) -> Expr | None:
+    """`xs[i]` and `m[k]`, which fail where there is no such item or key, `xs[a:b]`, and `r["x"]`, a field by its name.
+    None after a report."""
     places = (written.place,) if isinstance(written, ast.Index) else _ends(written)
     found = [value(part, scope) for part in (written.of, *places)]
     parts = tuple(part for part in found if part is not None)
     if len(parts) < len(found):
         return None
     of = strip(parts[0].type)
+    if isinstance(of, Struct) and isinstance(parts[1], Literal) and isinstance(parts[1].value, str):
+        return field(parts[0], parts[1].value, written.span, scope, context)
     if isinstance(of, Struct):
         message = f'square brackets take an item of a list or the value of a key, and this is "{parts[0].type}"'
         context.report(Code.BAD_OPERANDS, message, written.span, hint=_field_hint(of, parts[1]))

