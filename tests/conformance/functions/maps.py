@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ghcm.signatures import BOOL, INT, STRING, TIMESTAMP
 from ghcm.types import Field, List, Map, Nullable, Struct, Type, pair_of
 from tests.conformance.functions.case import Case, case
@@ -42,8 +44,15 @@ def _key(type_: Type) -> Type:
     return type_.key
 
 
+def _small(type_: Type) -> tuple[object, ...]:
+    """The maps of one key at most: dead letters hold them, and Spark hands over those of more keys in any order."""
+    found = [each for each in MAPS[type_] if isinstance(each, dict)]
+    singles = [{key: value} for each in found for key, value in cast("dict[object, object]", each).items()]
+    return ({}, *singles, None)
+
+
 CASES: tuple[Case, ...] = (
-    *(case("map_at", type_, _key(type_), values=(MAPS[type_], KEYED[type_])) for type_ in MAPS),
+    *(case("map_at", type_, _key(type_), values=(_small(type_), KEYED[type_])) for type_ in MAPS),
     *(case("has_key", type_, _key(type_), values=(MAPS[type_], KEYED[type_])) for type_ in MAPS),
     *(case(name, type_, values=(MAPS[type_],)) for name in ("keys", "values", "entries") for type_ in MAPS),
     *(case("from_entries", List(type_), values=(values,)) for type_, values in ENTRIES.items()),
