@@ -18,8 +18,8 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
 from ghcm.source import Source as Text
 from ghcm.spg.ops import Files, Format
-from ghcm.types import Field, Int, Struct
 from ghcm.spg.verify import verify
+from ghcm.types import Field, Int, Struct
 from tests.unit.runtime.decoding import drain
 
 ROW = Struct((Field("a", Int()),))
