@@ -47,8 +47,8 @@ def _key(type_: Type) -> Type:
 def _small(type_: Type) -> tuple[object, ...]:
     """The maps of one key at most: dead letters hold them, and Spark hands over those of more keys in any order."""
     found = [each for each in MAPS[type_] if isinstance(each, dict)]
-    singles = [{key: value} for each in found for key, value in cast("dict[object, object]", each).items()]
-    return ({}, *singles, None)
+    singles = [(key, value) for each in found for key, value in cast("dict[object, object]", each).items()]
+    return ({}, *({key: value} for key, value in singles if not isinstance(value, dict) or len(value) < 2), None)
 
 
 CASES: tuple[Case, ...] = (
