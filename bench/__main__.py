@@ -8,17 +8,20 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, compiling, editing, startup, words
+from bench import calls, compiling, editing, scenarios, startup, words
 from bench.table import Row, show
+
+ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 
 
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "calls", "start", "compile", "editor"]
+    names = ["words", "calls", "start", "compile", "editor", "scenarios"]
     arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
+    arguments.add_argument("--alerts", type=Path, default=ALERTS, help="the folder of alerts_compact.csv.gz")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     options = arguments.parse_args()
@@ -28,6 +31,7 @@ def main() -> None:
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),
         "editor": lambda: editing.measure(20),
+        "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
     }
     show(row for name in options.only or benchmarks for row in benchmarks[name]())
 

@@ -1,7 +1,8 @@
 """The program of traffic.istream in Python: the same names, the same graph."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from chains import best_ended, best_of_way, chain_of, condensed, grown, of_time, unprovoked
 from flows import ArgusFlow, EveAlert, Server, ZeekConn, flow_of_argus, flow_of_zeek, has_failed, traffic
 from rules import (
     Alert,
@@ -76,6 +77,8 @@ pairs = traffic.sink(parquet("out/pairs", mode="append"))
 servers = traffic.sink(parquet("out/servers", mode="append"))
 new_hosts = traffic.sink(parquet("out/new_hosts", mode="append"))
 alerts = traffic.sink(parquet("out/alerts", mode="append"))
+chains = traffic.sink(parquet("out/chains", mode="replace"))
+steps = traffic.sink(parquet("out/steps", mode="replace"))
 
 # ---------------------------------------------------------------------------------------------- the live unit
 
@@ -309,7 +312,7 @@ def monitor() -> None:
     beaconing = beaconing_hosts(regular)
 
     alarms = union(port_scan, address_scan, flood, brute_force, unusual_volume, beaconing)
-    alarms.to(alerts)
+    alarms.to(alerts).publish(rebuild(until=agg.max("ts")), every=100, at_end=True)
 
     # What each host was accused of.
     accused = alarms.map_to_pair(lambda a: (a.src, a)).aggregate_by_key(
@@ -337,10 +340,33 @@ def suricata() -> None:
             )
         )
         .to(alerts)
+        .publish(rebuild(until=agg.max("ts")), every=1000, at_end=True)
     )
 
 
 # ---------------------------------------------------------------------------------------------- from outside
+
+
+@traffic.batch(responsive=True)
+def rebuild(
+    until: datetime | None = None,
+    history: timedelta = timedelta(days=2),
+    wait: timedelta = timedelta(hours=1),
+    depth: int = 8,
+) -> None:
+    """A victim that later attacks, while its own attack is open, continues a chain; of all chains of some length that
+    end in one step only the best is continued, so that the work grows with the steps, not with the ways through them.
+    """
+    recent = of_time(alerts.read(), until, history)
+    found = condensed(recent, wait)
+    opening = unprovoked(found)
+    paths = grown(opening, found, depth)
+    ended = best_ended(paths)
+    merged = best_of_way(ended)
+    merged.map(lambda m: chain_of(m.best, m.alike)).sort(by=lambda c: (c.score, c.begin, c.id), descending=True).to(
+        chains
+    )
+    merged.flat_map(lambda m: m.best.steps.map(lambda s: s.with_(chain=m.best.id))).to(steps)
 
 
 @traffic.stream(responsive=True)
@@ -359,3 +385,15 @@ def talkers(n: int = 10) -> None:
 def host_profile(host: str) -> None:
     """What is known of a host, with the alarms about it."""
     monitor.profiles.read(host).join(monitor.accused.read(host), kind="left").reply()
+
+
+@traffic.batch(responsive=True)
+def scenarios_of(attacker: str, n: int = 10) -> None:
+    """The chains in which a host attacks, the best first."""
+    mine = steps.read().filter(lambda s: s.attacker == attacker)
+    (
+        chains.read()
+        .join(mine, on=lambda c, s: c.id == s.chain, kind="semi")
+        .top(n, by=lambda c: (c.score, c.begin, c.id))
+        .reply()
+    )

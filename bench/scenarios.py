@@ -1,0 +1,129 @@
+"""Attack chains from 512,240 alerts: the Spark job that GHCM writes, on a warm session, beside PySpark and Polars
+written by hand, in turn, in one run; what they leave is compared.
+
+The alerts are real ones, repeated: ten copies of the 47,876 of ten teams and 33,480 of an eleventh, each over
+networks and days of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bench.table import Row
+from examples.traffic.cptc import alerts, write_alerts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["measure", "repeated"]
+
+PROGRAM = Path(__file__).parents[1] / "examples" / "traffic" / "traffic.istream"
+ALERTS = 512_240
+NAMES = {"ghcm": "GHCM on Spark", "spark": "PySpark by hand", "polars": "Polars by hand"}
+
+
+def measure(source: Path, runs: int) -> list[Row]:
+    """`source`: the folder of `alerts_compact.csv.gz`."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_alerts(repeated(alerts(source), ALERTS), Path(folder) / "alerts")
+        results = {name: contestant(name, Path(folder), runs) for name in NAMES}
+        chains = {name: left_by(Path(folder) / name) for name in NAMES}
+    for name, rows in chains.items():
+        if not rows.equals(chains["ghcm"]):
+            raise SystemExit(f"{NAMES[name]} has other chains than {NAMES['ghcm']}")
+    own = min(results["ghcm"])
+    return [
+        Row(
+            "scenarios",
+            NAMES[name],
+            f"{min(seconds):.1f} s",
+            f"{min(seconds) / own:.2f} x its time",
+            f"{ALERTS:,} alerts, {chains[name].height:,} chains, warm, best of {runs}",
+        )
+        for name, seconds in results.items()
+    ]
+
+
+def repeated(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    """So many alerts: the same again in other networks, a day later each time."""
+    copies: list[pl.DataFrame] = []
+    for number in range(-(-count // rows.height)):
+        ten = [pl.col(name).str.replace_many(networks(number)).alias(name) for name in ("src", "dst")]
+        copies.append(rows.with_columns(pl.col("ts") + pl.duration(days=number), *ten))
+    return pl.concat(copies).head(count)
+
+
+def networks(number: int) -> dict[str, str]:
+    """The networks of the ten teams, and those that they become."""
+    return {f"10.{team}.{part}.": f"10.{team + 10 * number}.{part}." for team in range(1, 11) for part in (0, 99, 254)}
+
+
+def left_by(folder: Path) -> pl.DataFrame:
+    """The chains that a contestant has left, by id."""
+    return pl.read_parquet(folder / "out" / "chains" / "*.parquet").sort("id")
+
+
+def contestant(name: str, folder: Path, runs: int) -> list[float]:
+    """The seconds of each run but the first, all in one process of its own."""
+    place = folder / name / "out"
+    place.mkdir(parents=True)
+    (place / "alerts").symlink_to(folder / "alerts")
+    command = [sys.executable, "-m", "bench.scenarios", name, str(folder / name), str(runs + 1)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return seconds[1:]
+
+
+def _ghcm(folder: Path) -> Callable[[], None]:
+    from ghcm.driver import build
+    from ghcm.runtime.bundle import Bundle
+
+    unit = Bundle.open(build(PROGRAM, folder / "traffic.ghcm")).unit_module("rebuild")
+    spark = _session(folder)
+
+    def run() -> None:
+        context = {"call": f"{time.monotonic_ns()}", "base": str(folder), "dead": str(folder / "dead")}
+        unit.run(spark, {}, context)
+
+    return run
+
+
+def _spark(folder: Path) -> Callable[[], None]:
+    from bench.scenarios_in_spark import rebuild
+
+    spark = _session(folder)
+    return lambda: rebuild(spark, folder)
+
+
+def _polars(folder: Path) -> Callable[[], None]:
+    from bench.scenarios_in_polars import rebuild
+
+    return lambda: rebuild(folder)
+
+
+def _session(folder: Path) -> SparkSession:
+    """A session as the daemon has it."""
+    from ghcm.runtime.settings import Settings
+    from ghcm.runtime.spark.session import Session
+
+    return Session(Settings().spark, 2, folder).get()
+
+
+if __name__ == "__main__":
+    name, folder, runs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    run = {"ghcm": _ghcm, "spark": _spark, "polars": _polars}[name](folder)
+    seconds: list[float] = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps(seconds))
