@@ -31,6 +31,7 @@ from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
+from ghcm.supervisor.sinks.look import Looks
 
 __all__ = ["FEEDBACK", "Supervisor"]
 
@@ -60,6 +61,7 @@ class Supervisor:
     _reader: Reader = field(default_factory=read_catalogue)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
+    _looks: Looks = field(default_factory=Looks)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +104,7 @@ class Supervisor:
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = build(self._catalogue, self._desk, self._connections, self._ready)
+        self._app = build(self._catalogue, self._desk, self._connections, self._ready, self._looks)
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
         gc.collect()
         gc.freeze()

@@ -15,11 +15,12 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 import ghcm
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.supervisor import data, documents, problems
+from ghcm.supervisor import data, documents, problems, sink_routes
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.documents import CallDocument, ProgramDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
+from ghcm.supervisor.sinks.look import Looks
 
 __all__ = ["build"]
 
@@ -52,9 +53,9 @@ Key = Annotated[
 ]
 
 
-def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready) -> FastAPI:
+def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, looks: Looks) -> FastAPI:
     """The app for these programs. `connections` gives the places of a program, `ready` says whether all that calls
-    need is there.
+    need is there; `looks` keeps what was seen of sinks.
     """
     app = FastAPI(
         title="GHCM Supervisor",
@@ -68,6 +69,7 @@ def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready) -
         for unit in known.units.values():
             _add_unit(app, catalogue, unit, desk, connections)
     _add_calls(app, catalogue, desk, connections)
+    sink_routes.add(app, sink_routes.Shown(catalogue, connections, looks), desk.settings.limits.rows)
     return app
 
 

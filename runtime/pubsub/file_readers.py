@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.columns import Row, rows_of
+from ghcm.runtime.columns import Row, columns_of, rows_of
 from ghcm.runtime.pubsub.arrow import conform
 from ghcm.spg.ops import Files, Parquet
 from ghcm.types import (
@@ -39,7 +40,7 @@ from ghcm.types import (
 )
 from ghcm.values import Json, reader
 
-__all__ = ["read_file"]
+__all__ = ["read_file", "read_frame"]
 
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 _MICROSECONDS = re.compile(r"-?\d+\.\d{6}")  # of a duration that a double cannot hold
@@ -63,14 +64,27 @@ def read_file(path: Path, connector: Files | Parquet, columns: Struct) -> Iterat
             return _read_text(path, columns)
 
 
+def read_frame(path: Path, connector: Files | Parquet, columns: Struct) -> pl.DataFrame:
+    """The rows of a file as one frame, as `read_file` gives them."""
+    types = [(field.name, field.type) for field in columns.fields]
+    if not isinstance(connector, Parquet):
+        return columns_of(list(read_file(path, connector, columns)), types)
+    frames = list(_parquet_frames(path, columns))
+    return pl.concat(frames, rechunk=False) if frames else columns_of((), types)
+
+
 def _read_parquet(path: Path, columns: Struct) -> Iterator[Row]:
+    for frame in _parquet_frames(path, columns):
+        yield from rows_of(frame, [(field.name, field.type) for field in columns.fields])
+
+
+def _parquet_frames(path: Path, columns: Struct) -> Iterator[pl.DataFrame]:
     try:
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             present = [name for name in columns.names if name in file.schema_arrow.names]
             batches = file.iter_batches(_BATCH_ROWS, columns=present)  # pyright: ignore[reportUnknownMemberType]
             for batch in batches:
-                frame = conform(pa.Table.from_batches([batch]), columns, str(path))
-                yield from rows_of(frame, [(field.name, field.type) for field in columns.fields])
+                yield conform(pa.Table.from_batches([batch]), columns, str(path))
     except pa.ArrowInvalid as error:
         raise GhcmError(f'"{path}" is no Parquet file that can be read', code="GHCM-733", detail=str(error)) from error
 

@@ -32,7 +32,7 @@ from ghcm.runtime.pubsub.sink_writer import Commit, Page
 from ghcm.spg.graph import Mode
 from ghcm.types import Struct
 
-__all__ = ["RedisWriter", "latest_redis_version", "read_redis", "redis_page"]
+__all__ = ["RedisWriter", "latest_redis_commit", "latest_redis_version", "read_redis", "redis_page"]
 
 T = TypeVar("T")
 
@@ -168,6 +168,12 @@ def latest_redis_version(connections: Connections, place: str, mode: Mode) -> st
     found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{place}:@versions")))
     times = {version.decode(): int(json.loads(record)["time"]) for version, record in found.items()}
     return max(times, key=lambda version: times[version], default=None)
+
+
+def latest_redis_commit(connections: Connections, place: str, mode: Mode) -> Commit | None:
+    """As `latest_redis_version`, with its time and how many rows it added."""
+    version = latest_redis_version(connections, place, mode)
+    return None if version is None else _commits(_Server(connections), place, version)
 
 
 class _Server:

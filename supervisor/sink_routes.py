@@ -1,0 +1,168 @@
+"""The endpoints that show what rests in the sinks of a program: which there are, how fresh they are, and their rows.
+
+Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from pydantic import BaseModel
+
+from ghcm.errors import suggest
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.sink import columns_of
+from ghcm.spg.graph import Sink
+from ghcm.supervisor import data, problems
+from ghcm.supervisor.catalogue import Catalogue, KnownProgram
+from ghcm.supervisor.problems import Problem, ProblemDocument
+from ghcm.supervisor.sinks.look import Look, Looker, Looks
+from ghcm.supervisor.sinks.query import Chosen
+from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
+from ghcm.values import timestamp_text
+
+__all__ = ["Shown", "add", "rows_answer", "unchanged"]
+
+_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    404: _PROBLEM | {"description": "There is no such program or sink."},
+    422: _PROBLEM | {"description": "There is no such column, or a value does not fit it."},
+}
+
+
+class ShownSink(BaseModel):
+    """A sink: its columns with their types, and its latest commit (null: there was none)."""
+
+    name: str
+    mode: str
+    columns: dict[str, str]
+    rows: int | None
+    version: str | None
+    as_of: str | None
+    links: dict[str, str]
+
+
+class Shown:
+    """Looks at the sinks of the present programs, from the event loop."""
+
+    def __init__(self, catalogue: Catalogue, connections: Callable[[str], Connections], looks: Looks) -> None:
+        self._catalogue = catalogue
+        self._connections = connections
+        self._looks = looks
+
+    def program(self, name: str) -> KnownProgram:
+        """The program of that name, also one that runs no more; Problem 404."""
+        return self._catalogue.any_program(name)
+
+    def sink(self, program: str, name: str) -> Sink:
+        """The sink of that name; Problem 404."""
+        sinks = {sink.name: sink for sink in self.program(program).program.sinks}
+        if name not in sinks:
+            has = ", ".join(f'"{each}"' for each in sinks) or "none"
+            message = f'program "{program}" has no sink "{name}"'
+            raise Problem(404, "GHCM-341", message, detail=f"It has {has}.", hint=suggest(name, sinks))
+        return sinks[name]
+
+    async def look(self, program: str, sink: str) -> Look:
+        """The sink as it is now."""
+        return await asyncio.to_thread(self._looker(program, self.sink(program, sink)).look)
+
+    async def sinks(self, program: str) -> list[ShownSink]:
+        """All sinks that can be looked at, in the order of the program."""
+        return await asyncio.to_thread(lambda: [*self._shown(program)])
+
+    def _shown(self, program: str) -> list[ShownSink]:
+        found: list[ShownSink] = []
+        for sink in self.program(program).program.sinks:
+            try:
+                commit = self._looker(program, sink).latest()
+            except Problem:  # a place that nobody can look at
+                continue
+            here = f"/programs/{program}/sinks/{sink.name}"
+            found.append(
+                ShownSink(
+                    name=sink.name,
+                    mode=sink.mode.value,
+                    columns={field.name: str(field.type) for field in columns_of(sink).fields},
+                    rows=commit.rows if commit else None,
+                    version=commit.version if commit else None,
+                    as_of=timestamp_text(commit.time) if commit else None,
+                    links={"rows": f"{here}/rows", "chart": f"{here}/chart"},
+                )
+            )
+        return found
+
+    def _looker(self, program: str, sink: Sink) -> Looker:
+        return self._looks.at(program, sink, self._connections(program))
+
+
+def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
+    """Add the endpoints. `most_rows` is the limit of rows in one answer."""
+
+    @app.get("/programs/{program}/sinks", tags=["sinks"], summary="The sinks of a program", responses=PROBLEMS)
+    async def list_sinks(program: str) -> list[ShownSink]:
+        return await shown.sinks(program)
+
+    @app.get(
+        "/programs/{program}/sinks/{sink}/rows",
+        tags=["sinks"],
+        summary="The rows of a sink, the newest first",
+        response_model=None,
+        responses=PROBLEMS,
+    )
+    async def get_rows(
+        program: str,
+        sink: str,
+        request: Request,
+        chosen: Chosen,
+        format: Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")] = None,
+        limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
+        offset: Annotated[int, Query(ge=0)] = 0,
+    ) -> Response:
+        look = await shown.look(program, sink)
+        return await rows_answer(request, look, replace(chosen, limit=limit, offset=offset), program, sink, format)
+
+
+async def rows_answer(
+    request: Request, look: Look, wanted: Selection, program: str, sink: str, format: str | None = None
+) -> Response:
+    """Rows of a look as JSON or CSV, or 304 where the reader has them."""
+    as_csv = format == "csv" or (format is None and "text/csv" in request.headers.get("accept", ""))
+    tag = None if look.version is None else _tag(look.version, str(request.url), "csv" if as_csv else "json")
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    selected = await asyncio.to_thread(select, look, wanted)
+    headers = {"X-Total-Count": str(selected.total), "Cache-Control": "no-cache"} | ({"ETag": tag} if tag else {})
+    if as_csv:
+        text = await asyncio.to_thread(_csv, selected, sink)
+        return PlainTextResponse(text, headers=headers, media_type="text/csv")
+    document: dict[str, object] = {
+        "program": program,
+        "sink": sink,
+        "version": look.version,
+        "as_of": None if look.as_of is None else timestamp_text(look.as_of),
+        "total": selected.total,
+        "whole": look.whole,
+        "rows": await asyncio.to_thread(documents, selected),
+    }
+    return JSONResponse(document, headers=headers)
+
+
+def unchanged(request: Request, tag: str | None) -> Response | None:
+    """304 where the reader has what bears this tag; else None."""
+    given = request.headers.get("if-none-match", "")
+    if tag is None or tag not in [each.strip() for each in given.split(",")]:
+        return None
+    return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
+
+
+def _csv(selected: Selected, sink: str) -> str:
+    return data.as_csv(data.Rows(selected.columns.names, documents(selected), selected.total, sink))
+
+
+def _tag(*parts: str) -> str:
+    return f'"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"'

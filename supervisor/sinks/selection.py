@@ -1,0 +1,163 @@
+"""Which rows of a look somebody wants: by time and by value, in what order, how many; and their JSON and CSV forms.
+
+A mistake in a selection is a Problem 422 that says which columns there are. Nothing here reads a sink.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never, cast
+
+import polars as pl
+
+from ghcm.errors import suggest
+from ghcm.moments import timestamp_text
+from ghcm.runtime.columns import rows_of
+from ghcm.runtime.columns import series as series_of
+from ghcm.supervisor.models import canonical
+from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.sinks.look import Look
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
+from ghcm.values import from_json, to_json
+
+__all__ = ["Selected", "Selection", "documents", "select", "time_column"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`since` and `until` (microseconds, the latter exclusive) and `last` (seconds back from the newest moment) are of
+    the column `time`, by default the first timestamp. `order` names columns, with "-" before it where the greatest
+    comes first; by default the newest moment comes first. No `columns`: all.
+    """
+
+    columns: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict[str, str])
+    time: str | None = None
+    since: int | None = None
+    until: int | None = None
+    last: float | None = None
+    order: tuple[str, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The rows that were asked for. `total` counts all that fit, before limit and offset."""
+
+    columns: Struct
+    frame: pl.DataFrame
+    total: int
+
+
+def select(look: Look, wanted: Selection) -> Selected:
+    """The rows of the look that the selection asks for."""
+    time = time_column(look.columns, wanted.time)
+    frame = _at_times(look.frame, time, wanted)
+    for name, text in wanted.where.items():
+        frame = frame.filter(_is(column(look.columns, name), text))
+    frame = _ordered(frame, look.columns, wanted.order or ((f"-{time}",) if time else ()))
+    total = frame.height
+    frame = frame.slice(wanted.offset, wanted.limit)
+    if not wanted.columns:
+        return Selected(look.columns, frame, total)
+    kept = Struct(tuple(column(look.columns, name) for name in wanted.columns))
+    return Selected(kept, frame.select(kept.names), total)
+
+
+def documents(selected: Selected) -> list[dict[str, object]]:
+    """The rows in their JSON form."""
+    rows = rows_of(selected.frame, [(field.name, field.type) for field in selected.columns.fields])
+    return [cast("dict[str, object]", to_json(row, selected.columns)) for row in rows]
+
+
+def column(columns: Struct, name: str) -> Field:
+    """The column of that name; Problem 422 if there is none."""
+    found = columns.get(name)
+    if found is None:
+        has = ", ".join(f'"{each}"' for each in columns.names)
+        hint = suggest(name, columns.names)
+        raise Problem(422, "GHCM-340", f'there is no column "{name}"', detail=f"There are {has}.", hint=hint)
+    return found
+
+
+def time_column(columns: Struct, wanted: str | None) -> str | None:
+    """The column that tells when: the wanted one, else the first timestamp, else None."""
+    if wanted is None:
+        return next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
+    found = column(columns, wanted)
+    if not isinstance(strip(found.type), Timestamp):
+        raise Problem(422, "GHCM-340", f'column "{wanted}" tells no time: it is {found.type}')
+    return wanted
+
+
+def _at_times(frame: pl.DataFrame, time: str | None, wanted: Selection) -> pl.DataFrame:
+    if wanted.since is None and wanted.until is None and wanted.last is None:
+        return frame
+    if time is None:
+        hint = "leave since, until and last out."
+        raise Problem(422, "GHCM-340", "these rows have no column of type timestamp", hint=hint)
+    micros = pl.col(time).cast(pl.Int64)
+    if wanted.last is not None and frame.height:
+        newest = frame.select(micros.max()).item()
+        if newest is not None:
+            frame = frame.filter(micros > newest - int(wanted.last * 1e6))
+    if wanted.since is not None:
+        frame = frame.filter(micros >= wanted.since)
+    return frame if wanted.until is None else frame.filter(micros < wanted.until)
+
+
+def _is(field: Field, text: str) -> pl.Expr:
+    plain = strip(field.type)
+    try:
+        value = series_of(field.name, [_value(text, plain)], plain)
+    except ValueError as error:
+        expected = f"timestamp such as {timestamp_text(0)}" if isinstance(plain, Timestamp) else str(plain)
+        message = f'column "{field.name}" cannot be "{text}": it is {expected}'
+        raise Problem(422, "GHCM-340", message) from error
+    return pl.col(field.name) == pl.lit(value).first()
+
+
+def _value(text: str, type_: Type) -> object:
+    """The canonical value that a text of a query stands for."""
+    match type_:
+        case Struct() | List() | Map() | Bytes() | Null() | Nullable():
+            raise ValueError("no text stands for such values")
+        case String() | Timestamp() | Date() | Decimal():
+            return from_json(canonical(text, type_), type_)
+        case Bool() | Int() | Int32() | Float() | Duration():
+            return from_json(json.loads(text), type_)
+        case _:
+            assert_never(type_)
+
+
+def _ordered(frame: pl.DataFrame, columns: Struct, order: Sequence[str]) -> pl.DataFrame:
+    if not order:
+        return frame
+    names = [column(columns, name.removeprefix("-")) for name in order]
+    for each in names:
+        if isinstance(strip(each.type), Struct | List | Map):
+            raise Problem(422, "GHCM-340", f'rows cannot be ordered by "{each.name}": it is {each.type}')
+    descending = [name.startswith("-") for name in order]
+    return frame.sort([each.name for each in names], descending=descending, nulls_last=True, maintain_order=True)
