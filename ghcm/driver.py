@@ -35,6 +35,7 @@ class Draft:
     lowered: Program | None = None
     optimised: Optimised | None = None
     code: Mapping[str, str] | None = None
+    panels: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,20 @@ def _verify(draft: Draft) -> Draft:
     return draft
 
 
+def _panels(draft: Draft) -> Draft:
+    from ghcm.panels import board_file, read_board
+
+    file = board_file(draft.path)
+    if not file.is_file():
+        return draft
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GhcmError(f'"{file}" cannot be read', code="GHCM-602", detail=f"{error}.") from error
+    read_board(text, str(file), _made(draft.lowered))
+    return replace(draft, panels=text)
+
+
 def _optimise(draft: Draft) -> Draft:
     from ghcm.optimizer import optimise
 
@@ -97,14 +112,15 @@ def _bundle(draft: Draft) -> Draft:
     return draft
 
 
-CHECK = (Stage("load", _load), Stage("lower", _lower), Stage("verify", _verify))
+CHECK = (Stage("load", _load), Stage("lower", _lower), Stage("verify", _verify), Stage("panels", _panels))
 COMPILE = (*CHECK, Stage("optimise", _optimise), Stage("place", _place), Stage("generate", _generate))
 BUILD = (*COMPILE, Stage("bundle", _bundle))
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A compiled program. Files are texts by their path in the bundle: `sources` the program as written, `python` the
+    """A compiled program. Files are texts by their path in the bundle: `sources` the program as written and
+    its panels, `python` the
     user's modules that its `python(...)` calls name; `requirements` the packages that these need.
     """
 
@@ -171,15 +187,19 @@ def _no_collection() -> Generator[None]:
 
 def _compiled(draft: Draft) -> Compiled:
     from ghcm.codegen.user_code import python_files, requirements
+    from ghcm.panels import board_file
 
     lowered = _made(draft.lowered)
     python = python_files(lowered, draft.path.parent)
+    sources = {draft.path.name: draft.path.read_text(encoding="utf-8")}
+    if draft.panels is not None:
+        sources[board_file(draft.path).name] = draft.panels
     return Compiled(
         path=draft.path,
         program=lowered,
         optimised=_made(draft.optimised),
         code=_made(draft.code),
-        sources={draft.path.name: draft.path.read_text(encoding="utf-8")},
+        sources=sources,
         python=python,
         requirements=requirements(lowered, python),
     )

@@ -28,6 +28,7 @@ from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import problems
 from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
+from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
@@ -62,6 +63,7 @@ class Supervisor:
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
     _looks: Looks = field(default_factory=Looks)
+    _studio: Studio = field(default_factory=Studio)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,12 +84,14 @@ class Supervisor:
         self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
+        self._studio.open()
 
     async def close(self) -> None:
         """Give everything back."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._studio.close()
         if self._mail is not None:
             await self._mail.close()
         if self._desk is not None:
@@ -104,7 +108,7 @@ class Supervisor:
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = build(self._catalogue, self._desk, self._connections, self._ready, self._looks)
+        self._app = build(self._catalogue, self._desk, self._connections, self._ready, self._looks, self._studio)
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
         gc.collect()
         gc.freeze()

@@ -6,6 +6,7 @@ Immutable; a change of the jobs gives a new catalogue. Reads bundles, never the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.panels import BOARD_SUFFIX, Board, default_board, read_board
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.pubsub.connections import place_of
@@ -21,6 +23,8 @@ from ghcm.supervisor.models import parameters_model
 from ghcm.supervisor.problems import Problem
 
 __all__ = ["Catalogue", "KnownProgram", "KnownUnit", "read_catalogue"]
+
+log = logging.getLogger("ghcm.supervisor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class KnownProgram:
     base: Path
     program: Program
     units: Mapping[str, KnownUnit]
+    board: Board
 
     @property
     def name(self) -> str:
@@ -103,7 +108,7 @@ class Reader:
                 errors.append(error)
                 continue
             self._read[job.id] = known
-            past[job.program] = KnownProgram(job, known.base, known.program, known.units)
+            past[job.program] = KnownProgram(job, known.base, known.program, known.units, known.board)
         gone = (JobState.FAILED, JobState.STOPPED)
         return Catalogue({name: known for name, known in past.items() if known.job.state not in gone}, past), errors
 
@@ -114,10 +119,21 @@ def read_catalogue() -> Reader:
 
 
 def _known(job: Job, base: Path) -> KnownProgram:
-    program = Bundle.open(Path(job.bundle)).program
+    bundle = Bundle.open(Path(job.bundle))
+    program = bundle.program
     units = {
         unit.name: KnownUnit(program.name, unit, place_of(program, unit), parameters_model(unit))
         for unit in program.units
         if unit.responsive
     }
-    return KnownProgram(job, base, program, units)
+    return KnownProgram(job, base, program, units, _board(bundle))
+
+
+def _board(bundle: Bundle) -> Board:
+    """The panels that stand in the bundle; those of the sinks where there are none or somebody has spoilt them."""
+    for file in sorted((bundle.folder / "source").glob(f"*{BOARD_SUFFIX}")):
+        try:
+            return read_board(file.read_text(encoding="utf-8"), file.name, bundle.program)
+        except (GhcmError, OSError, UnicodeDecodeError) as error:
+            log.error("%s", error)
+    return default_board(bundle.program)

@@ -10,22 +10,25 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ghcm.errors import suggest
+from ghcm.runtime.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.pubsub.reply import fetch_reply, load_reply
+from ghcm.runtime.pubsub.sink import columns_of
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.sinks.look import MOST_ROWS, Look
 from ghcm.types import Struct
-from ghcm.values import Json, to_json
+from ghcm.values import Json, reader, to_json
 
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
 
-__all__ = ["Rows", "as_csv", "result", "rows_of"]
+__all__ = ["Rows", "as_csv", "look_at", "result", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,18 @@ def rows_of(
     if sink is None and (element := _reply(unit)) is not None:
         return _of_reply(call, element, connections, limit, offset)
     return _of_sink(known, call, connections, _sink(unit, call, sink), limit, offset)
+
+
+def look_at(known: KnownProgram, call: Call, connections: Connections, sink: str | None) -> Look:
+    """The rows of a call as a look at a sink gives them, as far as one keeps them. Problems as of `rows_of`. Blocks."""
+    found = rows_of(known, call, connections, sink=sink, limit=MOST_ROWS, offset=0)
+    unit = known.program.unit(call.unit)
+    element = _reply(unit) if found.sink is None else columns_of(known.program.sink(found.sink))
+    assert element is not None
+    read = reader(element)
+    rows = [cast("tuple[object, ...]", read(row)) for row in found.rows]
+    frame = frame_of(rows, [(field.name, field.type) for field in element.fields])
+    return Look(element, frame, call.id, call.feedback.as_of, found.total)
 
 
 async def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Json] | None:
@@ -133,7 +148,7 @@ def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
 
 
 def _of_sink(known: KnownProgram, call: Call, connections: Connections, name: str, limit: int, offset: int) -> Rows:
-    from ghcm.runtime.pubsub.sink import columns_of, rows_of_call
+    from ghcm.runtime.pubsub.sink import rows_of_call
 
     sink = known.program.sink(name)
     written = call.feedback.sinks.get(name)

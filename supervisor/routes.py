@@ -7,6 +7,7 @@ because they hold limits and models that are known only here.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, FastAPI, Header, Query, Request, Response
@@ -15,12 +16,14 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 import ghcm
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.supervisor import data, documents, problems, sink_routes
+from ghcm.supervisor import chart_routes, data, documents, problems, sink_routes
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
+from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.documents import CallDocument, ProgramDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Looks
+from ghcm.supervisor.sinks.query import Chosen
 
 __all__ = ["build"]
 
@@ -53,9 +56,9 @@ Key = Annotated[
 ]
 
 
-def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, looks: Looks) -> FastAPI:
+def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, looks: Looks, studio: Studio) -> FastAPI:
     """The app for these programs. `connections` gives the places of a program, `ready` says whether all that calls
-    need is there; `looks` keeps what was seen of sinks.
+    need is there; `looks` keeps what was seen of sinks, `studio` draws charts.
     """
     app = FastAPI(
         title="GHCM Supervisor",
@@ -68,8 +71,10 @@ def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, l
     for known in catalogue.programs.values():
         for unit in known.units.values():
             _add_unit(app, catalogue, unit, desk, connections)
-    _add_calls(app, catalogue, desk, connections)
-    sink_routes.add(app, sink_routes.Shown(catalogue, connections, looks), desk.settings.limits.rows)
+    _add_calls(app, catalogue, desk, connections, studio)
+    shown = sink_routes.Shown(catalogue, connections, looks)
+    sink_routes.add(app, shown, desk.settings.limits.rows)
+    chart_routes.add(app, shown, studio, desk.settings.limits.rows)
     return app
 
 
@@ -134,7 +139,7 @@ async def _answer(call: Call, wait: float | None, desk: Desk, catalogue: Catalog
     return JSONResponse(document, 200 if call.final else 202, {"Location": document["links"]["self"]})
 
 
-def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Places) -> None:
+def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Places, studio: Studio) -> None:
     path = "/programs/{program}/units/{unit}/calls"
     most_rows = desk.settings.limits.rows
 
@@ -188,3 +193,23 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
             return PlainTextResponse(data.as_csv(rows), headers=headers, media_type="text/csv")
         document = {"call": id, "sink": rows.sink, "total": rows.total, "rows": rows.rows}
         return JSONResponse(document, headers=headers)
+
+    shape: Any = {"response_model": None, "responses": chart_routes.PICTURES, "response_class": Response}
+
+    @app.get(path + "/{id}/chart", tags=["charts"], summary="A chart of the rows of a call", **shape)
+    async def get_chart(
+        program: str,
+        unit: str,
+        id: str,
+        request: Request,
+        words: chart_routes.Words,
+        chosen: Chosen,
+        form: chart_routes.Form,
+        sink: Annotated[str | None, Query(description="Which sink, where the unit writes several.")] = None,
+    ) -> Response:
+        call = await found(program, unit, id)
+        known, places = catalogue.any_program(program), connections(program)
+        look = await asyncio.to_thread(data.look_at, known, call, places, sink)
+        return await chart_routes.picture(
+            studio, request, replace(words, title=words.title or unit), chosen, form, look
+        )

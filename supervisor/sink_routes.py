@@ -25,7 +25,7 @@ from ghcm.supervisor.sinks.query import Chosen
 from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
 from ghcm.values import timestamp_text
 
-__all__ = ["Shown", "add", "rows_answer", "unchanged"]
+__all__ = ["PROBLEMS", "Shown", "add", "rows_answer", "tag_of", "unchanged"]
 
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -57,6 +57,10 @@ class Shown:
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
         return self._catalogue.any_program(name)
+
+    def places(self, program: str) -> Connections:
+        """Where the data of a program rests."""
+        return self._connections(program)
 
     def sink(self, program: str, name: str) -> Sink:
         """The sink of that name; Problem 404."""
@@ -132,7 +136,7 @@ async def rows_answer(
 ) -> Response:
     """Rows of a look as JSON or CSV, or 304 where the reader has them."""
     as_csv = format == "csv" or (format is None and "text/csv" in request.headers.get("accept", ""))
-    tag = None if look.version is None else _tag(look.version, str(request.url), "csv" if as_csv else "json")
+    tag = None if look.version is None else tag_of(look.version, str(request.url), "csv" if as_csv else "json")
     if (same := unchanged(request, tag)) is not None:
         return same
     selected = await asyncio.to_thread(select, look, wanted)
@@ -164,5 +168,6 @@ def _csv(selected: Selected, sink: str) -> str:
     return data.as_csv(data.Rows(selected.columns.names, documents(selected), selected.total, sink))
 
 
-def _tag(*parts: str) -> str:
+def tag_of(*parts: str) -> str:
+    """The ETag of what these texts determine."""
     return f'"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"'

@@ -135,7 +135,9 @@ class Looker:
         return Look(self._columns, self._joined(frames), None, None, rows)
 
     def _read(self, path: Path) -> pl.DataFrame:
-        return read_frame(path, self._sink.connector, self._columns)
+        connector = self._sink.connector
+        assert isinstance(connector, Files | Parquet)
+        return read_frame(path, connector, self._columns)
 
     def _joined(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
         if not frames:

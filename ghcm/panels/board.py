@@ -1,0 +1,216 @@
+"""The board of a program: its panels, read from the TOML file beside it (`traffic.watch.toml` of `traffic.istream`).
+
+All mistakes come at once, with their places. A program without such a file has a board made from its sinks.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ghcm.errors import Diagnostics, suggest
+from ghcm.panels.check import check, is_number
+from ghcm.panels.panel import KINDS, LEVELS, OPTIONS, Option, Panel, options_of
+from ghcm.source import Source, Span
+from ghcm.spg.graph import Program, Sink
+from ghcm.types import Field, Struct, Timestamp, strip
+
+__all__ = ["BOARD_SUFFIX", "Board", "board_file", "board_of", "default_board", "read_board"]
+
+BOARD_SUFFIX = ".watch.toml"
+
+_CODE = "GHCM-620"
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_WORDS = {"from": "source", "to": "target"}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What people on watch see of a program."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+    def panel(self, name: str) -> Panel | None:
+        """The panel of that name."""
+        return next((panel for panel in self.panels if panel.name == name), None)
+
+
+def board_file(program: Path) -> Path:
+    """Where the panels of the program in this file are declared, if anywhere."""
+    return program.with_suffix(BOARD_SUFFIX)
+
+
+def board_of(program: Program, text: str | None, name: str) -> Board:
+    """The board that the text declares, or the default one where there is none."""
+    return default_board(program) if text is None else read_board(text, name, program)
+
+
+def read_board(text: str, name: str, program: Program) -> Board:
+    """The board that a file declares for the program. ProgramError with all mistakes; `name` is the file's."""
+    reader = _Reader(Source(name, text), program)
+    board = reader.board()
+    reader.found.check()
+    return board
+
+
+def default_board(program: Program) -> Board:
+    """A table of each sink, below a chart of it over time where it has a time and a number."""
+    panels: list[Panel] = []
+    for sink in program.sinks:
+        columns = _columns(sink)
+        time = next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
+        number = next((each.name for each in columns.fields if is_number(each)), None)
+        if time is not None and number is not None:
+            title = f"{sink.name}: {number}"
+            panels.append(Panel(title, sink.name, "line", x=time, y=(number,), last=3600.0))
+        panels.append(Panel(sink.name, sink.name, "table", limit=20))
+    return Board(program.name, tuple(panels))
+
+
+class _Reader:
+    def __init__(self, source: Source, program: Program) -> None:
+        self.found = Diagnostics()
+        self._source = source
+        self._program = program
+        self._sinks = {sink.name: sink for sink in program.sinks}
+        self._begins = [match.start() for match in re.finditer(r"^\s*\[\[\s*panel\s*\]\]", source.text, re.MULTILINE)]
+
+    def board(self) -> Board:
+        try:
+            data = tomllib.loads(self._source.text)
+        except tomllib.TOMLDecodeError as error:
+            at = re.search(r"line (\d+), column (\d+)", str(error))
+            start = self._source.offset(int(at[1]), int(at[2])) if at else 0
+            span = Span(self._source, start, start + 1)
+            self.found.error(_CODE, "the declaration of panels is no valid TOML", span, detail=f"{error}.")
+            return Board(self._program.name, ())
+        for key in data:
+            if key not in ("title", "panel"):
+                hint = suggest(key, ("title", "panel")) or "panels are declared under [[panel]]."
+                self.found.error(_CODE, f'there is no "{key}" in a declaration of panels', self._at(-1, key), hint=hint)
+        listed = data.get("panel", [])
+        listed = cast("list[dict[str, Any]]", listed) if isinstance(listed, list) else []
+        panels = [panel for index, each in enumerate(listed) if (panel := self._panel(index, each)) is not None]
+        self._distinct(panels)
+        return Board(str(data.get("title", self._program.name)), tuple(panels))
+
+    def _panel(self, index: int, given: Mapping[str, Any]) -> Panel | None:
+        before = len(self.found.found)
+        for name in ("title", "sink", "kind"):
+            if name not in given:
+                self.found.error(_CODE, f'the panel has no "{name}"', self._at(index, ""), hint=f'add {name} = "…".')
+        kind = given.get("kind")
+        allowed = options_of(kind) if isinstance(kind, str) and kind in KINDS else tuple(OPTIONS)
+        values: dict[str, Any] = {}
+        for key, value in given.items():
+            if key not in allowed:
+                message = (
+                    f'a panel of kind "{kind}" has no "{key}"' if key in OPTIONS else f'there is no option "{key}"'
+                )
+                hint = suggest(key, allowed)
+                detail = f"There are {', '.join(allowed)}."
+                self.found.error(_CODE, message, self._at(index, key), detail=detail, hint=hint)
+                continue
+            try:
+                values[_WORDS.get(key, key)] = _value(OPTIONS[key], value)
+            except ValueError as error:
+                self.found.error(_CODE, f'"{key}" has to be {error}', self._at(index, key))
+        if len(self.found.found) > before:
+            return None
+        panel = Panel(**values)
+        return panel if self._fits(index, panel) else None
+
+    def _fits(self, index: int, panel: Panel) -> bool:
+        sink = self._sinks.get(panel.sink)
+        if sink is None:
+            has = ", ".join(f'"{name}"' for name in self._sinks) or "none"
+            message = f'program "{self._program.name}" has no sink "{panel.sink}"'
+            hint = suggest(panel.sink, self._sinks)
+            self.found.error(_CODE, message, self._at(index, "sink"), detail=f"It has {has}.", hint=hint)
+            return False
+        mistakes = check(panel, _columns(sink))
+        for each in mistakes:
+            message = f'sink "{sink.name}": {each.message}' if "column" in each.message else each.message
+            span = self._at(index, each.option, each.found)
+            self.found.error(_CODE, message, span, detail=each.detail, hint=each.hint)
+        return not mistakes
+
+    def _distinct(self, panels: list[Panel]) -> None:
+        seen: set[str] = set()
+        for index, panel in enumerate(panels):
+            if panel.name in seen:
+                hint = "give each panel a title of its own."
+                self.found.error(_CODE, f'two panels have the name "{panel.name}"', self._at(index, "title"), hint=hint)
+            seen.add(panel.name)
+
+    def _at(self, index: int, key: str, value: str = "") -> Span:
+        """Where an option of the panel of that number stands, or the head of the panel; -1: before all panels."""
+        begin = self._begins[index] if 0 <= index < len(self._begins) else 0
+        later = [start for start in self._begins if start > begin]
+        end = later[0] if later and index >= 0 else len(self._source.text)
+        match = re.compile(rf"^\s*(?:{re.escape(key)})\b.*$", re.MULTILINE).search(self._source.text, begin, end)
+        if not key or match is None:
+            head = re.compile(r"\S.*").search(self._source.text, begin)
+            return Span(self._source, head.start(), head.end()) if head else Span(self._source, 0, 1)
+        place = self._source.text.find(f'"{value}"', match.start(), match.end()) if value else -1
+        if place >= 0:
+            return Span(self._source, place, place + len(value) + 2)
+        lead = len(match[0]) - len(match[0].lstrip())
+        return Span(self._source, match.start() + lead, match.end())
+
+
+def _columns(sink: Sink) -> Struct:
+    element = sink.element
+    return element if isinstance(element, Struct) else Struct((Field("value", element),))
+
+
+def _value(option: Option, given: object) -> object:
+    """The value of an option; ValueError says what it has to be."""
+    match option.form:
+        case "text":
+            if isinstance(given, str):
+                return given
+            raise ValueError("a text")
+        case "texts":
+            if isinstance(given, str):
+                return (given,)
+            texts = cast("list[object]", given) if isinstance(given, list) else []
+            if texts and all(isinstance(each, str) for each in texts):
+                return tuple(texts)
+            raise ValueError("a text or a list of texts")
+        case "count":
+            if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= 10_000:
+                return given
+            raise ValueError("a number from 1 to 10,000")
+        case "seconds":
+            return _seconds(given)
+        case "flag":
+            if isinstance(given, bool):
+                return given
+            raise ValueError("true or false")
+        case _:
+            return _pairs(given, LEVELS if option.form == "levels" else ())
+
+
+def _seconds(given: object) -> float:
+    if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
+        return float(given)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|d)", given) if isinstance(given, str) else None
+    if found is None:
+        raise ValueError('a time such as "90s", "5m" or "1h"')
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _pairs(given: object, allowed: tuple[str, ...]) -> dict[str, str]:
+    if isinstance(given, dict):
+        pairs = cast("dict[str, object]", given)
+        texts = {name: value if isinstance(value, str) else str(value).lower() for name, value in pairs.items()}
+        if not allowed or all(value in allowed for value in texts.values()):
+            return texts
+    wanted = f", each {' or '.join(allowed)}" if allowed else ""
+    raise ValueError(f'a table of texts such as {{ up = "good" }}{wanted}')

@@ -1,0 +1,213 @@
+"""The endpoints that draw: charts of sinks and of the rows of calls, on request, and the panels of a program.
+
+Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
+"""
+
+import asyncio
+import hashlib
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal, cast
+
+from fastapi import Depends, FastAPI, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from ghcm.errors import suggest
+from ghcm.panels import CHARTS, Panel, check
+from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
+from ghcm.supervisor.charts.plan import plan
+from ghcm.supervisor.charts.studio import Studio
+from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
+from ghcm.supervisor.sinks.look import Look
+from ghcm.supervisor.sinks.query import Chosen, names
+from ghcm.supervisor.sinks.selection import Selection, select
+from ghcm.types import Struct
+
+__all__ = ["PICTURES", "Form", "Words", "add", "picture"]
+
+PICTURES: dict[int | str, dict[str, Any]] = {
+    **PROBLEMS,
+    200: {"content": {"image/svg+xml": {}, "image/png": {}}, "description": "The picture."},
+    429: PROBLEMS[404] | {"description": "Too many charts are asked for."},
+    503: PROBLEMS[404] | {"description": "The chart takes too long."},
+}
+_ALONE = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""What a browser may do with a picture that is opened by itself."""
+
+
+class PanelDocument(BaseModel):
+    """A panel: what it shows and where its rows and, if it is a chart, its picture are."""
+
+    name: str
+    title: str
+    sink: str
+    kind: str
+    options: dict[str, Any]
+    links: dict[str, str]
+
+
+class BoardDocument(BaseModel):
+    """The panels of a program, as declared beside it or made from its sinks."""
+
+    program: str
+    title: str
+    panels: list[PanelDocument]
+
+
+class _Words(BaseModel):
+    kind: Annotated[Literal["line", "bar", "share", "graph"], Field(description="What is drawn.")]
+    title: Annotated[str, Field(max_length=200)] = ""
+    x: Annotated[str | None, Field(description="The column along the axis.")] = None
+    y: Annotated[list[str], Field(description="The columns that are measured.")] = []
+    by: Annotated[str | None, Field(description="The column that tells series apart.")] = None
+    source: Annotated[str | None, Field(alias="from", description="Where an arrow begins.")] = None
+    target: Annotated[str | None, Field(alias="to", description="Where an arrow ends.")] = None
+    step: Annotated[str | None, Field(description="Puts the arrows in order.")] = None
+    label: Annotated[str | None, Field(description="What an arrow says.")] = None
+    severity: Annotated[str | None, Field(description="1 is the worst.")] = None
+    top: Annotated[int, Field(ge=0, le=200, description="So many by themselves; 0: as many as suit.")] = 0
+    unit: Annotated[str, Field(max_length=20, description="bytes, seconds, percent or a word.")] = ""
+    stacked: Annotated[bool, Field(description="Series stand upon each other.")] = False
+
+
+def _panel(words: Annotated[_Words, Query()]) -> Panel:
+    given: dict[str, Any] = words.model_dump()
+    given["y"] = names(words.y)
+    return Panel(sink="", **given)
+
+
+class _Look(BaseModel):
+    format: Format
+    theme: Theme
+    width: int
+    height: int
+
+
+def _format(
+    request: Request,
+    format: Annotated[Format | None, Query(description="By default as `Accept` says, else svg.")] = None,
+    theme: Annotated[Theme, Query()] = "light",
+    width: Annotated[int, Query(ge=240, le=2400, description="Pixels.")] = 720,
+    height: Annotated[int, Query(ge=0, le=2400, description="Pixels; 0: as needed.")] = 0,
+) -> _Look:
+    accepted = request.headers.get("accept", "")
+    wanted: Format = "png" if "image/png" in accepted and "image/svg+xml" not in accepted else "svg"
+    return _Look(format=format or wanted, theme=theme, width=width, height=0 if height < 100 else height)
+
+
+Words = Annotated[Panel, Depends(_panel)]
+Form = Annotated[_Look, Depends(_format)]
+
+
+def add(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
+    """Add the endpoints."""
+    _add_panels(app, shown, studio, most_rows)
+    path = "/programs/{program}/sinks/{sink}/chart"
+    shape = {"response_model": None, "responses": PICTURES, "response_class": Response}
+
+    @app.get(path, tags=["charts"], summary="A chart of the rows of a sink", **cast("Any", shape))
+    async def sink_chart(
+        program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
+    ) -> Response:
+        look = await shown.look(program, sink)
+        return await picture(studio, request, replace(words, title=words.title or sink), chosen, form, look)
+
+
+def _add_panels(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
+    def panel_of(program: str, name: str) -> Panel:
+        board = shown.program(program).board
+        found = board.panel(name)
+        if found is None:
+            hint = suggest(name, [panel.name for panel in board.panels])
+            raise Problem(404, "GHCM-343", f'program "{program}" has no panel "{name}"', hint=hint)
+        return found
+
+    @app.get("/programs/{program}/panels", tags=["charts"], summary="The panels of a program", responses=PROBLEMS)
+    async def list_panels(program: str) -> BoardDocument:
+        board = shown.program(program).board
+        panels = [_document(program, panel) for panel in board.panels]
+        return BoardDocument(program=program, title=board.title, panels=panels)
+
+    @app.get(
+        "/programs/{program}/panels/{panel}/rows",
+        tags=["charts"],
+        summary="The rows that a panel shows",
+        response_model=None,
+        responses=PROBLEMS,
+    )
+    async def panel_rows(
+        program: str, panel: str, request: Request, limit: Annotated[int | None, Query(ge=1, le=most_rows)] = None
+    ) -> Response:
+        found = panel_of(program, panel)
+        look = await shown.look(program, found.sink)
+        most = min(most_rows, limit or found.limit)
+        return await rows_answer(request, look, replace(_selection(found), limit=most), program, found.sink)
+
+    @app.get(
+        "/programs/{program}/panels/{panel}/chart",
+        tags=["charts"],
+        summary="The picture of a panel that is a chart",
+        response_class=Response,
+        response_model=None,
+        responses=PICTURES,
+    )
+    async def panel_chart(program: str, panel: str, request: Request, form: Form) -> Response:
+        found = panel_of(program, panel)
+        if found.kind not in CHARTS:
+            raise Problem(404, "GHCM-343", f'panel "{panel}" is no chart but a {found.kind}', hint="ask for its rows.")
+        look = await shown.look(program, found.sink)
+        return await picture(studio, request, found, replace(_selection(found), columns=()), form, look)
+
+
+async def picture(
+    studio: Studio, request: Request, panel: Panel, chosen: Selection, form: _Look, look: Look
+) -> Response:
+    """The chart of the rows of a look that are chosen; Problem 422 where the panel does not fit them."""
+    _fits(panel, look.columns)
+    drawing = await asyncio.to_thread(_drawing, panel, chosen, look)
+    order = Order(drawing, form.format, form.theme, form.width, form.height)
+    tag = f'"{hashlib.sha256(encode(order)).hexdigest()[:32]}"'
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    headers = {
+        "ETag": tag,
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": _ALONE,
+        "X-Content-Type-Options": "nosniff",
+    }
+    media = "image/png" if form.format == "png" else "image/svg+xml"
+    return Response(await studio.draw(order), headers=headers, media_type=media)
+
+
+def _drawing(panel: Panel, chosen: Selection, look: Look) -> Drawing:
+    selected = select(look, replace(chosen, columns=()))
+    return plan(panel, selected.frame, look.columns)
+
+
+def _fits(panel: Panel, columns: Struct) -> None:
+    mistakes = check(panel, columns)
+    if mistakes:
+        first = mistakes[0]
+        more = [each.message for each in mistakes[1:]]
+        detail = " ".join(part for part in (first.detail, f"Also: {'; '.join(more)}." if more else "") if part)
+        raise Problem(422, "GHCM-342", first.message, detail=detail, hint=first.hint)
+
+
+def _selection(panel: Panel) -> Selection:
+    return Selection(
+        columns=panel.columns, where=panel.where, time=panel.time, last=panel.last, order=panel.order, limit=None
+    )
+
+
+def _document(program: str, panel: Panel) -> PanelDocument:
+    here = f"/programs/{program}/panels/{panel.name}"
+    links = {"rows": f"{here}/rows"} | ({"chart": f"{here}/chart"} if panel.kind in CHARTS else {})
+    renamed = {"source": "from", "target": "to"}
+    options = {
+        renamed.get(key, key): value
+        for key, value in asdict(panel).items()
+        if value not in (None, "", (), {}, 0, False) and key not in ("title", "sink", "kind")
+    }
+    return PanelDocument(
+        name=panel.name, title=panel.title, sink=panel.sink, kind=panel.kind, options=options, links=links
+    )

@@ -1,0 +1,117 @@
+"""Draws series over time or numbers: as lines, or as bands that stand on each other."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+import numpy as np
+from matplotlib import dates
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from ghcm.supervisor.charts.drawing import Lines, Order
+from ghcm.supervisor.charts.figure import Sheet
+from ghcm.supervisor.charts.text import quantity, short
+
+__all__ = ["draw_lines"]
+
+_DAY = 86_400e6
+_HEIGHT = 260
+_FEW_POINTS = 3
+
+
+def draw_lines(lines: Lines, order: Order) -> bytes:
+    """The picture of the lines."""
+    names = [each.name for each in lines.series]
+    legend = len(names) > 1
+    rows = _legend_rows(names, order.width) if legend else 0
+    sheet = Sheet(order, order.height or _HEIGHT, left=62, right=18, top=42 + 18 * rows, bottom=32)
+    sheet.note(lines.note)
+    if not lines.xs or not lines.series:
+        sheet.say("no rows yet")
+        return sheet.save()
+    xs = np.array(lines.xs) / (_DAY if lines.time else 1.0)
+    if lines.stacked:
+        _bands(lines, sheet, xs)
+    else:
+        _strokes(lines, sheet, xs)
+    _axes(lines, sheet, xs)
+    if legend:
+        _legend(sheet, names)
+    return sheet.save()
+
+
+def _strokes(lines: Lines, sheet: Sheet, xs: Any) -> None:
+    marker = "o" if len(xs) <= _FEW_POINTS else None
+    for at, each in enumerate(lines.series):
+        ys = np.array([np.nan if value is None else value for value in each.values], dtype=float)
+        colour = _colour(sheet, at, each.name)
+        sheet.axes.plot(xs, ys, color=colour, linewidth=1.8, marker=marker, markersize=4, solid_joinstyle="round")
+        if len(lines.series) == 1:
+            sheet.axes.fill_between(xs, ys, 0, color=colour, alpha=0.12, linewidth=0)
+
+
+def _bands(lines: Lines, sheet: Sheet, xs: Any) -> None:
+    ys = np.array([[value or 0.0 for value in each.values] for each in lines.series], dtype=float)
+    colours = [_colour(sheet, at, each.name) for at, each in enumerate(lines.series)]
+    if len(xs) == 1:  # a band needs a width
+        xs, ys = np.array([xs[0] - 1e-5, xs[0] + 1e-5]), np.repeat(ys, 2, axis=1)
+    sheet.axes.stackplot(xs, ys, colors=colours, linewidth=0)
+
+
+def _axes(lines: Lines, sheet: Sheet, xs: Any) -> None:
+    axes = sheet.axes
+    axes.grid(axis="y", color=sheet.colours.grid, linewidth=0.8)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+
+    def said(value: float, _place: int) -> str:
+        return quantity(value, lines.unit)
+
+    axes.yaxis.set_major_formatter(FuncFormatter(said))
+    axes.margins(x=0.01)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, 0.0) if low < 0 else 0.0, 100.0 if lines.unit == "percent" and lines.stacked else high)
+    if lines.time:
+        made: Any = dates  # which is not typed
+        locator = made.AutoDateLocator(tz=UTC, minticks=3, maxticks=max(3, sheet.inner_width // 90))
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(made.ConciseDateFormatter(locator, tz=UTC))
+        axes.xaxis.get_offset_text().set(color=sheet.colours.quiet, fontsize=8)
+    if len(xs) == 1:
+        middle = float(xs[0])
+        reach = 60e6 / _DAY if lines.time else 1.0
+        axes.set_xlim(middle - reach, middle + reach)
+
+
+def _legend(sheet: Sheet, names: list[str]) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=_colour(sheet, at, name), label=short(name, 24)) for at, name in enumerate(names)]
+    found = sheet.axes.legend(
+        handles=patches,
+        loc="lower left",
+        bbox_to_anchor=(-62 / max(sheet.inner_width, 1) + 0.01, 1.0),
+        ncols=_columns(names, sheet.width),
+        frameon=False,
+        fontsize=8,
+        handlelength=0.9,
+        handleheight=0.9,
+        columnspacing=1.2,
+        borderaxespad=0.3,
+    )
+    for text in found.get_texts():
+        text.set_color(sheet.colours.ink)
+
+
+def _columns(names: list[str], width: int) -> int:
+    longest = max(len(short(name, 24)) for name in names)
+    return max(1, min(len(names), (width - 30) // (longest * 7 + 34)))
+
+
+def _legend_rows(names: list[str], width: int) -> int:
+    return -(-len(names) // _columns(names, width))
+
+
+def _colour(sheet: Sheet, at: int, name: str) -> str:
+    colours = sheet.colours.series
+    return sheet.colours.rest if name == "other" or at >= len(colours) else colours[at]
