@@ -101,6 +101,8 @@ def _spark(folder: Path) -> Callable[[], None]:
     from bench.scenarios_in_spark import rebuild
 
     spark = _session(folder)
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     return lambda: rebuild(spark, folder)
 
 

@@ -83,7 +83,7 @@ def steps_of(chains: Rows) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_the_attack_of_each_team_is_told(folder: Path, golden: Golden) -> None:
-    best = 'arg_max(story, (score, "from", id))'
+    best = 'arg_max(story, (score, "begin", id))'
     teams = f"SELECT split_part(attacker, '.', 2)::INT AS team, {best} AS story FROM chains GROUP BY 1 ORDER BY 1"
     rows = Lake(folder).rows(teams)
     assert [row["team"] for row in rows] == list(range(1, 11))
