@@ -6,31 +6,24 @@ from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
-from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.listed import chosen, listed
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, extreme_partial, wide
 from ghcm.codegen.native.row_text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import (
     Bytes,
-    Date,
-    Decimal,
     Duration,
     Float,
     Int,
-    List,
-    Map,
-    Null,
     String,
-    Struct,
-    Timestamp,
     Type,
     is_nullable,
     strip,
 )
 
-__all__ = ["Added", "add_text", "argument_type", "gathered", "merge_text", "partial_of", "result_text", "zero_text"]
+__all__ = ["Added", "add_text", "argument_type", "merge_text", "partial_of", "result_text", "zero_text"]
 
 _F = AggregateFunction
 
@@ -128,7 +121,10 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
     if aggregate.function in (_F.MIN, _F.MAX):
         return extreme_partial(prefix, column, type_, least=aggregate.function is _F.MIN)
     if aggregate.function not in (_F.SUM, _F.MEAN):
-        return _listed(module, aggregate, type_, added, prefix, names)
+        summary = _summary(module, aggregate)
+        if aggregate.placed:
+            return chosen(aggregate, names, prefix, summary, column, added.place, added.record)
+        return listed(aggregate, type_, column, prefix, summary)
     count = names.new(f"{prefix}_count")
     total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
@@ -153,35 +149,6 @@ def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[st
     if not isinstance(type_, Int | Duration):
         return "", ()
     return f"columns.whole_sum({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
-
-
-def _listed(module: Module, aggregate: Aggregate, type_: Type, added: Added, prefix: str, names: Names) -> Partial:
-    """Polars gathers the values of a group, of which the state is made."""
-    summary = _summary(module, aggregate)
-    if not aggregate.placed:
-        return Partial(((prefix, f"{gathered(added.value, type_)}.drop_nulls()"),), f"{summary}.of({prefix})")
-    place, record = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
-    by = Timestamp() if aggregate.order is None else aggregate.order.body.type
-    assert aggregate.argument is not None
-    columns = (
-        (place, gathered(added.place, by)),
-        (record, gathered(added.record, aggregate.argument.parameters[0].type)),
-        (prefix, gathered(added.value, type_)),
-    )
-    return Partial(columns, f"{summary}.of({place}, {record}, {prefix})")
-
-
-def gathered(column: str, type_: Type) -> str:
-    """The column of that expression text such that its values are canonical in a list."""
-    match strip(type_):
-        case Struct() | List() | Map() | Decimal() | Null():
-            raise Unsupported(f"lists of {type_} are not canonical in Polars")
-        case Timestamp() | Duration():
-            return f"{column}.cast(pl.Int64)"
-        case Date():
-            return f"{column}.cast(pl.Int32)"
-        case _:
-            return column
 
 
 def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str:

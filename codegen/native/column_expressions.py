@@ -124,7 +124,8 @@ class ColumnScope:
         return Column(f"pl.struct({', '.join(parts)})", fails=either(*(column.fails for column in columns)))
 
     def _list(self, items: tuple[Expr, ...], type_: List) -> Column:
-        if isinstance(strip(type_.item), List | Map | Struct | Null):
+        whole = bool(items) and all(isinstance(each, MakeStruct) for each in items)
+        if isinstance(strip(type_.item), List | Map | Struct | Null) and not (isinstance(type_.item, Struct) and whole):
             raise Unsupported(f"a {type_} made in place: Polars joins lists where they would be nested")
         if not items:
             return Column(f"pl.lit([], dtype={dtype_text(type_)})")

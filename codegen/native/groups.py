@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.codegen.native.aggregates import Added, add_text, gathered, merge_text, partial_of, result_text, zero_text
+from ghcm.codegen.native.aggregates import Added, add_text, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import ATOM, Unsupported, varies
+from ghcm.codegen.native.listed import gathered
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
 from ghcm.codegen.native.row_chains import parameter_lines

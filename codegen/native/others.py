@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered
@@ -14,7 +15,7 @@ from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.row_chains import Lines, bind_record, catch, loop_head, parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
-from ghcm.expr import Expr, Lambda
+from ghcm.expr import Expr, Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit
 from ghcm.spg.ops import EventTime, Publish, Sort, Top
@@ -138,9 +139,14 @@ def order_functions(
     scope = ColumnScope()
     scope.bind(by.parameters[0])
     try:
-        column = scope.value(by.body)
+        column, sorted_by = scope.value(by.body), by.body
+        while isinstance(op, Top) and collection.windowed and isinstance(sorted_by, MakeStruct) and sorted_by.values:
+            sorted_by = sorted_by.values[0]  # who is among the first by all is so by the first, of which ties stay
+        if sorted_by is not by.body and is_nullable(sorted_by.type):
+            raise Unsupported("nulls of tuples have another place")
+        column = replace(scope.value(sorted_by), fails=column.fails)
         ties = () if isinstance(op, Top) and collection.windowed else collection.columns.fields
-        if not all(map(_sorts, [by.body.type, *(part.type for part in ties)])):
+        if not all(map(_sorts, [sorted_by.type, *(part.type for part in ties)])):
             raise Unsupported("Polars orders no structs and lists as the language does")
     except Unsupported as reason:
         return texts, reason

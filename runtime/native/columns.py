@@ -7,6 +7,8 @@ its mask is true: the batch is then done again by rows. Nothing raises for any d
 
 from __future__ import annotations
 
+from typing import cast
+
 import polars as pl
 
 from ghcm.types import INT_MAX, INT_MIN
@@ -20,6 +22,8 @@ __all__ = [
     "WINDOW",
     "any_fails",
     "beyond",
+    "canonical",
+    "chosen",
     "duration",
     "fill",
     "finite",
@@ -98,6 +102,21 @@ CLOSED = (
 
 CLOSED_TIMES = ((pl.col("end") - 1).alias("@time"), pl.lit(INT_MIN, pl.Int64).alias("@watermark"))
 """The hidden columns of the results of closed windows."""
+
+
+def chosen(state: pl.Expr, order: list[pl.Expr], there: pl.Expr | None, *, last: bool) -> pl.Expr:
+    """The first or last of a group in ascending order (nulls first), of those only that are `there`."""
+    if there is not None:
+        state, order = state.filter(there), [part.filter(there) for part in order]
+    ordered = state.sort_by(order, nulls_last=False)
+    return ordered.last() if last else ordered.first()
+
+
+def canonical(value: object) -> object:
+    """Structs that Polars gave as dicts as tuples, inner ones too."""
+    if not isinstance(value, dict):
+        return value
+    return tuple(map(canonical, cast("dict[str, object]", value).values()))
 
 
 def beyond(total: pl.Expr) -> pl.Expr:

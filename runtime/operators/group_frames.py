@@ -75,6 +75,24 @@ class GroupFrames:
             self.add(frame.filter(~closed))
         return self.merge([frame for frame in taken if frame.height])
 
+    def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+        """The groups of the sliding windows that end by then, in order. Rows stand under panes; those of a closed
+        window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
+        """
+        while self._rows and self._least <= until:
+            end = self._least
+            taken = self.take(end)
+            window = (end - size, end)
+            begin = pl.lit(window[0], pl.Int64).alias("start")
+            merged = in_columns(lambda: self._merged(pl.concat(taken).with_columns(begin)))  # noqa: B023
+            for pane in taken if merged is not None else ():
+                self.add(pane.filter(pl.col("start") >= window[0] + every).with_columns(pl.col("end") + every))
+            if merged is None:
+                for pane in taken:
+                    self.add(pane)
+                return
+            yield window, merged
+
     def held(self) -> list[pl.DataFrame]:
         """All groups, merged where that can be; they stay."""
         self._frames = self.merge(self._frames)

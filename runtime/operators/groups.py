@@ -187,13 +187,18 @@ class GroupOperator:
         if self._layout.window is None:
             return
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
-        taken = self._frames.take(until) if self._frames is not None else []
-        if len(taken) > 1 or self._code.slices is not None:
-            self._spill(taken)
-            taken = []
         if self._code.slices is not None:
+            if self._frames is not None and not self._windows:
+                for place, slid in self._frames.slide(until, *self._code.slices):
+                    yield from self._results(slid, place, outbox)
+            if self._windows or (self._frames is not None and self._frames.least_end <= until):
+                self._spill_all()
             yield from self._closed_slices(watermark, *self._code.slices, outbox)
             return
+        taken = self._frames.take(until) if self._frames is not None else []
+        if len(taken) > 1:
+            self._spill(taken)
+            taken = []
         frames = {window: frame for each in taken for window, frame in by_window(each)}
         closed = {window for window in self._windows if window[1] <= until}
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):

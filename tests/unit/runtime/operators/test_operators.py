@@ -46,6 +46,7 @@ record R { a: int, b: string }
 sink kept   = parquet("kept", mode = append)
 sink made   = parquet("made", mode = append)
 sink items  = parquet("items", mode = append)
+sink structs = parquet("structs", mode = append)
 sink values = parquet("values", mode = append)
 sink keyed  = parquet("keyed", mode = append)
 
@@ -54,6 +55,7 @@ stream u {
   rows.filter(r => r.a > 1).to(kept)
   rows.map(r => r.a + 1).to(made)
   rows.flat_map(r => [r.a, 0]).to(items)
+  rows.flat_map(r => [{ n: r.a, s: r.b }, { n: 0, s: "c" }]).to(structs)
   rows.map_to_pair(r => (r.b, r.a)).map_values(n => n * 2).to(values)
   rows.key_by(r => r.b).to(keyed)
 }
