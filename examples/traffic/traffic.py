@@ -266,8 +266,8 @@ def monitor() -> None:
     first_seen = of_hosts.map_to_pair(lambda h: (h.host, h.start)).reduce_by_key(lambda a, b: fn.min(a, b))
     first_seen.changes().map(lambda h: NewHost(host=h.key, since=h.value)).to(new_hosts)
 
-    # --- key servers: those of servers.csv. Failing: half of the connections or more failed; slow: they take longer
-    # than they should, on average
+    # --- key servers, those of servers.csv. Failing: half of the connections or more failed, and three at least; slow:
+    # what was answered took longer than it should, on average
 
     known = files("servers.csv", format="csv").as_(Server)
     served = flows.join(known, on=lambda f, s: (f.dst == s.server) & (f.port == s.port))
@@ -289,7 +289,7 @@ def monitor() -> None:
                 failed=coalesce(s.value.failed, 0),
                 seconds=s.value.seconds,
                 state=if_else(
-                    2 * coalesce(s.value.failed, 0) >= s.value.flows,
+                    (coalesce(s.value.failed, 0) >= 3) & (2 * coalesce(s.value.failed, 0) >= s.value.flows),
                     "failing",
                     if_else(coalesce(s.value.seconds, 0.0) > fn.to_seconds(s.key.slow_after), "slow", "up"),
                 ),

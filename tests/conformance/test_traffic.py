@@ -1,11 +1,76 @@
-"""The traffic monitor of the examples."""
+"""The traffic monitor of the examples: its statistics equal those of DuckDB on real traffic, window by window, and its
+alarms find what is planted in generated traffic, and nothing where nothing is.
+"""
 
 from pathlib import Path
+from typing import cast
+
+import duckdb
+import pytest
 
 from ghcm import driver
+from tests.conformance.traffic_runs import EXAMPLE, generator, labelled, rows, run, zeek_log_of
 from tests.system.running import ghcm
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "traffic"
+SERVERS = """server,port,name,slow_after
+8.8.8.8,53,names,0.01
+44.201.116.124,443,cloud,5
+147.32.83.161,23,trap,1
+1.1.1.2,853,private,60
+"""
+
+CONNECTIONS = """
+create table connections as
+select (coalesce(duration, '0')::decimal(20, 6) * 1000000)::bigint as took,
+       (ts::decimal(20, 6) * 1000000)::bigint + took as ends,
+       make_timestamptz(ends // 10000000 * 10000000) as start,
+       src_ip as src, dst_ip as dst, dst_port::bigint as port, proto, state,
+       coalesce(src_bytes::bigint, 0) as sent, coalesce(dst_bytes::bigint, 0) as received, sent + received as bytes,
+       coalesce(src_pkts::bigint, 0) + coalesce(dst_pkts::bigint, 0) as packets
+from read_csv('{connections}', all_varchar = true)
+"""
+COUNTED = "count(*) as flows, sum(packets)::bigint as packets, sum(bytes)::bigint as total"
+SIDES = """(select start, src as host, packets, bytes, sent from connections union all
+            select start, dst, packets, bytes, received from connections)"""
+EXPECTED = {
+    "throughput": f"select start, {COUNTED} from connections group by start",
+    "protocols": f"""
+        select start, proto, flows, total,
+               if(sum(total) over w > 0, total / sum(total) over w, flows / sum(flows) over w)
+        from (select start, proto, {COUNTED} from connections group by start, proto)
+        window w as (partition by start)""",
+    "hosts": f"""
+        select * from (select start, host, {COUNTED}, sum(sent)::bigint from {SIDES} group by start, host)
+        qualify row_number() over (partition by start order by total desc, flows desc, host desc) <= 20""",
+    "pairs": f"""
+        select * from (select start, src, dst, {COUNTED}, sum(sent)::bigint from connections group by start, src, dst)
+        qualify row_number() over (partition by start order by total desc, flows desc, src desc, dst desc) <= 20""",
+    "new_hosts": f"select host, min(start) from {SIDES} group by host",
+    "servers": """
+        select start, name, server, port, flows, failed, round(seconds, 9),
+               if(failed >= 3 and 2 * failed >= flows, 'failing', if(seconds > slow_after, 'slow', 'up'))
+        from (select start, dst, port, count(*) as flows,
+                     count(*) filter (state in ('REJ', 'RSTRH', 'S0', 'SH', 'RSTOS0')) as failed,
+                     avg(took / 1e6) filter (state in ('SF', 'S1', 'S2', 'S3', 'RSTO', 'RSTR')) as seconds
+              from connections group by start, dst, port)
+        join (select server, port as its_port, name, slow_after from servers) on dst = server and port = its_port""",
+}
+SINKS = {
+    "throughput": "start, flows, packets, bytes",
+    "protocols": "start, proto, flows, bytes, share",
+    "hosts": "start, host, flows, packets, bytes, sent",
+    "pairs": "start, src, dst, flows, packets, bytes, sent",
+    "new_hosts": "host, since",
+    "servers": "start, name, server, port, flows, failed, round(seconds, 9), state",
+}
+PLANTED = {
+    "port_scan": ("203.0.113.66", "10.0.0.13"),
+    "brute_force": ("203.0.113.66", "10.0.0.13"),
+    "address_scan": ("10.0.0.13", "10.0.1.20"),
+    "beaconing": ("10.0.1.20", "198.51.100.99"),
+    "unusual_volume": ("10.0.1.20", "10.0.1.20"),
+    "flood": ("203.0.113.", "10.0.0.10"),
+}
 
 
 def test_both_front_ends_give_the_same_graph() -> None:
@@ -14,3 +79,58 @@ def test_both_front_ends_give_the_same_graph() -> None:
 
 def test_the_program_is_canonical() -> None:
     assert ghcm("fmt", "--check", EXAMPLE / "traffic.istream", cwd=EXAMPLE).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def measured(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sinks after the labelled connections."""
+    return run(tmp_path_factory.mktemp("labelled"), zeek=zeek_log_of(labelled(shared)), servers=SERVERS)
+
+
+@pytest.fixture(scope="module")
+def counted(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """The same connections in DuckDB."""
+    servers = tmp_path_factory.mktemp("servers") / "servers.csv"
+    servers.write_text(SERVERS)
+    database = duckdb.connect()
+    database.execute(CONNECTIONS.format(connections=labelled(shared)))
+    database.execute(f"create table servers as select * from read_csv('{servers}')")
+    return database
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", EXPECTED)
+def test_statistics_equal_those_of_duckdb(measured: Path, counted: duckdb.DuckDBPyConnection, sink: str) -> None:
+    expected = counted.execute(f"select * from ({EXPECTED[sink]}) order by all").fetchall()
+    assert rows(measured, sink, SINKS[sink]) == expected
+    assert len(expected) > 100
+
+
+@pytest.mark.slow
+def test_every_planted_attack_is_found_whichever_way_it_comes_in(tmp_path: Path) -> None:
+    made = generator()
+    found = made.connections(3, 30, 5, made.PLANTED)
+    by_zeek = run(tmp_path / "zeek", zeek="".join(made.zeek(found)))
+    by_socket = run(tmp_path / "socket", live="".join(made.json_lines(found)))
+    alarms = rows(by_zeek, "alerts", "origin, src, dst")
+    assert {cast("str", origin) for origin, _, _ in alarms} == PLANTED.keys()
+    for origin, src, dst in alarms:
+        assert (str(src).startswith(PLANTED[str(origin)][0]), dst) == (True, PLANTED[str(origin)][1])
+    for sink, columns in {"alerts": "*", **SINKS}.items():
+        assert rows(by_zeek, sink, columns) == rows(by_socket, sink, columns)
+    states = rows(by_zeek, "servers", "distinct name, state")
+    assert {("database", "slow"), ("shop", "failing"), ("names", "up")} <= set(states)
+
+
+@pytest.mark.slow
+def test_untroubled_traffic_raises_no_alarm(tmp_path: Path) -> None:
+    made = generator()
+    out = run(tmp_path, json="".join(made.json_lines(made.connections(3, 30, 5, []))))
+    assert rows(out, "alerts") == []
+    assert len(rows(out, "throughput")) > 170
+
+
+def test_the_generator_gives_the_same_for_the_same_seed() -> None:
+    made = generator()
+    logs = ["".join(made.zeek(made.connections(seed, 2, 5, made.PLANTED))) for seed in (1, 1, 2)]
+    assert logs[0] == logs[1] != logs[2]
