@@ -3,13 +3,13 @@ alarms find what is planted in generated traffic, and nothing where nothing is.
 """
 
 from pathlib import Path
-from typing import cast
 
 import duckdb
 import pytest
 
 from ghcm import driver
 from tests.conformance.traffic_runs import EXAMPLE, generator, labelled, rows, run, zeek_log_of
+from tests.conformance.traffic_scores import BEGIN, END, MINUTES, PAGE, PER_SECOND, SEED, planted, scores, untroubled
 from tests.system.running import ghcm
 
 SERVERS = """server,port,name,slow_after
@@ -106,28 +106,44 @@ def test_statistics_equal_those_of_duckdb(measured: Path, counted: duckdb.DuckDB
     assert len(expected) > 100
 
 
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return planted(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untroubled(tmp_path_factory.mktemp("untroubled"))
+
+
 @pytest.mark.slow
-def test_every_planted_attack_is_found_whichever_way_it_comes_in(tmp_path: Path) -> None:
-    made = generator()
-    found = made.connections(3, 30, 5, made.PLANTED)
-    by_zeek = run(tmp_path / "zeek", zeek="".join(made.zeek(found)))
-    by_socket = run(tmp_path / "socket", live="".join(made.json_lines(found)))
-    alarms = rows(by_zeek, "alerts", "origin, src, dst")
-    assert {cast("str", origin) for origin, _, _ in alarms} == PLANTED.keys()
+def test_every_planted_attack_is_found_and_nothing_else(attacked: Path) -> None:
+    alarms = rows(attacked, "alerts", "origin, src, dst")
+    assert {origin for origin, _, _ in alarms} == PLANTED.keys()
     for origin, src, dst in alarms:
         assert (str(src).startswith(PLANTED[str(origin)][0]), dst) == (True, PLANTED[str(origin)][1])
-    for sink, columns in {"alerts": "*", **SINKS}.items():
-        assert rows(by_zeek, sink, columns) == rows(by_socket, sink, columns)
-    states = rows(by_zeek, "servers", "distinct name, state")
+    states = rows(attacked, "servers", "distinct name, state")
     assert {("database", "slow"), ("shop", "failing"), ("names", "up")} <= set(states)
 
 
 @pytest.mark.slow
-def test_untroubled_traffic_raises_no_alarm(tmp_path: Path) -> None:
+def test_untroubled_traffic_raises_no_alarm(quiet: Path) -> None:
+    assert rows(quiet, "alerts") == []
+    assert len(rows(quiet, "throughput")) > 170
+
+
+@pytest.mark.slow
+def test_the_socket_gives_what_the_log_gives(attacked: Path, tmp_path: Path) -> None:
     made = generator()
-    out = run(tmp_path, json="".join(made.json_lines(made.connections(3, 30, 5, []))))
-    assert rows(out, "alerts") == []
-    assert len(rows(out, "throughput")) > 170
+    out = run(tmp_path, live="".join(made.json_lines(made.connections(SEED, MINUTES, PER_SECOND, made.PLANTED))))
+    for sink, columns in {"alerts": "*", **SINKS}.items():
+        assert rows(out, sink, columns) == rows(attacked, sink, columns)
+
+
+@pytest.mark.slow
+def test_the_scores_in_the_documentation_are_current(shared: Path, measured: Path, attacked: Path, quiet: Path) -> None:
+    written = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
+    assert written == scores(labelled(shared), measured, attacked, quiet)
 
 
 def test_the_generator_gives_the_same_for_the_same_seed() -> None:
