@@ -242,11 +242,11 @@ class GroupOperator:
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
-        if self._table:
-            self._spill_all()
         return self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
+        if self._table:
+            self._spill_all()
         if self._changed:
             groups = self._groups(_UNWINDOWED)
             changed, self._changed = self._changed, set()
