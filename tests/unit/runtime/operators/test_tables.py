@@ -72,6 +72,14 @@ def test_a_commit_gives_the_keys_that_changed() -> None:
     assert rows_of(box) == [("b", 7)]
 
 
+def test_the_end_of_the_input_gives_what_columns_hold_too() -> None:
+    sums, box = operator(), Box(Refusal.NEVER)
+    take(sums, box, *[("a", 1)] * 1000)
+    take(sums, box, ("a", 1))
+    assert sums.finish(box)
+    assert rows_of(box) == [("a", 1001)]
+
+
 def test_a_table_can_be_read_between_commits_and_after_a_restore() -> None:
     sums, box = operator(), Box(Refusal.NEVER)
     take(sums, box, ("a", 1), ("b", 2), ("a", 4), (None, 1))
