@@ -14,9 +14,21 @@ from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, List, Struct, is_nullable, strip
+from ghcm.types import Collection, List, Shape, Struct, is_nullable, strip
 
-__all__ = ["join_functions"]
+__all__ = ["join_functions", "missing_of"]
+
+
+def missing_of(task: Task, op: Join, unit: Unit) -> str | None:
+    """What the native engine lacks for a join; None where it can do it."""
+    left, right = (input_of(task, unit, ordinal) for ordinal in (0, 1))
+    if op.asof and not (left.bounded and right.bounded):
+        return "joins of streams as of a time"
+    if right.shape is Shape.TABLE:
+        producer = unit.task(task.inputs[1].producer)
+        timed = any(unit.task(edge.producer).collection.timed for edge in producer.inputs)
+        return "joins with tables of event time" if timed and not right.bounded else None
+    return None if right.bounded else "joins of streams"
 
 
 def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
@@ -26,6 +38,8 @@ def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
     texts = _row_functions(task, op, unit, name, module)
     lookup = is_lookup(input_of(task, unit, 0), input_of(task, unit, 1))
     try:
+        if op.asof:
+            raise Unsupported("the latest of several is found by rows")
         columns = [
             _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys, watermark=lookup and not ordinal)
             for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys)))
@@ -85,7 +99,12 @@ def _made(op: Join, left: Collection) -> str:
     parts = [f'pl.col("{side}").struct.field("value").alias("{side}")' for side in ("left", "right")]
     keys = [f'pl.col("{side}").struct.field("key")' for side in ("left", "right")]
     key = f"pl.coalesce({', '.join(keys)})" if op.kind.keeps_right else keys[0]
-    return f'{key}, pl.struct({", ".join(parts)}).alias("value")'
+    pair = f'{key}, pl.struct({", ".join(parts)}).alias("value")'
+    if not left.windowed:
+        return pair
+    windows = [f'pl.col("{side}").struct.field("window")' for side in ("left", "right")]
+    both = ", ".join(windows)
+    return f"{pair}, pl.coalesce({both})" if op.kind.keeps_right else f"{pair}, {windows[0]}"
 
 
 def _belong(op: Join, name: str) -> list[str]:

@@ -12,7 +12,7 @@ from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.iterations import iterate_functions
-from ghcm.codegen.native.joins import join_functions
+from ghcm.codegen.native.joins import join_functions, missing_of
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.native.panes import panes_of
@@ -143,10 +143,8 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
                 "OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns"
             )
             _note(section, reason)
-        case Join() if (
-            not all(unit.task(edge.producer).collection.bounded for edge in task.inputs) and op.within_us is not None
-        ):
-            raise refused(task, "joins of streams")
+        case Join() if (missing := missing_of(task, op, unit)) is not None:
+            raise refused(task, missing)
         case Join():
             section.functions, reason = join_functions(task, op, unit, name, module)
             residual = None if op.residual is None else f"{name}_residual"

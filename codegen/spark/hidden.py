@@ -103,8 +103,8 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
             | Top()
         ):
             return given
-        case Join(within_us=within):
-            return given & {TIME} if within is None else frozenset({TIME})
+        case Join():
+            return frozenset({TIME}) if op.by_time else given & {TIME}
         case AggregateByKey(aggregates=aggregates):
             return _placing(aggregates)
         case Publish(call=call):

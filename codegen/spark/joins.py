@@ -11,7 +11,7 @@ from ghcm.codegen.spark.text import quote
 from ghcm.spg.graph import Task
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
-from ghcm.types import Struct, Type, strip
+from ghcm.types import Struct, strip
 
 __all__ = ["join_body"]
 
@@ -28,8 +28,8 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
         errors = [f"{text}.error" for text, key in zip(texts, keys, strict=True) if can_fail(key.body)]
         if errors:
             lines.append(f"{name} = passed(job, {name}, {inner.step()}, first({', '.join(errors)}))")
-        kept = (scope.keep & {TIME}) if op.within_us is None else frozenset({TIME})
-        keep = "" if place and op.kind.left_alone and op.within_us is None else replace(scope, keep=kept).keeping()
+        kept = frozenset({TIME}) if op.by_time else scope.keep & {TIME}
+        keep = "" if place and op.kind.left_alone and not op.by_time else replace(scope, keep=kept).keeping()
         sides.append(f"Side({name}, [{', '.join(texts)}], {scope.type(side.element)}{keep})")
     call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_within(op)}{_belong(scope, op)})"
     rest = sorted(scope.keep - {TIME})
@@ -39,12 +39,13 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
         return [*lines, f"return {call}"]
     gives = task.collection.element
     assert isinstance(gives, Struct)
-    columns = _pair(scope, op.kind, gives.fields[gives.index("value")].type)
+    columns = _pair(scope, op.kind, gives)
     return [*lines, f"rows = {call}", f"return {scope.transformed('rows', columns)}"]
 
 
 def _within(op: Join) -> str:
-    return "" if op.within_us is None else f", within={op.within_us}"
+    within = "" if op.within_us is None else f", within={op.within_us}"
+    return f"{within}, asof=True" if op.asof else within
 
 
 def _belong(scope: Scope, op: Join) -> str:
@@ -57,7 +58,7 @@ def _belong(scope: Scope, op: Join) -> str:
     type_ = _pair_type(scope, op)
     columns = {"left": 'col("left")', "right": 'col("right")'}
     if op.by_key:
-        columns = _pair(scope, JoinKind.INNER, type_.fields[1].type)
+        columns = _pair(scope, JoinKind.INNER, type_)
     pair = ", ".join(f"{quote(name)}: {text}" for name, text in columns.items())
     return f", belong={condition}, pair={{{pair}}}, step={scope.step(type_)}"
 
@@ -67,17 +68,24 @@ def _pair_type(scope: Scope, op: Join) -> Struct:
     left, right = scope.sides
     if op.by_key:
         one, two = (side.columns.fields for side in scope.sides)
-        return joined_pair((one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER)
+        return joined_pair(
+            (one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER, windowed=left.windowed
+        )
     type_ = joined_element(left.element, right.element, JoinKind.INNER)
     assert isinstance(type_, Struct)
     return type_
 
 
-def _pair(scope: Scope, kind: JoinKind, value: Type) -> dict[str, str]:
-    """Key and value of the columns `left` and `right`, which are pairs."""
-    held = strip(value)
+def _pair(scope: Scope, kind: JoinKind, gives: Struct) -> dict[str, str]:
+    """Key, value and window of the columns `left` and `right`, which are pairs."""
+    held = strip(gives.fields[gives.index("value")].type)
     assert isinstance(held, Struct)
     parts = ", ".join(f'"{side}": part_of(col("{side}"), "value")' for side in ("left", "right"))
-    keys = ['part_of(col("left"), "key")', 'part_of(col("right"), "key")']
-    key = f"coalesce({', '.join(keys)})" if kind.keeps_right else keys[0]
-    return {"key": key, "value": f"make_struct({scope.type(held)}, {{{parts}}})"}
+    columns = {"key": _of_either("key", kind), "value": f"make_struct({scope.type(held)}, {{{parts}}})"}
+    return columns | {"window": _of_either("window", kind)} if "window" in gives.names else columns
+
+
+def _of_either(name: str, kind: JoinKind) -> str:
+    """What both sides have in common, of the one that is there."""
+    sides = [f'part_of(col("{side}"), "{name}")' for side in ("left", "right")]
+    return f"coalesce({', '.join(sides)})" if kind.keeps_right else sides[0]

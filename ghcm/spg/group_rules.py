@@ -10,7 +10,7 @@ from ghcm.aggregates import AGGREGATES, fraction_problem, result_of
 from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair
+from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -193,7 +193,11 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
     if op.by_key:
         yield from (*keyed(left), *keyed(right))
         sides = [(part(side, "key"), part(side, "value")) for side in (left, right)]
-        element: Type = joined_pair(sides[0], sides[1], op.kind)
+        if left.windowed != right.windowed:
+            yield "pairs in windows are joined with pairs in windows"
+        element: Type = joined_pair(sides[0], sides[1], op.kind, windowed=left.windowed)
+        if left.windowed and not shares_window(op.left_keys, op.right_keys):
+            yield "a join of pairs in windows is by window too"
     else:
         element = joined_element(left.element, right.element, op.kind)
     wanted = joined_collection(element, left, right, op.kind, by_key=op.by_key)
@@ -203,12 +207,15 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
 def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
     """What may be joined with what."""
     yield from flowing(left)
-    if not right.bounded and right.shape is not Shape.TABLE and op.within_us is None:
-        yield "a join needs a right side that ends, a table, or an interval"
+    shared = left.windowed and right.windowed and shares_window(op.left_keys, op.right_keys)
+    if not right.bounded and right.shape is not Shape.TABLE and not op.by_time and not shared:
+        yield "a join needs a right side that ends, a table, an interval, or a window of both sides"
     if is_lookup(left, right) and not op.kind.streams:
         yield f"a {op.kind.value} join waits for the end of its left side"
-    if op.within_us is not None and (is_lookup(left, right) or not (left.timed and right.timed)):
-        yield "a join within an interval needs event time on both sides, and that both end or neither"
+    if op.by_time and (right.shape is Shape.TABLE or not (left.timed and right.timed)):
+        yield "a join within an interval, or as of a time, needs event time on both sides, and no table"
+    if op.asof and (not op.kind.streams or not comparable(right.element)):
+        yield "a join as of a time answers for each left record, with right records that have an order"
     if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):
         yield "a join with a table looks its key up"
 

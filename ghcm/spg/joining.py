@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
-from ghcm.types import Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
+from ghcm.expr import Get, Lambda, Var
+from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
 
-__all__ = ["JoinKind", "is_lookup", "joined_collection", "joined_element", "joined_pair"]
+__all__ = ["JoinKind", "is_lookup", "joined_collection", "joined_element", "joined_pair", "shares_window"]
 
 
 class JoinKind(Enum):
@@ -49,8 +51,8 @@ def joined_element(left: Type, right: Type, kind: JoinKind) -> Type:
     return Struct((Field("left", first), Field("right", second)))
 
 
-def joined_pair(left: tuple[Type, Type], right: tuple[Type, Type], kind: JoinKind) -> Struct:
-    """The pair that a join by key gives of pairs of these keys and values.
+def joined_pair(left: tuple[Type, Type], right: tuple[Type, Type], kind: JoinKind, *, windowed: bool = False) -> Struct:
+    """The pair that a join by key gives of pairs of these keys and values, with their window where they have one.
 
     A key that may have found no partner may be null where its side's keys may be; one that has found a partner is not.
     """
@@ -58,7 +60,24 @@ def joined_pair(left: tuple[Type, Type], right: tuple[Type, Type], kind: JoinKin
     alone = kind is JoinKind.ANTI or kind.keeps_left
     may_be_null = (alone and is_nullable(left_key)) or (kind.keeps_right and is_nullable(right_key))
     key = as_nullable(strip(left_key)) if may_be_null else strip(left_key)
-    return pair_of(key, joined_element(left_value, right_value, kind))
+    pair = pair_of(key, joined_element(left_value, right_value, kind))
+    return Struct((*pair.fields, Field("window", WINDOW))) if windowed else pair
+
+
+def shares_window(left_keys: Sequence[Lambda], right_keys: Sequence[Lambda]) -> bool:
+    """Whether what belongs together is in the same window, so that nothing has to be kept beyond its end."""
+    pairs = {(_window_part(left), _window_part(right)) for left, right in zip(left_keys, right_keys, strict=True)}
+    return ("window", "window") in pairs or {("start", "start"), ("end", "end")} <= pairs
+
+
+def _window_part(key: Lambda) -> str:
+    match key.body:
+        case Get(of=Var(), field="window"):
+            return "window"
+        case Get(of=Get(of=Var(), field="window"), field=part):
+            return part
+        case _:
+            return ""
 
 
 def is_lookup(left: Collection, right: Collection) -> bool:
@@ -74,4 +93,5 @@ def joined_collection(
     """What a join gives. A lookup keeps the event time of its left records; else both sides have it, or none."""
     timed = left.timed and (right.timed or kind.left_alone or is_lookup(left, right))
     bounded = left.bounded and (right.bounded or is_lookup(left, right))
-    return Collection(Shape.PAIRS if by_key else Shape.STREAM, element, bounded, timed)
+    shape = Shape.PAIRS if by_key else Shape.STREAM
+    return Collection(shape, element, bounded, timed, windowed=by_key and left.windowed)

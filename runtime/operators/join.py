@@ -2,7 +2,8 @@
 
 By rows each side is kept by key, and a record meets what the other side has so far; those that met nobody follow when
 both sides have ended. In columns both sides are kept as they came and joined when they have ended; if a record fails
-then, or its keys are none that Polars joins by, the batches go by rows after all.
+then, or its keys are none that Polars joins by, the batches go by rows after all. Joins as of a time keep both sides,
+too, and go by rows.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
 from ghcm.runtime.native.code import JoinCode
+from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.chain import LEAST_COLUMNAR
@@ -59,7 +61,7 @@ class JoinOperator:
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """As `Operator.process`."""
-        if self._code.columns is not None and self._context.form != "rows":
+        if self._op.asof or (self._code.columns is not None and self._context.form != "rows"):
             self._whole[ordinal].append(batch)
             return True
         return self._pending.give(outbox, lambda: self._met(ordinal, batch, outbox))
@@ -71,6 +73,10 @@ class JoinOperator:
     def _last(self, outbox: Outbox) -> Iterator[Batch]:
         whole, self._whole = self._whole, [[], []]
         records = sum(len(batch) for side in whole for batch in side)
+        if self._op.asof:
+            self.counts["rows"] += records
+            yield from self._as_of(whole, outbox)
+            return
         made = None
         if self._code.columns is not None and (self._context.form == "columns" or records >= LEAST_COLUMNAR):
             made = joined_frames(self._code.columns, self._op, self._sides, whole, self._context)
@@ -119,6 +125,30 @@ class JoinOperator:
             case JoinKind.ANTI:
                 return []
 
+    def _as_of(self, whole: Sequence[Sequence[Batch]], outbox: Outbox) -> Iterator[Batch]:
+        """Each left record with the latest right one, of several at that time the greatest."""
+        rights: dict[tuple[object, ...], list[Row]] = {}
+        for batch in whole[1]:
+            for row, key in zip(batch.rows(), self._row_keys(1, batch.rows(), outbox), strict=True):
+                if key:
+                    rights.setdefault(key, []).append(row)
+        for batch in whole[0]:
+            rows: list[Row] = []
+            for row, key in zip(batch.rows(), self._row_keys(0, batch.rows(), outbox), strict=True):
+                found = [each for each in rights.get(key or (), ()) if self._belong(row, each, outbox)]
+                rows += [] if key is None else self._answer(row, found)
+            yield self._batch(rows)
+
+    def _answer(self, left: Row, found: Sequence[Row]) -> list[Row]:
+        match self._op.kind:
+            case JoinKind.SEMI | JoinKind.ANTI:
+                return [self._makes.row(left, None)] if bool(found) == (self._op.kind is JoinKind.SEMI) else []
+            case JoinKind.LEFT if not found:
+                return [self._makes.row(left, None)]
+            case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
+                order = order_of(self._sides[1].columns)
+                return [self._makes.row(left, max(found, key=lambda row: (row[-2], order(row))))] if found else []
+
     def _alone(self) -> Iterator[Batch]:
         """The kept records that met nobody."""
         rows: list[Row] = []
@@ -150,6 +180,8 @@ class JoinOperator:
 
     def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
         if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
+            return False
+        if self._op.asof and cast("int", right[-2]) > cast("int", left[-2]):
             return False
         if self._code.residual is None:
             return True

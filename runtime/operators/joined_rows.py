@@ -21,6 +21,7 @@ class JoinedRows:
     def __init__(self, op: Join, left: Collection, right: Collection, gives: Collection) -> None:
         self._alone = op.kind.left_alone
         self._by_key = op.by_key
+        self._windowed = op.by_key and left.windowed
         self._lookup = is_lookup(left, right)
         self._sides = (left, right)
         self._timed = gives.timed
@@ -50,10 +51,10 @@ class JoinedRows:
     def _keyed(self, left: Row | None, right: Row | None) -> Row:
         (left_key, left_value), (right_key, right_value) = self._places
         values = (None if left is None else left[left_value], None if right is None else right[right_value])
-        if left is not None:
-            return (left[left_key], values)
-        assert right is not None, "one of the two is there"
-        return (right[right_key], values)
+        row, key, side = (left, left_key, 0) if left is not None else (right, right_key, 1)
+        assert row is not None, "one of the two is there"
+        window = (row[self._sides[side].columns.index("window")],) if self._windowed else ()
+        return (row[key], values, *window)
 
     def records(self, left: Row | None, right: Row | None) -> tuple[object, object]:
         """The two as canonical values."""
@@ -70,5 +71,7 @@ class JoinedRows:
         if not self._by_key:
             return self.records(left, right), joined_element(first.element, second.element, JoinKind.INNER)
         one, two = (side.columns.fields for side in self._sides)
-        type_ = joined_pair((one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER)
+        type_ = joined_pair(
+            (one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER, windowed=self._windowed
+        )
         return self._keyed(left, right), type_

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from typing import cast
 
 import polars as pl
 
@@ -152,6 +153,8 @@ class LookupOperator:
                 return [self._makes.row(left, right) for right in found]
 
     def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
+        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
+            return False
         if self._code.residual is None:
             return True
         try:

@@ -1,6 +1,8 @@
 """Joins of every kind, on every engine, with pairs that fail and keys that are null."""
 
 from collections import Counter
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -119,6 +121,150 @@ def test_the_native_engine_refuses_to_join_streams() -> None:
         module_of(program, program.unit("u"))
 
 
-def test_what_is_looked_up_has_no_interval_yet() -> None:
-    with pytest.raises(GhcmError, match="a look-up within an interval does not work yet"):
-        streams("inner", right='files("r.jsonl", format = json)', for_reference=True)
+def test_only_the_reference_joins_an_end_with_an_endless_side_within_an_interval(tmp_path: Path) -> None:
+    text = STREAMS.format(
+        left='files("l.jsonl", format = json)', right='socket("localhost:9001", format = json)', kind="full"
+    )
+    source = Source("streams.istream", text)
+    with pytest.raises(GhcmError, match="a join of streams within an interval does not work yet"):
+        lower(parse(source))
+    program = lower(parse(source), for_reference=True)
+    (tmp_path / "l.jsonl").write_bytes(RAW["l/socket"])
+    found = run(program, "u", base=tmp_path, inputs={"r/socket": {"": RAW["r/socket"]}})
+    assert found.sinks["out"] == [(0, 2), (5, 7), (3, None), (9, 8), (None, 6)]
+
+
+def test_an_endless_side_is_looked_up_within_an_interval() -> None:
+    expected = agrees_natively(program_of("near_lookups"), sockets={"flows/socket": FLOWS})
+    counts = {name: len(rows) for name, rows in expected.sinks.items()}
+    assert counts == {"inner": 4, "lefts": 10, "semis": 5, "antis": 4, "per_name": 2}
+    assert Counter(letter.reason.value for letter in expected.dead) == {"zero_divisor": 1, "late": 2}
+
+
+TABLES = """program tables
+record F {{ k: string?, at: int, n: int }}
+sink out = files("out", mode = append)
+sink sums = redis("sums", key = s => s.key)
+stream u {{
+  f = socket("localhost:9000", format = json).as(F){time}
+  g = socket("localhost:9001", format = json).as(F).event_time(x => from_micros(x.at), disorder = 5us)
+  total = g.map_to_pair(x => (x.k, x.n)).reduce_by_key((a, b) => a + b)
+  total.to(sums)
+  f.join(total, on = (a, t) => a.k == t.key and 10 // t.value >= 0, kind = {kind})
+    .map(x => {{ k: x.left.k, at: x.left.at, sum: if x.right is null then null else x.right.value }}).to(out)
+}}
+"""
+OF_TABLES = {
+    "f/socket": b"""{"k":"a","at":5,"n":0}\n{"k":"a","at":1,"n":0}\n{"k":"a","at":9,"n":0}\n{"k":"b","at":7,"n":0}
+{"k":null,"at":9,"n":0}\n{"k":"a","at":6,"n":0}""",
+    "g/socket": b"""{"k":"a","at":2,"n":1}\n{"k":"a","at":8,"n":4}\n{"k":"a","at":5,"n":2}\n{"k":"b","at":8,"n":9}
+{"k":null,"at":1,"n":3}\n{"k":"a","at":6,"n":-3}""",
+}
+
+
+def table_program(kind: str, time: str = ".event_time(x => from_micros(x.at), disorder = 5us)") -> Program:
+    return lower(parse(Source("tables.istream", TABLES.format(kind=kind, time=time))), for_reference=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        ("inner", [("a", 5, 3), ("a", 9, 4)]),
+        ("left", [("a", 5, 3), ("a", 1, None), ("a", 9, 4), ("b", 7, None), (None, 9, None), ("a", 6, None)]),
+    ],
+)
+def test_the_reference_sees_a_table_as_of_the_time_of_each_record(kind: str, rows: list[object]) -> None:
+    program = table_program(kind)
+    assert verify(program) == []
+    found = run(program, "u", inputs={id: {"": data} for id, data in OF_TABLES.items()})
+    assert found.sinks["out"] == rows
+    assert found.sinks["sums"] == [("a", 4), ("b", 9), (None, 3)]
+    assert [letter.reason.value for letter in found.dead] == ["zero_divisor"]
+    with pytest.raises(GhcmError, match="the native engine has no joins with tables of event time yet"):
+        module_of(program, program.unit("u"))
+
+
+def test_a_table_of_event_time_is_looked_up_by_records_that_have_it() -> None:
+    with pytest.raises(GhcmError, match="a join with a table of event time needs event time on both sides"):
+        table_program("inner", time="")
+
+
+WINDOWS = (
+    STREAMS.replace("within = 2us, ", "")
+    .replace("a.id == b.id", "a.id == b.id and a.window == b.window")
+    .replace("disorder = 5us)", "disorder = 5us).window(tumbling(5us))")
+)
+
+
+def test_the_reference_joins_streams_that_share_windows() -> None:
+    socket = 'socket("localhost:900{}", format = json)'.format
+    text = WINDOWS.format(left=socket(0), right=socket(1), kind="full")
+    with pytest.raises(GhcmError, match="a join of streams by window does not work yet"):
+        lower(parse(Source("windows.istream", text)))
+    program = lower(parse(Source("windows.istream", text)), for_reference=True)
+    assert verify(program) == []
+    found = run(program, "u", inputs={id: {"": data} for id, data in RAW.items()})
+    assert found.sinks["out"] == [(0, 2), (5, 7), (3, None), (9, 8), (None, 6)]
+
+
+def test_joins_of_shared_windows_agree_with_the_reference() -> None:
+    expected = agrees_natively(program_of("shared_windows"))
+    counts = {name: len(rows) for name, rows in expected.sinks.items()}
+    assert counts == {
+        "inner": 6,
+        "lefts": 9,
+        "rights": 9,
+        "fulls": 12,
+        "semis": 4,
+        "antis": 3,
+        "sums": 6,
+        "again": 3,
+        "slides": 18,
+        "ratios": 7,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"late": 2, "zero_divisor": 2}
+
+
+def test_a_join_as_of_a_time_takes_the_latest_and_of_several_the_greatest() -> None:
+    expected = agrees_natively(program_of("asof"))
+    quoted = [(row[0][1], row[1][0:1] + row[1][3:]) for row in cast("list[Any]", expected.sinks["inner"])]
+    assert quoted == [
+        (10, ("a", "é")),
+        (10, ("a", "é")),
+        (4, ("a", "y")),
+        (7, ("b", "nan")),
+        (100, ("ü", "old")),
+        (50, ("c", "c")),
+    ]
+    counts = {name: len(rows) for name, rows in expected.sinks.items()}
+    assert counts == {
+        "inner": 6,
+        "lefts": 8,
+        "semis": 6,
+        "antis": 2,
+        "near": 8,
+        "pairs": 8,
+        "divided": 8,
+        "shares": 4,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"zero_divisor": 3}
+
+
+@pytest.mark.slow
+def test_spark_joins_by_time_and_window_agree_with_the_reference(spark: SparkSession) -> None:
+    for name in ("shared_windows", "asof"):
+        assert differences_on_spark(spark, program_of(name)) == []
+
+
+def test_only_the_reference_joins_streams_as_of_a_time() -> None:
+    text = STREAMS.replace("within = 2us", "asof = true").format(
+        left='socket("localhost:9000", format = json)', right='socket("localhost:9001", format = json)', kind="left"
+    )
+    with pytest.raises(GhcmError, match="a join of streams as of a time does not work yet"):
+        lower(parse(Source("streams.istream", text)))
+    program = lower(parse(Source("streams.istream", text)), for_reference=True)
+    assert verify(program) == []
+    found = run(program, "u", inputs={id: {"": data} for id, data in RAW.items()})
+    assert found.sinks["out"] == [(0, None), (5, 2), (3, None), (9, 8)]
+    with pytest.raises(GhcmError, match="the native engine has no joins of streams as of a time yet"):
+        module_of(program, program.unit("u"))

@@ -40,7 +40,8 @@ from ghcm.types import (
 )
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, Step, in_window, part_of, record_like, source, type_like, with_value
-from tests.laws.spg_groups import aggregate_by_key, count, distinct, group_by_key, join, reduce_by_key, sort, top
+from tests.laws.spg_groups import aggregate_by_key, count, distinct, group_by_key, reduce_by_key, sort, top
+from tests.laws.spg_joins import join
 
 __all__ = ["STEPS", "Chain", "Flow", "Step", "applicable", "source"]
 

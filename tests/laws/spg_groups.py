@@ -1,4 +1,4 @@
-"""Steps that group or look at whole inputs: aggregations, distinct, sort, top, join."""
+"""Steps that group or look at whole inputs: aggregations, distinct, sort, top; and the changes of a table."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from typing import assert_never
 from hypothesis import strategies as st
 
 from ghcm.aggregates import result_of, sums_floats
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
+from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,
+    Changes,
     Count,
     Distinct,
     GroupByKey,
-    Join,
-    MapToPair,
     Op,
     ReduceByKey,
     Sort,
-    Source,
     Top,
 )
 from ghcm.types import (
@@ -46,15 +42,11 @@ from ghcm.types import (
     Type,
     as_nullable,
     is_nullable,
-    pair_of,
-    strip,
-    tuple_of,
 )
 from tests.laws.spg_expressions import functions
-from tests.laws.spg_flows import Chain, Flow, part_of, source, type_like, with_value
-from tests.laws.spg_values import types
+from tests.laws.spg_flows import Chain, Flow, part_of, type_like, with_value
 
-__all__ = ["aggregate_by_key", "count", "distinct", "group_by_key", "join", "reduce_by_key", "sort", "top"]
+__all__ = ["aggregate_by_key", "changes", "count", "distinct", "group_by_key", "reduce_by_key", "sort", "top"]
 
 
 def _grouped(chain: Chain, flow: Flow, word: str, op: Op, value: Type, *, inexact: bool = False) -> Flow:
@@ -186,6 +178,15 @@ def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     return chain.add("count", Count(), gives, (flow, Global()))
 
 
+def changes(_draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """A table as pairs again, which it is once at the end of its input."""
+    takes = flow.collection
+    if takes.shape is not Shape.TABLE:
+        return None
+    gives = Collection(Shape.PAIRS, takes.element, takes.bounded)
+    return chain.add("changes", Changes(), gives, (flow, Hash(("key",))), inexact=flow.inexact)
+
+
 def distinct(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if not comparable(flow.collection.element):
         return None
@@ -209,56 +210,3 @@ def top(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     by = draw(functions(type_like(draw, flow.collection.element, keys=True), flow.collection.element, depth=1))
     op = Top(Literal(draw(st.integers(1, 4)), Int()), by, draw(st.booleans()))
     return chain.add("top", op, flow.collection, (flow, Global()))
-
-
-def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    """With another source, whose keys are from the first one's values or anywhere; perhaps with a condition."""
-    takes = flow.collection
-    if takes.windowed:
-        return None
-    if takes.shape is Shape.PAIRS and draw(st.booleans()):
-        return _join_by_key(draw, chain, flow)
-    left = takes.element
-    wanted = type_like(draw, left, keys=True, nullable=False)
-    mine = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), left, depth=draw(st.integers(0, 1))))
-    key = strip(mine.body.type)
-    right = Struct((Field("k", draw(st.sampled_from([key, as_nullable(key)]))), Field("v", draw(types(0)))))
-    other = source(draw, chain, right, most=5, known={"k": _seen(chain, key)})
-    record = Var("x", right)
-    its = Lambda((record,), Get(record, "k", right.fields[0].type))
-    residual = draw(functions(as_nullable(Bool()), left, right)) if draw(st.booleans()) else None
-    kind = draw(st.sampled_from(list(JoinKind)))
-    op = Join(kind, (mine,), (its,), residual, by_key=False)
-    timed = takes.timed and kind.left_alone
-    gives = Collection(Shape.STREAM, joined_element(left, right, kind), bounded=True, timed=timed)
-    return chain.add("join", op, gives, (flow, Global()), (other, Hash(("k",))))
-
-
-def _seen(chain: Chain, type_: Type) -> list[object]:
-    """Values of that type in the first source, so that keys meet."""
-    first = chain.tasks[0]
-    if not isinstance(first.op, Source) or not isinstance(first.op.connector, Memory):
-        return []
-    places = [i for i, each in enumerate(first.schema.fields) if strip(each.type) == strip(type_)]
-    return [row[place] for row in first.op.connector.rows[:4] for place in places if row[place] is not None]
-
-
-def _join_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow:
-    key = part_of(flow, "key")
-    element = pair_of(draw(st.sampled_from([strip(key), key])), draw(types(0)))
-    held = source(draw, chain, element, most=5, known={"key": _seen(chain, key)})
-    pair = held.collection.columns
-    record = Var("x", pair)
-    parts = tuple(Get(record, each.name, each.type) for each in pair.fields)
-    body = MakeStruct(parts, tuple_of(*(each.type for each in pair.fields)))
-    other = chain.row("map_to_pair", MapToPair(Lambda((record,), body)), held, shape=Shape.PAIRS)
-    keys: list[Lambda] = []
-    for name, side in (("l", flow), ("r", other)):
-        of = Var(name, side.collection.element)
-        keys.append(Lambda((of,), Get(of, "key", part_of(side, "key"))))
-    kind = draw(st.sampled_from(list(JoinKind)))
-    sides = [(part_of(side, "key"), part_of(side, "value")) for side in (flow, other)]
-    timed = flow.collection.timed and kind.left_alone
-    gives = Collection(Shape.PAIRS, joined_pair(sides[0], sides[1], kind), bounded=True, timed=timed)
-    op = Join(kind, (keys[0],), (keys[1],), None, by_key=True)
-    return chain.add("join", op, gives, (flow, Hash(("key",))), (other, Hash(("key",))))

@@ -17,6 +17,7 @@ from ghcm.spg.ops import ReadSink, Reply, Source
 from ghcm.types import Collection, Field, Int, Shape, Struct, Timestamp
 from tests.laws.spg_chains import STEPS, Chain, Flow, Step, applicable, source
 from tests.laws.spg_failures import failing
+from tests.laws.spg_groups import changes
 from tests.laws.spg_steps import call_any, iterate, python, sample
 from tests.laws.spg_values import records, rows_of
 from tests.laws.spgs import operator_case, raw_files, rebuilt, timed_record
@@ -72,11 +73,12 @@ def cases(draw: st.DrawFn, kind: Kind | None = None, deepest: int = DEEPEST) -> 
     flow = _start(draw, chain, outside)
     goal = draw(st.integers(1, deepest))
     for _ in range(goal):
-        if flow.inexact or flow.collection.shape is Shape.TABLE or len(chain.tasks) > deepest + 3:
+        table = flow.collection.shape is Shape.TABLE
+        if flow.inexact or (table and draw(st.booleans())) or len(chain.tasks) > deepest + 3:
             break
         words = [*applicable(flow), *_MORE, *["call"] * 5] if flow.collection.bounded else [*_ENDLESS]
-        word = draw(st.sampled_from(words))
-        flow = {**STEPS, **_MORE}[word](draw, chain, flow) or flow
+        word = "changes" if table else draw(st.sampled_from(words))
+        flow = {**STEPS, **_MORE, "changes": changes}[word](draw, chain, flow) or flow
     return Case(_ended(draw, chain, flow, outside), outside.rows, outside.raw)
 
 

@@ -292,8 +292,9 @@ class Pipeline:
         *,
         kind: Literal["inner", "left", "right", "full", "semi", "anti"] | None = None,
         within: Duration | None = None,
+        asof: bool | None = None,
     ) -> Pipeline:
-        """Records of both inputs that belong together."""
+        """Records of both inputs that belong together; `asof`: of the right ones the latest at or before each left."""
         return _as_given()
 
     @_operator

@@ -8,21 +8,20 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.narrowing import Outcome, known, narrow
-from ghcm.lowering.operators.join_sides import check_sides, looks_up_key, report_no_key
+from ghcm.lowering.operators.join_sides import check_meeting, check_sides, check_windows, looks_up_key, report_no_key
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, Shape, Struct, Type, strip
+from ghcm.types import WINDOW, Collection, Shape, Struct, Type, strip
 
 __all__ = ["join"]
 
 _KINDS = tuple(kind.value for kind in JoinKind)
-_WAITS = "waits for the issue that completes the language"
 
 
 def join(step: Step, left: Flow) -> Bound:
-    """Joins of what ends; of streams with what ends, or with tables."""
+    """Joins of what ends; of streams with what ends, with tables, and with streams where times or windows meet."""
     kind = JoinKind(step.given.choice("kind", _KINDS, "inner"))
     other = step.given.expr("other")
     bound = None if other is None else step.evaluate(other)
@@ -43,16 +42,21 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
             hint="join(other, on = (l, r) => l.id == r.id) says what belongs together.",
         )
         return None
-    if any(side.windowed for side in sides):
-        step.not_yet("a join of windowed pairs", _WAITS)
+    if not check_windows(step, left, right):
+        return None
+    windowed = left.collection.windowed
     mine, other = (_pair(side) for side in sides)
     left_key, right_key = mine[0], other[0]
     if strip(left_key) != strip(right_key):
         step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
         return None
-    collection = joined_collection(joined_pair(mine, other, kind), *sides, kind, by_key=True)
-    keys = tuple(_key_of(name, side.element) for name, side in zip("lr", sides, strict=True))
-    op = Join(kind, (keys[0],), (keys[1],), None, True, step.given.duration("within"))
+    pair = joined_pair(mine, other, kind, windowed=windowed)
+    collection = joined_collection(pair, *sides, kind, by_key=True)
+    left_keys, right_keys = (_keys_of(name, side.element, windowed) for name, side in zip("lr", sides, strict=True))
+    within, asof = step.given.duration("within"), step.given.flag("asof", False)
+    op = Join(kind, left_keys, right_keys, None, True, within, asof)
+    if not check_meeting(step, left, right, op):
+        return None
     hashed = Hash(("key",))
     return _result(step, op, collection, (left, hashed), (right, hashed))
 
@@ -93,8 +97,10 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    within = step.given.duration("within")
-    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False, within)
+    within, asof = step.given.duration("within"), step.given.flag("asof", False)
+    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False, within, asof)
+    if not check_meeting(step, left, right, op):
+        return None
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
 
@@ -111,10 +117,14 @@ def _pair(collection: Collection) -> tuple[Type, Type]:
     return element.fields[0].type, element.fields[1].type
 
 
-def _key_of(name: str, element: Type) -> Lambda:
+def _keys_of(name: str, element: Type, windowed: bool) -> tuple[Lambda, ...]:
+    """The key of a pair, and its window where it is in one."""
     assert isinstance(element, Struct), "pairs are structs"
     parameter = Var(name, element)
-    return Lambda((parameter,), Get(parameter, "key", element.fields[0].type))
+    window = Get(parameter, "window", WINDOW)
+    parts = [Get(parameter, "key", element.fields[0].type)]
+    parts += [Get(window, field.name, field.type) for field in WINDOW.fields] if windowed else []
+    return tuple(Lambda((parameter,), part) for part in parts)
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:

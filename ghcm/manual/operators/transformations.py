@@ -111,6 +111,13 @@ EXAMPLES: dict[str, tuple[Pipeline, ...]] = {
                 '{"left": {"page": "/docs", "user": 8}, "right": null}',
             ),
         ),
+        Pipeline(
+            'trades = memory([{ at: 5, good: "tin" }]).event_time(t => from_micros(t.at))\n'
+            'prices = memory([{ at: 2, good: "tin", cents: 30 }, { at: 4, good: "tin", cents: 35 }, '
+            '{ at: 6, good: "tin", cents: 40 }]).event_time(p => from_micros(p.at))\n'
+            "trades.join(prices, on = (t, p) => t.good == p.good, asof = true)",
+            ('{"left": {"at": 5, "good": "tin"}, "right": {"at": 4, "good": "tin", "cents": 35}}',),
+        ),
     ),
     "iterate": (Pipeline("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", ("8", "40")),),
     "changes": (

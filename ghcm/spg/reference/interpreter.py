@@ -6,7 +6,7 @@ which of several records of a key is the last. Engines may interleave inputs oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never, cast
@@ -48,13 +48,13 @@ from ghcm.spg.ops import (
 from ghcm.spg.reference.ends import publish, write
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
 from ghcm.spg.reference.iterations import iterated
-from ghcm.spg.reference.joins import joined
+from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.ordering import sorted_records, top
 from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
 from ghcm.spg.reference.sessions import in_sessions
 from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
-from ghcm.types import Shape
+from ghcm.types import Collection, Shape
 
 __all__ = ["run"]
 
@@ -89,17 +89,45 @@ def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Rec
     for task in run.unit.tasks:
         if task.id in outputs:
             continue
-        outputs[task.id] = _run_task(run, task, [outputs[edge.producer] for edge in task.inputs])
+        inputs = [outputs[edge.producer] for edge in task.inputs]
+        if isinstance(task.op, Join) and (table_at := _table_at(run, task, outputs)) is not None:
+            outputs[task.id] = looked_up_in_time(run, _step(run, task), task.op, _sides(run, task, inputs), table_at)
+        else:
+            outputs[task.id] = _run_task(run, task, inputs)
         if task.collection.shape is Shape.TABLE and not isinstance(task.op, To | Publish | Reply):
             pairs = [cast("tuple[object, object]", record.value) for record in outputs[task.id]]
             run.result.tables[task.id] = pairs
     return outputs
 
 
+def _step(run: Run, task: Task) -> Step:
+    takes = run.unit.task(task.inputs[0].producer).collection if task.inputs else task.collection
+    return Step(task.id, task.op, takes, task.collection, str(task.origin))
+
+
+def _sides(run: Run, task: Task, inputs: Sequence[Sequence[Record]]) -> list[tuple[Collection, Sequence[Record]]]:
+    types = [run.unit.task(edge.producer).collection for edge in task.inputs]
+    return list(zip(types, inputs, strict=True))
+
+
+def _table_at(
+    run: Run, join: Task, outputs: Mapping[str, Sequence[Record]]
+) -> Callable[[int], Sequence[Record]] | None:
+    """The pairs of the table that a join looks up at a time: those that its records up to then give. None where it is
+    no table of event time.
+    """
+    table = run.unit.task(join.inputs[1].producer)
+    inputs = [outputs[edge.producer] for edge in table.inputs]
+    timed = any(run.unit.task(edge.producer).collection.timed for edge in table.inputs)
+    if table.collection.shape is not Shape.TABLE or table.collection.bounded or not timed:
+        return None
+    quiet = replace(run, result=Result())  # a group that fails on the way has no value then; its end says it once
+    return lambda time: _run_task(quiet, table, [[one for one in each if (one.time or 0) <= time] for each in inputs])
+
+
 def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
     records = [record for each in inputs for record in each]
-    takes = run.unit.task(task.inputs[0].producer).collection if task.inputs else task.collection
-    step = Step(task.id, task.op, takes, task.collection, str(task.origin))
+    step = _step(run, task)
     op = task.op
     match op:
         case Source():
@@ -139,10 +167,7 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
         case Top():
             return top(run, step, op, records)
         case Join():
-            sides = [
-                (run.unit.task(edge.producer).collection, each) for edge, each in zip(task.inputs, inputs, strict=True)
-            ]
-            return joined(run, step, op, sides)
+            return joined(run, step, op, _sides(run, task, inputs))
         case Iterate():
             inner = replace(run, unit=step_unit(run.unit, task, op))
             return iterated(run, step, op, inputs, lambda given: _run_tasks(inner, given))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from ghcm.expr import Lambda
 from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
@@ -13,7 +14,7 @@ from ghcm.spg.reference.state import Record, Run, Step, part
 from ghcm.types import Collection, Type
 from ghcm.values import encode
 
-__all__ = ["joined"]
+__all__ = ["joined", "looked_up_in_time"]
 
 
 def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Sequence[Record]]]) -> list[Record]:
@@ -31,6 +32,8 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
             for number, (other, its) in enumerate(rights)
             if key is not None and key == its and _belong(run, step, op, record, other, (left_type, right_type))
         ]
+        if op.asof:
+            found = _latest(rights, found, right_type.element)
         met.update(found)
         made = _of_left(op, record, [rights[number][0] for number in found], (left_type, right_type))
         results += [_in_place(each, record) for each in made] if is_lookup(left_type, right_type) else made
@@ -38,6 +41,28 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
         alone = [other for number, (other, _) in enumerate(rights) if number not in met]
         results += [_made(op, None, other, (left_type, right_type)) for other in alone]
     return results
+
+
+def looked_up_in_time(
+    run: Run,
+    step: Step,
+    op: Join,
+    sides: Sequence[tuple[Collection, Sequence[Record]]],
+    table_at: Callable[[int], Sequence[Record]],
+) -> list[Record]:
+    """Each left record with what the table held at its time, however late the records of the table came."""
+    (left_type, left), (right_type, _) = sides
+    return [
+        made
+        for record in left
+        for made in joined(run, step, op, [(left_type, [record]), (right_type, table_at(cast("int", record.time)))])
+    ]
+
+
+def _latest(rights: Sequence[tuple[Record, object]], found: Sequence[int], type_: Type) -> list[int]:
+    """Of the right records that belong to a left one the latest, and of several at that time the greatest."""
+    placed = sorted(found, key=lambda number: (rights[number][0].time, order_key(rights[number][0].value, type_)))
+    return placed[-1:]
 
 
 def _in_place(made: Record, left: Record) -> Record:
@@ -82,6 +107,8 @@ def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: 
     times = (left.time or 0, right.time or 0)
     if op.within_us is not None and abs(times[0] - times[1]) > op.within_us:
         return False
+    if op.asof and times[1] > times[0]:
+        return False
     try:
         return op.residual is None or run.apply(op.residual, left.value, right.value) is True
     except Failed as failure:
@@ -94,7 +121,8 @@ def _pair_type(op: Join, types: tuple[Collection, Collection]) -> Type:
     if not op.by_key:
         return joined_element(types[0].element, types[1].element, JoinKind.INNER)
     parts = [tuple(field.type for field in side.columns.fields[:2]) for side in types]
-    return joined_pair((parts[0][0], parts[0][1]), (parts[1][0], parts[1][1]), JoinKind.INNER)
+    windowed = types[0].windowed
+    return joined_pair((parts[0][0], parts[0][1]), (parts[1][0], parts[1][1]), JoinKind.INNER, windowed=windowed)
 
 
 def _made(op: Join, left: Record | None, right: Record | None, types: tuple[Collection, Collection]) -> Record:
@@ -109,5 +137,6 @@ def _value(
     if not op.by_key:
         return tuple(None if record is None else record.value for record, _ in sides)
     values = tuple(None if record is None else part(record.value, side.element, "value") for record, side in sides)
-    key = next(part(record.value, side.element, "key") for record, side in sides if record is not None)
-    return (key, values)
+    record, side = next((record, side) for record, side in sides if record is not None)
+    window = (part(record.value, side.element, "window"),) if side.windowed else ()
+    return (part(record.value, side.element, "key"), values, *window)
