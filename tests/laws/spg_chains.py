@@ -168,10 +168,12 @@ def applicable(flow: Flow) -> list[str]:
     words = [*STEPS]
     if flow.collection.shape is Shape.PAIRS:
         words += ["reduce_by_key", "aggregate_by_key", "group_by_key", "count", "map_values"] * 2
+    if not flow.collection.timed and any(strip(each.type) == Timestamp() for each in flow.collection.columns.fields):
+        words += ["event_time"] * 4
     if flow.collection.timed and not flow.collection.windowed:
-        words += ["window"] * 6
+        words += ["window"] * 6 + ["join"] * 4
     if flow.collection.windowed:
-        words += ["reduce_by_key", "aggregate_by_key", "count", "distinct"] * 2
+        words += ["reduce_by_key", "aggregate_by_key", "count", "distinct", "join"] * 2
     return words
 
 

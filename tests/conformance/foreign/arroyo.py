@@ -59,8 +59,7 @@ ARROYO = CaseSet(
     _names,
     waits={
         "every_aggregate": "aggregates by bits, of truth values, correlation and regression",
-        "global_session_window": _SESSIONS,
         "json_operators": "JSON of a value as text",
-        "session_window": _SESSIONS,
     },
+    partly={"global_session_window": _SESSIONS, "session_window": _SESSIONS},
 )

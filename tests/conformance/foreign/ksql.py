@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.conformance.foreign.cases import Case, CaseSet, json_lines
-from tests.conformance.foreign.ksql_waits import WAITS
+from tests.conformance.foreign.ksql_waits import PARTLY, WAITS
 
 __all__ = ["KSQL"]
 
@@ -65,7 +65,15 @@ def _inputs(statements: Sequence[str], records: Sequence[dict[str, Any]]) -> dic
             files[f"{topic[1]}.csv"] = _csv(columns, rows)
         else:
             files[f"{topic[1]}.jsonl"] = json_lines([_lower(value) | beside for value, beside in rows])
+    for topic in {each["topic"] for each in records} - {name.split(".")[0] for name in files}:
+        written = [(place, each) for place, each in enumerate(records) if each["topic"] == topic]
+        values = [_lower(each["value"]) | _beside(place, each) for place, each in written if _is_object(each)]
+        files[f"{topic}.jsonl"] = json_lines(values)
     return files
+
+
+def _is_object(record: Mapping[str, Any]) -> bool:
+    return isinstance(record["value"], dict)
 
 
 def _csv(columns: Sequence[str], rows: Sequence[tuple[Any, Mapping[str, object]]]) -> bytes:
@@ -120,4 +128,4 @@ def _moment(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-KSQL = CaseSet("ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS)
+KSQL = CaseSet("ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS, partly=PARTLY)
