@@ -26,17 +26,20 @@ class GenerateSource:
 
     replayable = True
 
-    def __init__(self, connector: Generate, schema: Struct, partition: str) -> None:
+    def __init__(
+        self, connector: Generate, schema: Struct, partition: str, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._connector = connector
         self._schema = schema
         self._partition = partition
+        self._now = now
         self._next = 0
         self._base = (0.0, 0)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin with number `position`; a rate counts from now."""
         self._next = position if isinstance(position, int) else 0
-        self._base = (time.monotonic(), self._next)
+        self._base = (self._now(), self._next)
 
     def partitions(self) -> frozenset[str]:
         """The one partition, until it has ended."""
@@ -71,7 +74,7 @@ class GenerateSource:
         if rate is None:
             return left
         since, number = self._base
-        now = time.monotonic()
+        now = self._now()
         owed = int((now - since) * rate) + 1 - (self._next - number)
         if owed > rate * _LONGEST_BURST_S + 1:
             self._base = (now - _LONGEST_BURST_S, self._next)
