@@ -69,9 +69,7 @@ def for_each(scope: Scope, expr: ForEach) -> Column:
     items = scope.value(expr.list)
     if "pl.col(" not in items.text:
         raise Unsupported("a list that is the same for every record")
-    seen, given = _seen(scope, expr)
-    seen.columns[expr.item.name, None] = Column(f'pl.col("{expr.item.name}")')
-    body = scope.within(seen).value(expr.body)
+    body, given = _inside(scope, expr.item.name, expr.body)
     around = f"[{', '.join(given)}]"
     head = f'{items.text}, {around}, "{expr.item.name}"'
     fails = None
@@ -95,12 +93,19 @@ def _text(expr: ForEach, head: str, body: Column) -> str:
             assert_never(expr.kind)
 
 
-def _seen(scope: Scope, expr: ForEach) -> tuple[Fields, list[str]]:
-    """What the names around a lambda stand for inside of it, and the columns that are given to it."""
+def _inside(scope: Scope, item: str, body: Expr) -> tuple[Column, list[str]]:
+    """The column of a body in a frame of its own, where a name is bound, and the columns that are given to it."""
+    seen, given = _seen(scope, item, body)
+    seen.columns[item, None] = Column(f'pl.col("{item}")')
+    return scope.within(seen).value(body), given
+
+
+def _seen(scope: Scope, item: str, body: Expr) -> tuple[Fields, list[str]]:
+    """What the names around a body stand for inside of it, and the columns that are given to it."""
     seen, given = Fields(), dict[str, str]()
-    for name, part in _mentioned(scope, expr):
+    for name, part in _mentioned(scope, item, body):
         label = name if part is None else f"{name}.{part}"
-        if label == expr.item.name:
+        if label == item:
             raise Unsupported(f'"{label}" is bound twice')
         text = scope.fields.columns[name, part].at(ATOM)
         given[label] = text if text == f'pl.col("{label}")' else f'{text}.alias("{label}")'
@@ -108,11 +113,11 @@ def _seen(scope: Scope, expr: ForEach) -> tuple[Fields, list[str]]:
     return seen, list(given.values())
 
 
-def _mentioned(scope: Scope, expr: ForEach) -> Iterator[tuple[str, str | None]]:
-    """The names and fields around a lambda that its body mentions."""
+def _mentioned(scope: Scope, item: str, body: Expr) -> Iterator[tuple[str, str | None]]:
+    """The names and fields around a body that it mentions."""
     known = scope.fields.columns
-    for name in dict.fromkeys(key[0] for key in known if key[0] != expr.item.name):
-        found = list(mentions(expr.body, name))
+    for name in dict.fromkeys(key[0] for key in known if key[0] != item):
+        found = list(mentions(body, name))
         parts = [part.field if isinstance(part, Get) else None for part in found]
         if not found:
             continue
@@ -124,14 +129,27 @@ def _mentioned(scope: Scope, expr: ForEach) -> Iterator[tuple[str, str | None]]:
 
 
 def let(scope: Scope, expr: Let) -> Column:
-    """The body with the value in the places of its name."""
+    """The body with the value in the places of its name; of several places it is computed for all of them at once, as
+    Polars would compute it for each.
+    """
     value = scope.value(expr.value)
+    computed = "pl.col(" in value.text and "(" in value.text.removeprefix("pl.col(")
+    if computed and len(list(mentions(expr.body, expr.variable.name))) > 1:
+        return _let_once(scope, expr, value)
     if len(value.text) > _LONGEST:
         raise Unsupported(f'the value of "{expr.variable.name}" is too long to be repeated')
     fields = Fields(scope.fields.without(expr.variable.name))
     fields.columns[expr.variable.name, None] = Column(value.text, value.level, None, value.bare)
     body = scope.within(fields).value(expr.body)
     return Column(body.text, body.level, either(value.fails, body.fails), body.bare)
+
+
+def _let_once(scope: Scope, expr: Let, value: Column) -> Column:
+    body, given = _inside(scope, expr.variable.name, expr.body)
+    head = f'{value.text}, [{", ".join(given)}], "{expr.variable.name}"'
+    fails = None if body.fails is None else Column(f"per_item.bound({head}, {body.fails.text}, pl.Boolean)")
+    text = f"per_item.bound({head}, {body.text}, {dtype_text(expr.type)})"
+    return Column(text, fails=either(value.fails, fails))
 
 
 def attempt(scope: Scope, body: Expr) -> Column:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-__all__ = ["all_of", "any_of", "chosen", "values"]
+__all__ = ["all_of", "any_of", "bound", "chosen", "values"]
 
 _MADE = "="
 """The column of what is computed; no name of the language is so."""
@@ -44,6 +44,20 @@ def chosen(
         return _lists(before.gather(_ends(lists)), frame[name].filter(keep), lists)
 
     return pl.map_batches([items, *around], compute, return_dtype=pl.List(dtype))
+
+
+def bound(
+    value: pl.Expr, around: Sequence[pl.Expr], name: str, body: pl.Expr, dtype: pl.DataType | type[pl.DataType]
+) -> pl.Expr:
+    """`body` in a frame in which a value, computed once, is the column `name`, and there are those `around`."""
+
+    def compute(given: Sequence[pl.Series]) -> pl.Series:
+        rows = max(map(len, given), default=0)
+        named = [given[0].alias(name), *given[1:]]
+        whole = [each if len(each) == rows else each.new_from_index(0, rows) for each in named]
+        return pl.DataFrame(whole).with_columns(body.alias(_MADE))[_MADE].cast(dtype)
+
+    return pl.map_batches([value, *around], compute, return_dtype=dtype)
 
 
 def any_of(conditions: pl.Expr) -> pl.Expr:

@@ -83,6 +83,7 @@ FORMS: tuple[Form, ...] = (
     Form("r => let a = lower(r.t) in if a is not null then a + r.t else r.s"),
     Form("r => (let a = r.n + 1 in a, let a = r.n - 1 in a)"),
     Form("r => if r.b then let q = r.n // r.m in (q ?? 0) + (q ?? 1) else 0"),
+    Form("r => { a: let a = r.n // 7 in a * a + (let b = a + a in b * b + r.n), b: let n = 7 in n * n * n }"),
     Form("r => try(r.n + 1)"),
     Form("r => try(to_int(r.s)) ?? r.m"),
     Form("r => try(r.ints.get(1)) ?? try(r.n // r.m)"),
