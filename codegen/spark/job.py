@@ -76,6 +76,7 @@ def generate(program: Program, unit: Unit) -> str:
         "steps": [
             *(["know_float_repr(job)"] if "float_text(" in body else []),
             *(["know_json_at(job)"] if re.search(r"\bjson_\w+\(", body) else []),
+            *(["know_json_written(job)"] if "written_as_json(" in body else []),
             *(["know_zones(job)"] if "zone=" in body else []),
             *(each.step for each in functions if each.step),
             *(["keep_reply(job)"] if replies else []),

@@ -7,7 +7,7 @@ constant of names, quoted names and places.
 from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
-from ghcm.signatures import BOOL, FLOAT, INT, STRING, Rule, fixed
+from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, fixed
 from ghcm.support import Never
 from ghcm.types import List, Nullable, Type
 
@@ -24,7 +24,19 @@ def _read(name: str, result: Type, meaning: str, *failures: Failure) -> Function
     )
 
 
+def _any(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Any value gives a string."""
+    return Resolution(arguments, STRING) if len(arguments) == 1 else None
+
+
 TABLE = (
+    Function(
+        "to_json",
+        "to_json(x)",
+        _any,
+        "the value as compact JSON, as sinks write it: fields in their order, floats as the shortest text that reads back the same (NaN and the infinities as strings), timestamps, dates and decimals as strings, durations in seconds, bytes as base64, maps as objects in the order of their keys, or as lists of pairs where keys are no strings",
+        columnar=_COLUMNAR,
+    ),
     _read(
         "json_get",
         STRING,

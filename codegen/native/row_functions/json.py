@@ -8,6 +8,21 @@ from ghcm.codegen.native.row_text import Code, quoted
 from ghcm.expr import Call
 from ghcm.functions import FAMILIES
 from ghcm.json_paths import parse_path
+from ghcm.types import (
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
 
 __all__ = ["EMITTERS"]
 
@@ -20,4 +35,40 @@ def _read(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     return helper(f"json.{expr.function}", codes[0], *map(Code, texts))
 
 
-EMITTERS: dict[str, Emit] = {each.name: _read for each in FAMILIES["json"]}
+def _to_json(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    write = form_text(strip(expr.arguments[0].type))
+    if "(" in write:
+        write = scope.module.constant("_json", write)
+    return helper("json.to_json", codes[0], Code(write))
+
+
+EMITTERS: dict[str, Emit] = {**{each.name: _read for each in FAMILIES["json"]}, "to_json": _to_json}
+
+
+def form_text(type_: Type) -> str:
+    """What gives the JSON form of a type, as a call of `ghcm.runtime.native.json_forms`."""
+    match type_:
+        case Nullable(of=of):
+            inner = form_text(of)
+            return inner if inner == "json_forms.plain" else f"json_forms.nullable({inner})"
+        case List(item=item):
+            return f"json_forms.items({form_text(item)})"
+        case Struct(fields=fields):
+            parts = [f"({quoted(part.name)}, {form_text(part.type)})" for part in fields]
+            return f"json_forms.struct({', '.join(parts)})"
+        case Map(key=String(), value=value):
+            return f"json_forms.members({form_text(value)})"
+        case Map(key=key, value=value):
+            return f"json_forms.pairs({form_text(key)}, {form_text(value)})"
+        case _:
+            return f"json_forms.{_FORMS.get(type(type_), 'plain')}"
+
+
+_FORMS: dict[type[Type], str] = {
+    Float: "floating",
+    Decimal: "digits",
+    Bytes: "base64_text",
+    Timestamp: "moment",
+    Date: "day",
+    Duration: "seconds",
+}

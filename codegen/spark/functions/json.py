@@ -23,7 +23,13 @@ def _read(helper: str) -> Emit:
     return emit
 
 
+def _to_json(writer: Writer, call: Call) -> str:
+    (value,) = call.arguments
+    return writer.call("written_as_json", writer.emit(value), writer.type(value.type))
+
+
 EMITTERS: dict[str, Emit] = {
+    "to_json": _to_json,
     "json_get": _read("json_get"),
     "json_string": _read("json_string"),
     "json_int": _read("json_int"),

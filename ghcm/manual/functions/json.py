@@ -8,6 +8,10 @@ from ghcm.manual.example import Example
 __all__ = ["EXAMPLES"]
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "to_json": (
+        Example("""to_json({ n: 1, tags: ["a"], ratio: 0.5 })""", r'"{\"n\":1,\"tags\":[\"a\"],\"ratio\":0.5}"'),
+        Example('map_of("b", 1, "a", 2).to_json()', r'"{\"a\":2,\"b\":1}"'),
+    ),
     "json_get": (
         Example("""json_get(r'{"user": {"tags": ["a", "b"]}}', "$.user.tags[1]")""", '"b"'),
         Example("""json_get(r'{"n": 1.50}', "$.n")""", '"1.50"'),

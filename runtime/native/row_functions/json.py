@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import isinf
-from typing import NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
 
-__all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string"]
+__all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string", "to_json"]
 
 _Data: TypeAlias = object
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _DEEPEST = 200
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _WHOLE = re.compile("-?[0-9]+")
@@ -25,6 +26,11 @@ class _Number(str):
     """A number as it is written."""
 
     __slots__ = ()
+
+
+def to_json(value: object, form: Callable[[Any], Any]) -> str:
+    """The value as compact JSON text."""
+    return _COMPACT.encode(form(value))
 
 
 def json_get(text: str, *path: str | int) -> str | None:

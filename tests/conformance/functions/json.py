@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 from ghcm.signatures import STRING
-from tests.conformance.functions.case import Case, case
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+from tests.conformance.functions.case import INF, NAN, VALUES, Case, case
 
 __all__ = ["CASES"]
 
@@ -22,7 +41,19 @@ TEXTS = (
 
 PATHS = ("$", "$.a", '$.a["b"][4].c', "$['a b']", "$[1][0]")
 
+WRITTEN: dict[Type, tuple[object, ...]] = {
+    **{type_: tuple(VALUES[type_]) for type_ in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Date())},
+    Timestamp(): (0, -1, 1000000, 1767323045000006, 253402300799999999, None),
+    Duration(): (0, 1, -1, 1_500_000, -3_600_000_000, 86_400_000_000, INT_MAX, INT_MIN, None),
+    List(Nullable(Float())): ([], [1.0, None, NAN, 0.1, -INF, 1e22], None),
+    Struct((Field("a", Nullable(Int())), Field("b", List(Timestamp())))): ((1, [0]), (None, []), None),
+    Map(String(), Nullable(Int())): ({}, {"b": 1}, {"é": None}, None),
+    Map(Int(), List(String())): ({}, {5: ["x"]}, None),
+    List(List(Nullable(Duration()))): ([], [[1], [None, 1_500_000], []], None),
+}
+
 CASES: tuple[Case, ...] = (
+    *(case("to_json", type_, values=(values,)) for type_, values in WRITTEN.items()),
     *(case("json_get", STRING, STRING, constants=(path,), values=(TEXTS,)) for path in PATHS),
     *(case(name, STRING, STRING, constants=(path,), values=(TEXTS,)) for name in ("json_string", "json_int", "json_float", "json_bool", "json_list") for path in ("$.a",)),
     case("json_int", STRING, STRING, constants=("$.a.b[0]",), values=(TEXTS,)),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from ghcm.functions import Failure
 from ghcm.json_paths import parse_path
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
+from ghcm.types import Bool, Float, Int, Int32, List, Map, String, Struct, Type, strip
+from ghcm.values import encode
 
 __all__ = ["MEANINGS"]
 
@@ -115,7 +118,39 @@ def _of(kind: Callable[[Any], bool], give: Callable[[Any], Any], word: str) -> M
     return meaning
 
 
+def _to_json(types: Types, value: Any) -> str:
+    return _written(value, types.arguments[0])
+
+
+def _written(value: Any, type_: Type) -> str:
+    plain = strip(type_)
+    match plain:
+        case _ if value is None:
+            return "null"
+        case List(item=item):
+            return f"[{','.join(_written(each, item) for each in value)}]"
+        case Struct(fields=fields):
+            parts = zip(value, fields, strict=True)
+            return "{" + ",".join(f"{_quoted(part.name)}:{_written(each, part.type)}" for each, part in parts) + "}"
+        case Map(key=String(), value=held):
+            return "{" + ",".join(f"{_quoted(key)}:{_written(value[key], held)}" for key in sorted(value)) + "}"
+        case Map(key=key, value=held):
+            pairs = (f"[{_written(each, key)},{_written(value[each], held)}]" for each in sorted(value))
+            return f"[{','.join(pairs)}]"
+        case Float() if math.isfinite(value):
+            return repr(value)
+        case Bool() | Int() | Int32():
+            return str(value).lower()
+        case _:
+            return encode(value, plain)
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
 MEANINGS: dict[str, Meaning] = {
+    "to_json": _to_json,
     "json_get": _of(lambda _: True, _text, "value"),
     "json_string": _of(lambda data: isinstance(data, str) and not isinstance(data, _Number), _text, "string"),
     "json_int": _of(lambda _: True, _whole, "number"),
