@@ -83,6 +83,10 @@ class Bundle:
         known = cast("Mapping[str, str]", self.manifest.get("files", {}))
         return tuple(name for name, digest in sorted(known.items()) if _hash_file(self.folder / name) != digest)
 
+    def digest(self, file: str) -> str:
+        """The SHA-256 of one of its files as it is now; empty where there is no such file."""
+        return _hash_file(self.folder / file)
+
     def unit_module(self, unit: str) -> ModuleType:
         """The generated module of a unit, imported under a name that no other bundle has."""
         units = cast("list[dict[str, str]]", self.manifest["units"])

@@ -23,7 +23,7 @@ from ghcm.runtime.tasklet import OperatorTasklet, Saved
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable, To
 
 __all__ = ["CallRun", "Outcome"]
@@ -32,7 +32,7 @@ __all__ = ["CallRun", "Outcome"]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a call: the reply's rows with the task that gave them, sinks, dead letters, freshness; or the
-    error.
+    error. `program`: what it ran.
     """
 
     rows: Sequence[Row] = ()
@@ -43,6 +43,7 @@ class Outcome:
     as_of: int | None = None
     seconds: float = 0.0
     error: GhcmError | None = None
+    program: Program | None = None
 
 
 class CallRun:
@@ -171,6 +172,7 @@ class CallRun:
                 publications=self._publications,
                 as_of=self._as_of,
                 seconds=time.perf_counter() - self._started,
+                program=self._services.program,
             )
         )
 

@@ -11,13 +11,16 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.growth.changes import Since
+from ghcm.runtime.growth.swap import UnitSwap, unit_swaps
 from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.responder import Calls, Responder
@@ -43,6 +46,7 @@ class Engine:
     directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
     leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
     operators are made, for tests of the engine itself. `now`: the clock (microseconds since 1970) that operators go by.
+    operators are made, for tests of the engine itself. `since`: the versions in which publish policies began.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -61,6 +65,7 @@ class Engine:
         tame_collector: bool = False,
         changed: Callable[[], None] | None = None,
         now: Callable[[], int] | None = None,
+        since: Since | None = None,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -80,21 +85,21 @@ class Engine:
             self._tables.pairs,
             None if calls is None else calls.accept,
             now or Context().now,
+            since or {},
         )
+        self._answers = serve
+        self._calls = calls
+        self._executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         chosen = _choose(program.units, units)
         for unit in chosen:
             if not unit.responsive:
                 self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
-        executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self._responders = {
-            unit.name: Responder(unit, self._services, calls, executor, self._tables.watermark)
-            for unit in chosen
-            if unit.responsive and serve
-        }
+        self._responders = {unit.name: self._responder(unit) for unit in chosen if unit.responsive and serve}
         self._changed = changed
         self._serving = False
         self._started = time.time()
         self._ended = Event()
+        self._ready = Event()
         self._closed = False
         self._error: BaseException | None = None
         self._thread = Thread(target=self._loop, name="ghcm-slot", daemon=True)
@@ -163,6 +168,28 @@ class Engine:
         self.close()
         return done
 
+    def grow(self, compiled: Compiled, since: Since, commit: Callable[[], None], timeout: float = 20.0) -> None:
+        """Be another version of the program from now on: responsive units and publish policies may differ, nothing
+        else. Units whose policies differ rest meanwhile for the time of a commit; the others notice nothing. `commit`
+        makes the version that of the job; once it has returned, nothing of the old version happens any more. GhcmError
+        where that cannot be; then nothing has changed. Not in the loop.
+        """
+        services = self._services.grown(compiled, since)
+        swaps = unit_swaps([run.unit for run in self._runs.values()], self._services, services)
+        streams = _choose(compiled.plan.units, None)
+        for unit in streams:
+            services.code(unit)
+        resting = [self._runs[name] for name, swap in swaps.items() if swap.changes]
+        try:
+            if not self._ready.wait(timeout):
+                raise GhcmError("the units are still being started", code="GHCM-732", hint="submit again.")
+            self._rest(resting, timeout)
+            self.check()
+            commit()
+            self.call(lambda: self._become(services, swaps, [unit for unit in streams if unit.responsive]))
+        finally:
+            self.call(lambda: _go_on(resting))
+
     def close(self) -> None:
         """End now and give everything back. What was not committed is not."""
         if self._closed:
@@ -219,6 +246,11 @@ class Engine:
         return sum(run.rounds.count for run in self._runs.values())
 
     @property
+    def serves(self) -> bool:
+        """Whether it answers calls, so that it goes on when its inputs have ended."""
+        return bool(self._responders)
+
+    @property
     def ended(self) -> bool:
         """Whether every stream unit that reads by itself has ended."""
         return self._ended.is_set()
@@ -260,6 +292,50 @@ class Engine:
         self._scheduler.post(run)
         return answer.result()
 
+    # --- growing -----------------------------------------------------------------------------------------------------
+
+    def _rest(self, runs: Sequence[UnitRun], timeout: float) -> None:
+        """Return when nothing is under way in these units; in the loop of each, snapshots wait until it goes on."""
+        left, all_rest = {run.unit.name for run in runs}, Event()
+
+        def rests(name: str) -> None:
+            left.discard(name)
+            if not left:
+                all_rest.set()
+
+        def begin() -> None:
+            for run in runs:
+                run.rounds.rest(partial(rests, run.unit.name))
+
+        self._scheduler.post(begin)
+        if runs and not all_rest.wait(timeout):
+            names = " and ".join(f'"{name}"' for name in sorted(left))
+            raise GhcmError(
+                f"unit {names} has not come to a commit within {timeout:.0f} seconds",
+                code="GHCM-732",
+                detail="Nothing was changed.",
+                hint="see what its sinks wait for: ghcm logs has it. Then submit again.",
+            )
+
+    def _become(self, services: Services, swaps: Mapping[str, UnitSwap], responsive: Sequence[Unit]) -> None:
+        """Be the other version, between two steps."""
+        self._services = services
+        for name, swap in swaps.items():
+            self._runs[name].become(swap.unit, services, swap.dropped, swap.added)
+        after = {unit.name: unit for unit in responsive if self._answers}
+        for name in [name for name in self._responders if name not in after]:
+            self._responders.pop(name).retire()
+        for name, unit in after.items():
+            if name in self._responders:
+                self._responders[name].become(unit, services)
+            else:
+                self._responders[name] = self._responder(unit)
+                if self._serving:
+                    self._responders[name].start()
+
+    def _responder(self, unit: Unit) -> Responder:
+        return Responder(unit, self._services, self._calls, self._executor, self._tables.watermark)
+
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
@@ -282,12 +358,18 @@ class Engine:
         """Take calls once every unit has its state back, so that none is answered from an empty table."""
         if not self._serving and not self.starting:
             self._serving = True
+            self._ready.set()
             for responder in self._responders.values():
                 responder.start()
 
     def _perhaps_ended(self) -> None:
         if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):
             self._ended.set()
+
+
+def _go_on(runs: Sequence[UnitRun]) -> None:
+    for run in runs:
+        run.rounds.go_on()
 
 
 def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:

@@ -9,9 +9,11 @@ backlogs, watermarks, dead letters {"event": "done"}                         all
 their calls sent {"event": "failed", "reason": "..."}      the job cannot go on
 
 Requests are JSON objects, one a line, on standard input: {"op": "status"}, {"op": "savepoint"}, {"op": "stop"}, {"op":
-"drain"}; the first two are answered by {"event": "status" | "savepoint", ...}. SIGTERM asks to stop as well: calls at
-hand are answered, a savepoint is taken. It exits with 0 when it was asked to stop or is done, with 1 when it failed. It
-ends with its parent.
+"drain"}, {"op": "grow", "version": n, "bundle": FILE, "since": {...}}; the first two are answered by {"event":
+"status" | "savepoint", ...}, the last by {"event": "grown" | "not_grown", "version": n, ...}: from "grown" on the job
+store has that version, and a process that starts takes the version that the store has. SIGTERM asks to stop as well:
+calls at hand are answered, a savepoint is taken. It exits with 0 when it was asked to stop or is done, with 1 when it
+failed. It ends with its parent.
 """
 
 from __future__ import annotations
@@ -26,15 +28,17 @@ import stat
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import cast
+from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.engine import Engine
-from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.growth.changes import Since
+from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 
@@ -47,11 +51,20 @@ _SWITCH_S = 0.001
 _PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG = 1, 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Grow:
+    """The request to become another version of the program."""
+
+    version: int
+    bundle: Path
+    since: Since
+
+
 class _Process:
     """The control of one engine from the main thread; `events` wakes it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.events: SimpleQueue[str] = SimpleQueue()
+        self.events: SimpleQueue[str | _Grow] = SimpleQueue()
         self._arguments = arguments
         self._commits = 0
         self._last: object = None
@@ -60,11 +73,12 @@ class _Process:
     def run(self) -> int:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
         options = self._arguments
-        bundle = Bundle.open(options.bundle)
-        if bundle.edited:
-            _log.warning("edited since the build: %s", ", ".join(bundle.edited))
         settings = load_settings()
         store = open_store(options.state / "jobs.sqlite")
+        job = store.jobs.get(options.job)
+        bundle = Bundle.open(options.bundle if job is None else job.bundle)
+        if bundle.edited:
+            _log.warning("edited since the build: %s", ", ".join(bundle.edited))
         connections = Connections(options.base, options.redis)
         engine = Engine(
             bundle,
@@ -77,17 +91,17 @@ class _Process:
             serve=True,
             tame_collector=True,
             changed=lambda: self.events.put("changed"),
+            since=None if job is None else job.since,
         )
-        serves = any(unit.responsive and unit.kind == "stream" for unit in bundle.plan.units)
         engine.start()
         try:
-            return self._control(engine, lingers=serves or options.linger)
+            return self._control(engine, store)
         finally:
             engine.close()
             connections.close()
             store.close()
 
-    def _control(self, engine: Engine, *, lingers: bool) -> int:
+    def _control(self, engine: Engine, store: Store) -> int:
         next_report = time.monotonic()
         while True:
             changing = not engine.ended
@@ -106,7 +120,7 @@ class _Process:
             if engine.ended:
                 self._report(engine)
                 self._say_once("done")
-                if not lingers:
+                if not (engine.serves or self._arguments.linger):
                     return 0
             match event:
                 case "status":
@@ -117,11 +131,29 @@ class _Process:
                     saved = engine.stop(timeout=20)
                     self._say("stopped", saved=saved)
                     return 0
+                case _Grow():
+                    self._grow(engine, store, event)
                 case "abandoned":
                     _log.warning("the parent has ended: ending too")
                     return 1
                 case _:
                     pass
+
+    def _grow(self, engine: Engine, store: Store, grow: _Grow) -> None:
+        """Become another version, or say why not."""
+
+        def commit() -> None:
+            store.jobs.grow(self._arguments.job, grow.version, str(grow.bundle), grow.since)
+
+        try:
+            engine.grow(Bundle.open(grow.bundle), grow.since, commit)
+        except GhcmError as error:
+            _log.error("not version %d: %s", grow.version, error)
+            said = {"message": error.message, "code": error.code, "detail": error.detail, "hint": error.hint}
+            self._say("not_grown", version=grow.version, error=said)
+        else:
+            _log.info("version %d from now on", grow.version)
+            self._say("grown", version=grow.version)
 
     def _report(self, engine: Engine) -> None:
         """Say what has changed since the last report."""
@@ -168,12 +200,15 @@ class _Process:
         Thread(target=read, name="ghcm-control", daemon=True).start()
 
 
-def _request(line: str) -> str | None:
+def _request(line: str) -> str | _Grow | None:
     try:
         found = json.loads(line)
     except ValueError:
         found = None
-    op = cast("Mapping[str, object]", found).get("op") if isinstance(found, dict) else None
+    request = cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+    op = request.get("op")
+    if op == "grow":
+        return _Grow(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
     if op in ("status", "savepoint", "stop", "drain"):
         return str(op)
     _log.warning("a request that is not known: %s", line.strip()[:200])

@@ -22,7 +22,7 @@ __all__ = ["Publisher"]
 
 class Publisher:
     """Sends instructions in order. What was not sent yet is part of every snapshot; sending one twice is harmless,
-    its id is the same.
+    its id is the same. `began` gives the version of the program in which a policy began.
     """
 
     def __init__(
@@ -34,8 +34,10 @@ class Publisher:
         worker: Worker,
         failed: Callable[[Exception], None],
         accept: Callable[[Instruction], object] | None = None,
+        began: Callable[[str], int] = lambda _: 1,
     ) -> None:
-        self._program = program
+        self.program = program
+        self.began = began
         self._unit = unit
         self._job = job
         self._connections = connections
@@ -53,15 +55,23 @@ class Publisher:
         return tuple(self._unsent)
 
     def document(
-        self, task: str, publication: Publication, versions: Mapping[str, str], call: str | None = None
+        self,
+        task: str,
+        publication: Publication,
+        versions: Mapping[str, str],
+        call: str | None = None,
+        program: Program | None = None,
     ) -> Mapping[str, object]:
         """The instruction of a publication as JSON. `versions`: what readers of the sinks see after the commit, by
-        sink. `call`: the call that publishes, if it is not the unit itself.
+        sink. `call`: the call that publishes, if it is not the unit itself, and `program` what that call ran.
         """
-        called = self._program.unit(publication.unit)
+        called = (program or self.program).unit(publication.unit)
         types = {parameter.name: parameter.type for parameter in called.parameters}
         parameters = {name: to_json(value, types[name]) for name, value in publication.arguments.items()}
-        id_ = plain(f"{call or self._job}.{self._unit}.{task}.{publication.sequence}")
+        # A policy counts from 0 when it begins, and what another of its name has sent is another call.
+        began = 1 if call else self.began(task)
+        policy = task if began == 1 else f"{task}.v{began}"
+        id_ = plain(f"{call or self._job}.{self._unit}.{policy}.{publication.sequence}")
         return {"id": id_, "unit": publication.unit, "parameters": parameters, "versions": dict(versions)}
 
     def send(self, documents: tuple[Mapping[str, object], ...]) -> None:
@@ -86,23 +96,31 @@ class Publisher:
 
     def _send(self, document: Mapping[str, object]) -> Mapping[str, object]:
         unit = cast("str", document["unit"])
-        cache = self._caches.get(unit)
-        if cache is None:
-            place = place_of(self._program, self._program.unit(unit))
-            cache = self._connections.cache(place, self._program.name, f"{self._job}.{self._unit}.publisher")
-            self._caches[unit] = cache
         id_ = cast("str", document["id"])
         instruction = Instruction(
             id=id_,
-            program=self._program.name,
+            program=self.program.name,
             unit=unit,
             parameters=cast("Mapping[str, object]", document["parameters"]),
             trace=id_,
-            publisher=f"{self._program.name}.{self._unit}",
+            publisher=f"{self.program.name}.{self._unit}",
             versions=cast("Mapping[str, str]", document["versions"]),
         )
         if self._accept is not None:
             # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
             self._accept(instruction)
-        cache.send(instruction)
+        cache = self._cache(unit)
+        if cache is not None:
+            cache.send(instruction)
         return document
+
+    def _cache(self, unit: str) -> MessageCache | None:
+        """Where calls of a unit go; None where the program has it no more: whoever keeps the calls answers those."""
+        known = next((each for each in self.program.units if each.name == unit), None)
+        if known is None:
+            return None
+        place = place_of(self.program, known)
+        if place not in self._caches:
+            consumer = f"{self._job}.{self._unit}.publisher"
+            self._caches[place] = self._connections.cache(place, self.program.name, consumer)
+        return self._caches[place]

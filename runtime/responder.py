@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 _RETRY_S = 0.5
 _LOOK_S = 5.0
 _MOST_AT_ONCE = 64
+_RETIRE_S = 3600.0
+"""Calls have deadlines; one that runs longer than this is broken off with its unit."""
 
 
 class Calls(Protocol):
@@ -99,6 +101,21 @@ class Responder:
         """Begin to take instructions. Generated code is loaded now, not by the first call."""
         self._services.code(self.unit)
         self._thread.start()
+
+    def become(self, unit: Unit, services: Services) -> None:
+        """Run the calls that come from now on by another version of the program; in the loop."""
+        self.unit = unit
+        self._services = services
+        self._publisher.program = services.program
+
+    def retire(self) -> None:
+        """Take no more instructions, answer those at hand, then close; returns at once."""
+
+        def end() -> None:
+            self.drain(_RETIRE_S)
+            self._services.scheduler.post(self.close)
+
+        Thread(target=end, name=f"ghcm-{self.unit.name}-retire", daemon=True).start()
 
     def drain(self, timeout: float) -> bool:
         """Take no more instructions and wait until those at hand are answered; whether they are. Not in the loop."""
@@ -254,7 +271,10 @@ class Responder:
         self._close_call()
         versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
         self._publisher.send(
-            tuple(self._publisher.document(task, each, versions, call) for task, each in outcome.publications)
+            tuple(
+                self._publisher.document(task, each, versions, call, outcome.program)
+                for task, each in outcome.publications
+            )
         )
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:

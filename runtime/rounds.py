@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.letters import Letters
@@ -68,6 +69,9 @@ class Rounds:
     ) -> None:
         self.graph = Graph()
         self.active = False
+        self.resting = False
+        """Whether sources are to give nothing, because the unit is about to change."""
+        self.began: Callable[[str], int] = partial(services.began, unit.name)
         self.count = 0
         self.last_commit: float | None = None
         self.saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
@@ -89,6 +93,7 @@ class Rounds:
         self._not_before = 0.0
         self._interval = min(_FIRST_INTERVAL_S, services.commit_s)
         self._waiting: list[Callable[[], None]] = []
+        self._quiet = False
 
     def load(self, done: Callable[[Snapshot | None], None]) -> None:
         """Load the last snapshot beside the loop, then call `done` with it."""
@@ -150,6 +155,31 @@ class Rounds:
             self._waiting.append(done)
             self.begin()
 
+    def rest(self, done: Callable[[], None]) -> None:
+        """Have the sources give nothing more, take a snapshot of all that they gave, then call `done` and take none
+        until `go_on`: nothing is under way then, and everything is committed.
+        """
+        self.resting = True
+
+        def rested() -> None:
+            self._quiet = self.resting
+            done()
+
+        self.savepoint(rested)
+
+    def go_on(self) -> None:
+        """End the rest, or what has begun of it."""
+        self.resting = self._quiet = False
+        for source in self.graph.sources.values():
+            self._services.scheduler.wake(source)
+        self.plan()
+        if self.active:
+            self._committed()
+
+    def forget(self, name: str) -> None:
+        """A tasklet is no longer part of the unit."""
+        self._final.pop(name, None)
+
     def _due(self) -> float:
         """When an operator wants to be flushed (monotonic clock)."""
         dues = [
@@ -166,7 +196,7 @@ class Rounds:
         if self._timer is not None:
             self._timer.cancelled = True
             self._timer = None
-        if self._round is not None or not self.active:
+        if self._round is not None or not self.active or self._quiet:
             return
         self._number += 1
         self._dirty = False
@@ -233,7 +263,7 @@ class Rounds:
         self, round_: _Round, versions: Mapping[str, str], documents: tuple[Mapping[str, object], ...]
     ) -> Snapshot:
         tasks = {
-            name: TaskState(saved.state, saved.position, saved.finished)
+            name: TaskState(saved.state, saved.position, saved.finished, self.began(name))
             for name, saved in round_.saved.items()
             if name not in self.graph.sinks
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.runtime.dead_letter import DEAD_LETTER, DeadLetter
+from ghcm.runtime.growth.changes import Since
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.operator import Context, Form, Operator
 from ghcm.runtime.pubsub.connections import Connections
@@ -83,7 +84,9 @@ class CopyTable(Protocol):
 
 @dataclass(slots=True)
 class Services:
-    """`job` names the run across restarts; `state` is the state directory; `sinks` by name of the program."""
+    """`job` names the run across restarts; `state` is the state directory; `since` says in which version of the program
+    a publish policy began.
+    """
 
     compiled: Compiled
     connections: Connections
@@ -97,12 +100,21 @@ class Services:
     accept: Callable[[Instruction], object] | None = None
     """Notes in the call store a call that a policy is about to send."""
     now: Callable[[], int] = field(default_factory=lambda: Context().now)
+    since: Since = field(default_factory=dict[str, Mapping[str, int]])
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property
     def program(self) -> Program:
         """The program that runs."""
         return self.compiled.plan
+
+    def grown(self, compiled: Compiled, since: Since) -> Services:
+        """The same for another version of the program."""
+        return replace(self, compiled=compiled, since=since, _code={})
+
+    def began(self, unit: str, task: str) -> int:
+        """The version of the program in which a publish policy began."""
+        return self.since.get(unit, {}).get(task, 1)
 
     def code(self, unit: Unit) -> Mapping[str, TaskCode]:
         """The generated code of a unit by task, loaded once."""

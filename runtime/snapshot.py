@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 __all__ = ["Snapshot", "SnapshotStore", "TaskState"]
 
@@ -29,11 +29,14 @@ _KEPT = 2
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished."""
+    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished; `since` the
+    version of the program that a publish policy began with.
+    """
 
     groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     position: object = None
     finished: bool = False
+    since: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,12 @@ class SnapshotStore:
                     offset += len(content)
                     digest.update(content)
                     file.write(content)
-                tasks[name] = {"groups": groups, "position": task.position, "finished": task.finished}
+                tasks[name] = {
+                    "groups": groups,
+                    "position": task.position,
+                    "finished": task.finished,
+                    "since": task.since,
+                }
             _sync(file.fileno(), file.flush)
         manifest = {
             "format": _FORMAT,
@@ -144,8 +152,9 @@ def _read(place: Path) -> Snapshot:
             {group: state[start : start + size] for group, start, size in task["groups"]},
             task["position"],
             bool(task["finished"]),
+            int(task.get("since", 1)),
         )
-        for name, task in cast("dict[str, dict[str, list[tuple[int, int, int]]]]", manifest["tasks"]).items()
+        for name, task in cast("dict[str, dict[str, Any]]", manifest["tasks"]).items()
     }
     return Snapshot(
         number=int(manifest["number"]),

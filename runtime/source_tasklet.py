@@ -20,7 +20,7 @@ _LONGEST = 16_384
 
 
 class SourceTasklet:
-    """Polls a source. `ready` says whether the unit can take more failed records; `letter` makes one of reason,
+    """Polls a source. `ready` says whether the unit takes anything just now; `letter` makes a failed record of reason,
     detail and raw text.
     """
 
@@ -77,6 +77,11 @@ class SourceTasklet:
             self._timer.cancelled = True
         self.source.close()
 
+    @property
+    def ended(self) -> bool:
+        """Whether it gives nothing any more."""
+        return self._done
+
     def backlog(self) -> int:
         """A source does not know what waits outside."""
         return 0
@@ -92,8 +97,10 @@ class SourceTasklet:
             snapshot, self._barrier = self._barrier, None
             self._host.acknowledge(self.name, snapshot, self.outbox.saved({}, position=self.source.position()))
             self.outbox.send(Barrier(snapshot))
+        if not self._ready():
+            return Progress.WAITING
         if not self.source.ended:
-            if not self._ready() or not self.outbox.has_room():
+            if not self.outbox.has_room():
                 return Progress.WAITING
             batch = self.source.poll(self._rows, self._dead)
             if batch is not None:

@@ -95,11 +95,19 @@ class Outputs:
 
     def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
         self._name = name
-        self._edges = edges
+        self._edges = list(edges)
         self._counters = counters
         self._letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
         self.on_letter: Callable[[DeadLetter], None] | None = None
+
+    def attach(self, edge: Inlet) -> None:
+        """Have one consumer more, from the next batch on."""
+        self._edges.append(edge)
+
+    def detach(self, edge: Inlet) -> None:
+        """Give this consumer nothing more, if it is one."""
+        self._edges = [each for each in self._edges if each is not edge]
 
     def has_room(self) -> bool:
         """Whether a batch would be taken."""
@@ -168,7 +176,7 @@ class OperatorTasklet:
         self._clock = operator if isinstance(operator, Clock) else None
         self._wall = operator if isinstance(operator, WallClock) else None
         self._gate = operator if isinstance(operator, Gate) else None
-        self._edges = inputs
+        self.edges = inputs
         self._inputs = Inputs(len(inputs))
         self._host = host
         self._todo: deque[Callable[[], bool]] = deque()
@@ -178,9 +186,14 @@ class OperatorTasklet:
         self._done_before = done_before
         self._done = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether it gives nothing any more."""
+        return self._done
+
     def backlog(self) -> int:
         """Records that wait at its inputs."""
-        return sum(edge.rows for edge in self._edges)
+        return sum(edge.rows for edge in self.edges)
 
     def step(self) -> Progress:
         """Finish what was refused, then handle one item."""
@@ -211,11 +224,11 @@ class OperatorTasklet:
         return True
 
     def _next(self) -> tuple[int, Item] | None:
-        for offset in range(len(self._edges)):
-            ordinal = (self._turn + offset) % len(self._edges)
+        for offset in range(len(self.edges)):
+            ordinal = (self._turn + offset) % len(self.edges)
             if ordinal in self._aligned or self._inputs.has_ended(ordinal) or self._held(ordinal):
                 continue
-            item = self._edges[ordinal].take(self.size.rows)
+            item = self.edges[ordinal].take(self.size.rows)
             if item is not None:
                 self._turn = ordinal + 1
                 return ordinal, item
@@ -279,7 +292,7 @@ class OperatorTasklet:
     def _align(self, snapshot: int) -> None:
         """Pass the barrier once it has come on every input that has not ended."""
         self._barrier = snapshot
-        if any(n not in self._aligned and not self._inputs.has_ended(n) for n in range(len(self._edges))):
+        if any(n not in self._aligned and not self._inputs.has_ended(n) for n in range(len(self.edges))):
             return
         self._aligned.clear()
 

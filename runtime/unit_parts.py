@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.edge import Edge, Inlet
-from ghcm.runtime.letters import Letters
 from ghcm.runtime.operator import INFINITY, NEVER
 from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.scheduler import Scheduler
@@ -17,14 +16,14 @@ from ghcm.runtime.tasklet import Host, OperatorTasklet
 from ghcm.runtime.wiring import AnyTasklet
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import To
+from ghcm.spg.ops import Publish, To
 
 __all__ = ["UnitParts", "saved_state", "tasklet_status"]
 
 
 class UnitParts:
-    """The `Parts` of a unit that nobody calls. `version` names what a sink commits with a snapshot; `restored` is the
-    snapshot that the unit goes on from.
+    """The `Parts` of a unit that nobody calls. `ready` says whether it takes anything just now; `version` names what a
+    sink commits with a snapshot; `restored` is the snapshot that the unit goes on from.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class UnitParts:
         unit: Unit,
         services: Services,
         host: Host,
-        letters: Letters,
+        ready: Callable[[], bool],
         version: Callable[[int, str], str],
         restored: Snapshot | None,
     ) -> None:
@@ -40,7 +39,7 @@ class UnitParts:
         self._unit = unit
         self._services = services
         self._host = host
-        self._letters = letters
+        self._ready = ready
         self._version = version
         self._restored = restored
 
@@ -52,16 +51,26 @@ class UnitParts:
             outputs,
             self._host,
             letter=self._services.letter(task, self._unit),
-            ready=lambda: not self._letters.congested,
+            ready=self._ready,
         )
 
     def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
         """The tasklet of an operator with its state restored."""
-        saved = saved_state(self._restored, task.id)
+        saved = self._begun(task) if isinstance(task.op, Publish) else saved_state(self._restored, task.id)
         operator = self._services.operator(task, self._unit, {})
         if saved.groups:
             operator.restore(saved.groups)
         return OperatorTasklet(task.id, operator, inputs, outputs, self._host, done_before=saved.finished)
+
+    def _begun(self, policy: Task) -> TaskState:
+        """What a publish policy goes on from: nothing where it began with a later version than the snapshot knows."""
+        snapshot = self._restored
+        if snapshot is None or policy.id in snapshot.tasks:
+            saved = saved_state(snapshot, policy.id)
+            if saved.since == self._services.began(self._unit.name, policy.id):
+                return saved
+        # What has ended before the policy began is not for it to count, nor to complete.
+        return TaskState(finished=all(saved_state(snapshot, edge.producer).finished for edge in policy.inputs))
 
     def sink(self, task: Task, edge: Edge) -> SinkTasklet:
         """The tasklet of a sink."""

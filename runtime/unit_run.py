@@ -6,14 +6,15 @@ How snapshots are taken stands in `rounds`, what the unit is made of in `unit_pa
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.growth.graft import add, drop
 from ghcm.runtime.letters import Letters
-from ghcm.runtime.operator import Table
+from ghcm.runtime.operator import Operator, Table
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.rounds import DEAD, Rounds
 from ghcm.runtime.scheduler import Scheduler
@@ -68,6 +69,7 @@ class UnitRun:
             Worker(f"{unit.name}-calls", services.scheduler.post),
             lambda error: self.failed("publish", error),
             services.accept,
+            partial(services.began, unit.name),
         )
         self.publisher.on_sent = self._sent
         self.rounds = Rounds(unit, services, self._letters, self.publisher, self.failed, self._committed)
@@ -83,7 +85,7 @@ class UnitRun:
     def _loaded(self, snapshot: Snapshot | None) -> None:
         self._restored = snapshot
         try:
-            parts = UnitParts(self.unit, self._services, self, self._letters, self.rounds.version, snapshot)
+            parts = UnitParts(self.unit, self._services, self, self._ready, self.rounds.version, snapshot)
             self.graph = self.rounds.graph = wire(self.unit, parts)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
@@ -121,6 +123,29 @@ class UnitRun:
                 self.failed(name, error)
                 return
         self.rounds.plan()
+
+    def _ready(self) -> bool:
+        """Whether sources may give anything."""
+        return not (self._letters.congested or self.rounds.resting)
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    def become(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
+        """Be another version of the unit, which differs in publish policies alone; while it rests (`Rounds.rest`)
+        where any are dropped or added.
+        """
+        if self.state is State.RUNNING:
+            for name in dropped:
+                drop(self.graph, name)
+                self.rounds.forget(name)
+            for name, operator in added.items():
+                tasklet, ended = add(self.graph, unit.task(name), operator, self)
+                tasklet.outbox.on_letter = self._letter
+                if ended:
+                    self.rounds.finished(name, Saved(finished=True))
+        self.unit, self._services = unit, services
+        self.publisher.program = services.program
+        self.publisher.began = self.rounds.began = partial(services.began, unit.name)
 
     # --- host (see tasklet.Host) -------------------------------------------------------------------------------------
 

@@ -103,11 +103,11 @@ class Reader:
             if job.program in past:
                 continue
             try:
-                known = self._read.get(job.id) or _known(job, base)
+                known = self._read.get(job.bundle) or _known(job, base)
             except GhcmError as error:
                 errors.append(error)
                 continue
-            self._read[job.id] = known
+            self._read[job.bundle] = known
             past[job.program] = KnownProgram(job, known.base, known.program, known.units, known.board)
         gone = (JobState.FAILED, JobState.STOPPED)
         return Catalogue({name: known for name, known in past.items() if known.job.state not in gone}, past), errors

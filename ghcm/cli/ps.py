@@ -24,13 +24,18 @@ def command(all: All = False, state: State = None, json: Json = False) -> None:
     if json:
         terminal.json_line({**status, "jobs": jobs})
         return
-    rows = [(job["id"], job["program"], job["state"], _since(job), str(job["restarts"]), job["reason"]) for job in jobs]
-    terminal.table(("job", "program", "state", "for", "restarts", "reason"), rows, "no jobs")
+    columns = ("job", "program", "version", "state", "for", "restarts", "reason")
+    terminal.table(columns, [_line(job) for job in jobs], "no jobs")
     processes = cast("list[dict[str, Any]]", status["processes"])
     terminal.say("")
     lines = [(each["name"], str(each["pid"] or "-"), each["state"], str(each["restarts"])) for each in processes]
     terminal.table(("process", "id", "state", "restarts"), lines, "no processes")
     terminal.note(f"\ndaemon {status['pid']}, {status['url']}/docs")
+
+
+def _line(job: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (str(job["version"]), str(job["restarts"]))
+    return (job["id"], job["program"], numbers[0], job["state"], _since(job), numbers[1], job["reason"])
 
 
 def _since(job: dict[str, Any]) -> str:

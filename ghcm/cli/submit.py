@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from ghcm.cli import daemon, terminal
+from ghcm.cli import changes, daemon, terminal
 from ghcm.cli.options import Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
@@ -30,7 +30,7 @@ def command(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Hand a program to the daemon."""
+    """Hand a program to the daemon; one that runs already becomes what is submitted, where it can without a stop."""
     if resume and fresh:
         raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
     again = "resume" if resume else "fresh" if fresh else "unsaid"
@@ -41,10 +41,13 @@ def command(
     job = cast("dict[str, Any]", answer["job"])
     if wait:
         job = _await_running(control, job)
+    growth = cast("dict[str, Any] | None", answer.get("growth"))
     if json:
-        terminal.json_line(job)
-    else:
-        terminal.say(f"{job['id']}: {job['state']}")
+        terminal.json_line(job if growth is None else {**job, "growth": growth})
+        return
+    terminal.say(f"{job['id']}: {job['state']}" + (f", version {job['version']}" if growth else ""))
+    if growth:
+        changes.show(growth)
 
 
 def is_bundle(path: Path) -> bool:

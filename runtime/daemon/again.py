@@ -5,12 +5,13 @@ Decides from bundles alone; starting jobs is the business of `Jobs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.growth.changes import Growth
+from ghcm.runtime.growth.compare import compare
+from ghcm.runtime.growth.versions import version_of
 from ghcm.runtime.jobs.job_list import Job
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import Publish, To
@@ -40,16 +41,19 @@ def refuse_doubles(job: Job, before: Program, after: Program) -> None:
         )
 
 
-def resumable(job: Job, before: Bundle, after: Bundle) -> None:
-    """GhcmError if the state of the job does not fit what is submitted: graph as written and Python modules have
-    to be equal; where in the file a thing stands plays no part."""
-    if before.program != after.program or _python(before) != _python(after):
+def resumable(job: Job, before: Bundle, after: Bundle) -> Growth:
+    """What becomes of the program's parts. GhcmError if the state of the job does not fit what is submitted: only
+    responsive units and publish policies may differ; where in the file a thing stands plays no part."""
+    growth = compare(version_of(before), version_of(after))
+    obstacles = [str(each) for each in growth.obstacles if not each.resumable]
+    if obstacles:
         raise GhcmError(
             f'job "{job.id}" cannot be resumed: the program has changed since',
             code="GHCM-607",
-            detail="The state in its last snapshot is that of the program as it was.",
-            hint="submit the program as it was, or begin anew with --fresh.",
+            detail=f"The state in its last snapshot is that of the program as it was: {'; '.join(obstacles)}.",
+            hint="undo that part of the edit, or begin anew with --fresh.",
         )
+    return growth
 
 
 def _appended(program: Program) -> list[str]:
@@ -67,8 +71,3 @@ def _connectors(program: Program) -> list[object]:
 
 def _connector(program: Program, sink: str) -> object:
     return program.sink(sink).connector
-
-
-def _python(bundle: Bundle) -> dict[str, str]:
-    files = cast("Mapping[str, str]", bundle.manifest.get("files", {}))
-    return {name: digest for name, digest in files.items() if name.startswith("python/")}

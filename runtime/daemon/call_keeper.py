@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import MessageCache
 from ghcm.runtime.pubsub.connections import Connections, place_of
@@ -51,13 +51,17 @@ class CallKeeper:
         """Have all unanswered calls sent again soon: somebody died who may have held them."""
         self._again.set()
 
+    def look_for_orphans(self) -> None:
+        """Have the calls answered soon that wait for a unit which its program has no more."""
+        self._sweeps = -1
+
     async def run(self) -> None:
         """Keep watch until cancelled."""
         loop = asyncio.get_running_loop()
         forget = loop.time()
         while True:
             try:
-                await loop.run_in_executor(self._thread, self._expire)
+                await loop.run_in_executor(self._thread, self._expire, list(self._programs()))
                 if self._again.is_set():
                     self._again.clear()
                     await loop.run_in_executor(self._thread, self._send_unanswered, list(self._programs()))
@@ -101,12 +105,22 @@ class CallKeeper:
             cache.close()
         self._thread.shutdown()
 
-    def _expire(self) -> None:
+    def _expire(self, programs: list[Program]) -> None:
         self._sweeps += 1
         overdue = self._overdue() if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ()
         for call in [*self._store.calls.expire_overdue(), *overdue]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
+        for program in programs if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ():
+            self._fail_orphans(program, {CallState.ACCEPTED})
+
+    def _fail_orphans(self, program: Program, states: Collection[CallState]) -> None:
+        """Answer the calls of units that the program has no more; those that run are finished by who runs them."""
+        units = {unit.name for unit in program.units}
+        for call in self._store.calls.unanswered(program.name):
+            if call.unit not in units and call.state in states:
+                error = Failed("GHCM-745", f'program "{program.name}" has no unit "{call.unit}" any more')
+                self._tell(call, self._store.calls.finish(call.id, Feedback(call.id, State.FAILED, error=error)))
 
     def _overdue(self) -> Iterator[Call]:
         """Ends the calls without a deadline of their own (policies give none) that have waited too long."""
@@ -118,6 +132,7 @@ class CallKeeper:
 
     def _send_unanswered(self, programs: list[Program]) -> None:
         for program in programs:
+            self._fail_orphans(program, set(CallState))  # those that ran may have lost who ran them
             for call in self._store.calls.unanswered(program.name):
                 if any(unit.name == call.unit for unit in program.units):
                     self._send(program, call.instruction)

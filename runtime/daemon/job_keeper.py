@@ -9,11 +9,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import Child, Command, Phase
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.log_files import last_words
-from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.protocol import Document, error_document, raised
+from ghcm.runtime.growth.changes import Since
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.spg.graph import Program, Unit
@@ -26,6 +29,8 @@ _PROGRESS_SECONDS = 5.0
 """A commit after so long a life is progress; a process that trips over the same record again and again may commit too,
 but soon after its start.
 """
+
+_ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-732", hint="submit again."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +57,14 @@ class JobKeeper:
         self._batches_begun = False
         self._completion_begun = False
         self._retirement_begun = False
+        self.grown: asyncio.Future[Document] | None = None
+        self._around = around
         self._store = around.store
         self._changed = around.changed
         self._heard = around.heard
         self._stopped = False
-        self._log = command.log
-        self.child: Child | None = None
-        if self._streams:
-            lives = Lives(limit=around.deaths)
-            self.child = Child(
-                command,
-                lives,
-                reported=self._reported,
-                died=self._died,
-                changed=self._child_changed,
-                spare=around.spare,
-            )
+        self._command = command
+        self.child: Child | None = self._engine() if self._streams else None
 
     @property
     def job(self) -> Job:
@@ -87,6 +84,46 @@ class JobKeeper:
     @property
     def _streams(self) -> bool:
         return any(unit.kind == "stream" for unit in self.program.units)
+
+    def _engine(self) -> Child:
+        return Child(
+            self._command,
+            Lives(limit=self._around.deaths),
+            reported=self._reported,
+            died=self._died,
+            changed=self._child_changed,
+            spare=self._around.spare,
+        )
+
+    @property
+    def runs(self) -> bool:
+        """Whether its engine process is there and has not ended by itself."""
+        return self.child is not None and self.child.phase in (Phase.STARTING, Phase.RUNNING, Phase.WAITING)
+
+    async def grow(self, version: int, bundle: Path, since: Since) -> None:
+        """Have the engine process become another version of the program, which it notes in the store. GhcmError if it
+        does not, whatever comes in between; then nothing has changed.
+        """
+        if self.child is None or self.child.pid is None:
+            raise GhcmError(f'the engine of job "{self.id}" is being started', code="GHCM-732", hint="submit again.")
+        self.grown = asyncio.get_running_loop().create_future()
+        try:
+            self.child.tell({"op": "grow", "version": version, "bundle": str(bundle), "since": since})
+            raised(await self.grown)
+        finally:
+            self.grown = None
+
+    def become(self, program: Program) -> None:
+        """Note that the job is another version of its program; start an engine process where it needs one now."""
+        self.program = program
+        answers = any(unit.responsive and unit.kind == "stream" for unit in program.units)
+        if answers and not self.runs:
+            self.child = self.child or self._engine()
+            self.child.start()
+
+    def _tell_grown(self, answer: Document) -> None:
+        if self.grown is not None and not self.grown.done():
+            self.grown.set_result(answer)
 
     def start(self) -> None:
         """Start the engine process, where the program has stream units."""
@@ -141,6 +178,8 @@ class JobKeeper:
                     self.child.progressed()
             case "progress" | "status" | "savepoint" | "stopped":
                 pass
+            case "grown" | "not_grown":
+                self._tell_grown(report)
             case "done":
                 self.inputs_done = True
                 self._changed(self)
@@ -152,14 +191,17 @@ class JobKeeper:
 
     def _died(self, code: int) -> bool:
         """Whether to start the process again."""
+        self._tell_grown(_ENDED)
         if self._stopped or (code == 0 and self.inputs_done):
             return False
         self._move(JobState.STARTING, restarted=True)
         return True
 
     def _child_changed(self) -> None:
+        if not self.runs:
+            self._tell_grown(_ENDED)
         if self.child is not None and self.child.phase is Phase.FAILED:
-            self._move(JobState.FAILED, self.child.reason + last_words(self._log))
+            self._move(JobState.FAILED, self.child.reason + last_words(self._command.log))
         self._changed(self)
 
     def _move(self, state: JobState, reason: str = "", *, restarted: bool = False) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import assert_never
@@ -17,10 +16,13 @@ from ghcm.runtime.daemon.again import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.claims import Claims
+from ghcm.runtime.daemon.growing import grow
 from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
 from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
+from ghcm.runtime.daemon.state import copy_bundle
+from ghcm.runtime.growth.changes import Growth
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import Instruction, now_us
@@ -58,34 +60,40 @@ class Jobs:
         self._background: set[asyncio.Task[None]] = set()
         self._retirements: dict[str, asyncio.Task[None]] = {}
 
-    async def submit(self, path: Path, base: Path, again: Again = Again.UNSAID) -> Job:
-        """Take a bundle and start its job, or with `Again.RESUME` the latest job of its program where that ended.
+    async def submit(self, path: Path, base: Path, again: Again = Again.UNSAID) -> tuple[Job, Growth | None]:
+        """Take a bundle and start its job, or with `Again.RESUME` the latest job of its program where that ended; a
+        program that runs here becomes what is submitted (`growing`). The job, and what has changed where it was there.
 
-        GhcmError if the program runs already, here or at another daemon on the same Redis; if it has run before and
-        would append to its sinks again, unless that is what `again` says; if what is to be resumed has changed.
+        GhcmError if another daemon on the same Redis runs the program; if it has run before and would append to its
+        sinks again, unless that is what `again` says; if what runs or is to be resumed cannot become what it is now.
         """
         async with self._submitting:
             bundle = await asyncio.to_thread(Bundle.open, path)
             program = bundle.program
-            self._refuse_running(program.name)
+            for keeper in self.keepers.values():
+                if keeper.program.name == program.name and not keeper.job.over:
+                    changed = await grow(keeper, bundle, base, again, self._state, self._store)
+                    await self._adopt(keeper)
+                    return keeper.job, changed
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
             resumed = await asyncio.to_thread(self._resumed, bundle, base, again)
             await self._claims.take(program.name)
-            job = resumed or await self._new(path, program.name, base)
+            job, growth = resumed or (await self._new(path, program.name, base), None)
             self._start(job, program, base)
-            return self._store.jobs.known(job.id)
+            return self._store.jobs.known(job.id), growth
 
-    def _refuse_running(self, program: str) -> None:
-        for keeper in self.keepers.values():
-            if keeper.program.name == program and not keeper.job.over:
-                raise GhcmError(
-                    f'program "{program}" runs already as job "{keeper.id}"',
-                    code="GHCM-724",
-                    hint=f"end it first: ghcm stop {keeper.id}",
-                )
+    async def _adopt(self, keeper: JobKeeper) -> None:
+        """Let everyone know that the job is another version of its program now, which the store has already."""
+        keeper.become((await asyncio.to_thread(Bundle.open, Path(keeper.job.bundle))).program)
+        log.info('job "%s" is version %d of its program', keeper.id, keeper.job.version)
+        self._tell({"event": "job", "job": self.document(keeper.job)})
+        if keeper.batches:
+            self._processes.start_spark()
+        self._processes.refresh_spark()
+        self._calls.look_for_orphans()
 
-    def _resumed(self, bundle: Bundle, base: Path, again: Again) -> Job | None:
+    def _resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Growth | None] | None:
         """The job that goes on, None where one begins; GhcmError as `submit` says."""
         found = self._earlier(bundle.program.name, base, again)
         if found is None:
@@ -93,8 +101,13 @@ class Jobs:
         job, before = found
         match again:
             case Again.RESUME:
-                resumable(job, before, bundle)
-                return job
+                growth = resumable(job, before, bundle)
+                if growth.nothing:
+                    return job, None
+                version = job.version + 1
+                copy = self._state.version(job.id, version)
+                copy_bundle(bundle.path, copy)
+                return self._store.jobs.grow(job.id, version, str(copy), growth.since(job.since, version)), growth
             case Again.UNSAID:
                 refuse_doubles(job, before.program, bundle.program)
                 return None
@@ -135,8 +148,7 @@ class Jobs:
         # Unique for ever, not only here: sinks keep the versions that jobs have written.
         id = f"{program}-{secrets.token_hex(4)}"
         copy = self._state.bundle(id)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(_copy, path, copy)
+        await asyncio.to_thread(copy_bundle, path, copy)
         self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
         return self._store.jobs.submit(id, program, str(copy))
 
@@ -214,6 +226,8 @@ class Jobs:
             self._calls.send_again()
 
     def _heard(self, keeper: JobKeeper, report: Document) -> None:
+        if report.get("event") == "grown" and keeper.grown is None:  # nobody has waited for it so long
+            self._spawn(self._adopt(keeper))
         if report.get("event") != "running":
             self._tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
 
@@ -270,10 +284,3 @@ class Jobs:
 def _own_call(job: str, unit: Unit) -> str:
     """The id of the call by which the daemon starts a batch unit."""
     return f"{job}.{unit.name}"
-
-
-def _copy(bundle: Path, copy: Path) -> None:
-    if bundle.is_dir():
-        shutil.copytree(bundle, copy)
-    else:
-        shutil.copyfile(bundle, copy)

@@ -84,6 +84,7 @@ def job_document(job: Job) -> Document:
         "submitted": job.submitted,
         "started": job.started,
         "ended": job.ended,
+        "version": job.version,
     }
 
 

@@ -32,7 +32,9 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
             again = Again(_optional(arguments, "again") or Again.UNSAID.value)
-            yield {"job": daemon.jobs.document(await daemon.jobs.submit(path, base, again))}
+            job, growth = await daemon.jobs.submit(path, base, again)
+            changed = {} if growth is None else {"growth": growth.document()}
+            yield {"job": daemon.jobs.document(job), **changed}
         case "list":
             yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
         case "stop":

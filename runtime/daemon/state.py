@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-__all__ = ["Lock", "StateDirectory"]
+__all__ = ["Lock", "StateDirectory", "copy_bundle"]
 
 _LONGEST_SOCKET = 100  # the kernel's limit is 107 bytes
 
@@ -56,6 +57,10 @@ class StateDirectory:
         """The copy of a job's bundle that its processes use."""
         return self.path / "bundles" / f"{job}.ghcm"
 
+    def version(self, job: str, version: int) -> Path:
+        """The copy of the bundle of a later version of a job."""
+        return self.path / "bundles" / f"{job}.v{version}.ghcm"
+
     def base(self, job: str) -> Path:
         """The file that names the folder which the relative paths of a job start from."""
         return self.path / "bundles" / f"{job}.base"
@@ -63,6 +68,16 @@ class StateDirectory:
     def snapshots(self, job: str) -> Path:
         """The folder of a job's snapshots."""
         return self.path / "snapshots" / job
+
+
+def copy_bundle(bundle: Path, copy: Path) -> None:
+    """Copy a bundle, a file or a folder, to where nothing or an unfinished copy is."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    if bundle.is_dir():
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(bundle, copy)
+    else:
+        shutil.copyfile(bundle, copy)
 
 
 def short_socket(path: Path) -> Path:

@@ -12,7 +12,7 @@ from ghcm.errors import GhcmError
 
 __all__ = ["SCHEMA_VERSION", "Busy", "Database"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 30.0
 _COMMITS_PER_CHECKPOINT = 2000
 """Seldom, because the first commit behind a checkpoint waits for the disk: it begins the log anew and syncs its head.
@@ -27,6 +27,8 @@ CREATE TABLE jobs (
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
   restarts INTEGER NOT NULL,
+  version INTEGER NOT NULL DEFAULT 1,
+  since TEXT NOT NULL DEFAULT '{}',
   submitted INTEGER NOT NULL,
   started INTEGER,
   ended INTEGER
@@ -51,6 +53,14 @@ CREATE INDEX calls_by_unit ON calls (program, unit, accepted);
 CREATE INDEX calls_open ON calls (deadline) WHERE final = 0;
 CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
 """
+
+STEPS = {
+    1: """
+ALTER TABLE jobs ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE jobs ADD COLUMN since TEXT NOT NULL DEFAULT '{}';
+"""
+}
+"""What brings a file of each earlier schema to the next."""
 
 
 class Busy(Exception):
@@ -136,15 +146,21 @@ class Database:
         with self.transaction():
             found = int(connection.execute("PRAGMA user_version").fetchone()[0])
             if found == 0:
-                for statement in SCHEMA.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            elif found != SCHEMA_VERSION:
+                self._run(SCHEMA)
+            elif found > SCHEMA_VERSION:
                 raise GhcmError(
                     f'the store "{self.path}" has schema {found}, this GHCM knows {SCHEMA_VERSION}',
                     code="GHCM-741",
                     hint="use the GHCM that wrote it, or another state directory (--state)",
                 )
+            else:
+                for step in range(found, SCHEMA_VERSION):
+                    self._run(STEPS[step])
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _run(self, statements: str) -> None:
+        for statement in statements.split(";"):
+            self._connection().execute(statement)
 
     @contextmanager
     def _explained(self) -> Generator[None]:

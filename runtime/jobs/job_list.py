@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from ghcm.errors import GhcmError
@@ -30,7 +32,8 @@ ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.STOPPED})
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job as stored. `bundle` is the path of its bundle, `reason` why it failed or stopped; times in microseconds
-    since 1970 UTC.
+    since 1970 UTC. `version` counts the programs that it has run; `since` says by unit and publish policy which of them
+    the policy began with, where that was not the first.
     """
 
     id: str
@@ -42,6 +45,8 @@ class Job:
     submitted: int
     started: int | None
     ended: int | None
+    version: int = 1
+    since: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
 
     @property
     def over(self) -> bool:
@@ -79,6 +84,17 @@ class JobStore:
                 " WHERE id = ?6 AND (?7 OR state NOT IN ('done', 'failed', 'stopped'))",
                 (state.value, reason, int(restarted), now, state in ENDED, id, again),
             )
+        return self.known(id)
+
+    def grow(self, id: str, version: int, bundle: str, since: Mapping[str, Mapping[str, int]]) -> Job:
+        """From now on the job is this version of its program, whoever dies. GhcmError if it has another one already."""
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                "UPDATE jobs SET version = ?, bundle = ?, since = ? WHERE id = ? AND version = ?",
+                (version, bundle, json.dumps(since), id, version - 1),
+            )
+            if changed.rowcount != 1:
+                raise GhcmError(f'job "{id}" cannot become version {version}: it has been changed', code="GHCM-744")
         return self.known(id)
 
     def get(self, id: str) -> Job | None:
@@ -121,4 +137,6 @@ def _job(row: sqlite3.Row) -> Job:
         submitted=row["submitted"],
         started=row["started"],
         ended=row["ended"],
+        version=row["version"],
+        since=json.loads(row["since"]),
     )

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
@@ -35,13 +35,15 @@ _RETRY_SECONDS = 0.5
 
 @dataclass
 class _Receiver:
-    """The thread that takes the instructions of one unit."""
+    """What takes the instructions of one unit; `version` is what it runs, which changes as its program does; `open`
+    the calls that it has taken and that are not over.
+    """
 
-    job: Job
-    unit: Unit
+    version: tuple[Job, Unit]
+    services: Services
     cache: MessageCache
-    thread: threading.Thread
-    stopped: threading.Event
+    stopped: threading.Event = field(default_factory=threading.Event)
+    open: int = 0
 
 
 class Driver:
@@ -85,21 +87,23 @@ class Driver:
         """Look which jobs are to be served now."""
         with self._lock:
             jobs = open_jobs(self._store, self._state, self._jobs)
-            over = [each for each in self._receivers.values() if each.job.id not in jobs]
-            for receiver in over:
+            served = {(job.id, unit.name): (job, unit) for job in jobs.values() for unit in job.units}
+            for name in [name for name in self._receivers if name not in served]:
+                receiver = self._receivers.pop(name)
                 receiver.stopped.set()
-                receiver.cache.close()
-                del self._receivers[receiver.job.id, receiver.unit.name]
-            for job in jobs.values():
-                if job.id not in self._jobs:
-                    for unit in job.units:
-                        self._receive_from(job, unit)
+                receiver.cache.wake()
+                self._close_idle(receiver)
+            for name, (job, unit) in served.items():
+                if name in self._receivers:  # calls that are taken from now on run as this version has it
+                    self._receivers[name].version = (job, unit)
+                else:
+                    self._receive_from(job, unit)
             self._jobs = jobs
 
     def status(self) -> dict[str, object]:
         """What is served and what runs, as JSON."""
         with self._lock:
-            units = [f"{each.job.program.name}.{each.unit.name}" for each in self._receivers.values()]
+            units = [f"{job.program.name}.{unit.name}" for job, unit in (e.version for e in self._receivers.values())]
             running = sorted(self._running)
         return {"units": sorted(units), "running": running, "ready": self.session.started is not None}
 
@@ -129,30 +133,42 @@ class Driver:
         connections = Connections(job.base, self._redis)
         cache = connections.cache(place_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
-        stopped = threading.Event()
+        receiver = self._receivers[job.id, unit.name] = _Receiver((job, unit), services, cache)
         name = f"ghcm-receive {job.program.name}.{unit.name}"
-        thread = threading.Thread(
-            target=self._receive, args=(services, job, unit, cache, stopped), name=name, daemon=True
-        )
-        self._receivers[job.id, unit.name] = _Receiver(job, unit, cache, thread, stopped)
-        thread.start()
+        threading.Thread(target=self._receive, args=(receiver,), name=name, daemon=True).start()
 
-    def _receive(self, services: Services, job: Job, unit: Unit, cache: MessageCache, stopped: threading.Event) -> None:
-        while not (self._stopping.is_set() or stopped.is_set()):
+    def _receive(self, receiver: _Receiver) -> None:
+        program, name = receiver.version[0].program.name, receiver.version[1].name
+        while not (self._stopping.is_set() or receiver.stopped.is_set()):
             try:
-                delivery = cache.receive(unit.name, _RECEIVE_SECONDS)
+                delivery = receiver.cache.receive(name, _RECEIVE_SECONDS)
             except GhcmError as error:
-                log.warning("%s.%s cannot take instructions just now: %s", job.program.name, unit.name, error.message)
-                stopped.wait(_RETRY_SECONDS)
+                log.warning("%s.%s cannot take instructions just now: %s", program, name, error.message)
+                receiver.stopped.wait(_RETRY_SECONDS)
                 continue
             if delivery is not None:
-                execution = Execution(services, job, unit, delivery, cache)
+                execution = Execution(receiver.services, *receiver.version, delivery, receiver.cache)
+                with self._lock:
+                    receiver.open += 1
                 try:
-                    self._slots.submit(self._execute, execution)
+                    self._slots.submit(self._take, receiver, execution)
                 except RuntimeError:  # the slots are shut down: the driver stops, and the call is delivered again
                     return
 
     # --- running -----------------------------------------------------------------------------------------------------
+
+    def _take(self, receiver: _Receiver, execution: Execution) -> None:
+        try:
+            self._execute(execution)
+        finally:
+            with self._lock:
+                receiver.open -= 1
+                self._close_idle(receiver)
+
+    def _close_idle(self, receiver: _Receiver) -> None:
+        """Give back the cache of a unit that is served no more, once its last answer has left."""
+        if receiver.stopped.is_set() and not receiver.open and not self._stopping.is_set():
+            receiver.cache.close()
 
     def _execute(self, execution: Execution) -> None:
         id = execution.instruction.id

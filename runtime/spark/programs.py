@@ -55,10 +55,12 @@ class Job:
 
 
 def open_jobs(store: Store, state: StateDirectory, known: Mapping[str, Job]) -> dict[str, Job]:
-    """The jobs that are not over and have batch units, by id; those that are known already are not opened again."""
+    """The jobs that are not over and have batch units, by id; those that are known already in this version are not
+    opened again.
+    """
     found: dict[str, Job] = {}
     for each in store.jobs.find(over=False):
-        if each.id in known:
+        if each.id in known and str(known[each.id].bundle.path) == each.bundle:
             found[each.id] = known[each.id]
             continue
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ghcm.spg.ops.rows import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonCall
 from ghcm.spg.ops.windows import Window
@@ -19,7 +19,7 @@ class Stage:
     id: str
     op: Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
     element: Type
-    origin: str
+    origin: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,152 @@
+"""What an edit of a program keeps, adds, swaps and drops, and which edits a running program cannot take."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from ghcm.driver import build
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.growth.changes import Growth
+from ghcm.runtime.growth.compare import compare
+from ghcm.runtime.growth.versions import Version, version_of
+
+PROGRAM = """
+program shop
+
+record Sale { at: timestamp, shop: string, cents: int }
+
+cache tally_calls = redis("shop:tally")
+sink all    = files("out/all", format = json, mode = append)
+sink totals = parquet("out/totals", mode = replace)
+sink best   = files("out/best", format = json, mode = append)
+
+stream feed {
+  sales = files("sales.jsonl", format = json).as(Sale)
+  counts = sales.map_to_pair(s => (s.shop, 1)).reduce_by_key((a, b) => a + b)
+  sales.to(all).publish(tally(since = min(at)), every = 100)
+  large = sales.filter(s => s.cents > 1000)
+  large.to(best).publish(audit(shop = max(shop)), when = s => s.cents > 90000)
+}
+
+responsive batch tally(since: timestamp) on tally_calls {
+  all.read().filter(s => s.at >= since).map_to_pair(s => (s.shop, s.cents)).reduce_by_key((a, b) => a + b).to(totals)
+}
+
+responsive stream audit(shop: string) { feed.counts.read(shop).reply() }
+"""
+PROFILE = "\nresponsive stream profile(shop: string) { feed.counts.read(shop).reply() }\n"
+AUDIT = "audit(shop = max(shop)), when = s => s.cents > 90000"
+
+
+@cache
+def version(text: str) -> Version:
+    with TemporaryDirectory() as folder:
+        source = Path(folder, "shop.istream")
+        source.write_text(text)
+        return version_of(Bundle.open(build(source)))
+
+
+def growth(after: str, before: str = PROGRAM) -> Growth:
+    return compare(version(before), version(after))
+
+
+def changed(found: Growth) -> list[str]:
+    """What is not kept, in words."""
+    assert not found.obstacles, found.obstacles
+    return [
+        f"{each.kind.value} {each.part.value} {each.full_name}" for each in found.changes if each.kind.value != "kept"
+    ]
+
+
+def test_where_a_thing_stands_changes_nothing() -> None:
+    found = growth("# a comment\n\n" + PROGRAM)
+    assert found.nothing
+    assert len(found.changes) == 9  # three units, two policies, three sinks, a cache
+
+
+def test_one_policy_calls_a_unit_that_is_added() -> None:
+    found = growth(PROGRAM.replace(AUDIT, "profile(shop = max(shop)), every = 5") + PROFILE)
+    assert changed(found) == ["swapped policy feed: best.publish", "added unit profile"]
+    assert found.since({}, 2) == {"feed": {"best.publish": 2}}
+    assert found.since({"feed": {"all.publish": 2, "best.publish": 2}}, 3) == {
+        "feed": {"all.publish": 2, "best.publish": 3}
+    }
+
+
+def test_a_policy_comes_and_goes() -> None:
+    without = PROGRAM.replace(f".publish({AUDIT})", "")
+    assert changed(growth(without)) == ["dropped policy feed: best.publish"]
+    found = growth(PROGRAM, before=without)
+    assert changed(found) == ["added policy feed: best.publish"]
+    assert found.since({}, 7) == {"feed": {"best.publish": 7}}
+
+
+def test_a_responsive_unit_is_swapped_with_its_parameters_and_the_sink_that_it_replaces() -> None:
+    other = PROGRAM.replace("(s.shop, s.cents)", "(s.shop, 1.0)").replace(
+        "tally(since: timestamp)", "tally(since: timestamp, n: int = 3)"
+    )
+    found = growth(other)
+    assert changed(found) == ["swapped unit tally", "swapped sink totals"]
+    assert "other parameters" in next(each.note for each in found.changes if each.name == "tally")
+
+
+def test_a_responsive_unit_goes_with_what_called_it() -> None:
+    text = PROGRAM.replace(f".publish({AUDIT})", "")
+    found = growth(text[: text.index("responsive stream audit")])
+    assert changed(found) == ["dropped policy feed: best.publish", "dropped unit audit"]
+
+
+def refused(text: str) -> str:
+    """Why a running program cannot take this edit."""
+    error = growth(text).refusal("shop", "shop-1")
+    assert error.code == "GHCM-608"
+    assert "shop.istream:" in error.detail
+    assert "ghcm stop shop" in error.hint and "--fresh" in error.hint
+    return error.detail
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "s.cents > 1000)",
+            "s.cents > 2000)",
+            'Task "large" of unit "feed" has changed: it was filter s.cents > 1000 and is filter s.cents > 2000',
+        ),
+        ("large.to(best)", "large.map(s => s).to(best)", '"best/map" of unit "feed" is new'),
+        ('files("sales.jsonl"', 'files("other.jsonl"', 'of unit "feed" has changed'),
+        ("cents: int }", "cents: float }", 'of unit "feed" has changed'),
+        ('"out/best", format = json', '"out/better", format = json', 'Sink "best" has changed: its place'),
+        ('redis("shop:tally")', 'redis("shop:other")', 'Unit "tally" listens to another cache'),
+    ],
+)
+def test_what_a_running_program_cannot_take_is_named_with_its_place(old: str, new: str, reason: str) -> None:
+    assert old in PROGRAM
+    assert reason in refused(PROGRAM.replace(old, new))
+
+
+def test_units_that_run_by_themselves_neither_come_nor_go() -> None:
+    more = PROGRAM + 'stream more { files("more.jsonl", format = json).as(Sale).to(all) }'
+    assert 'Unit "more" is new, and it is a stream unit that runs by itself' in refused(more)
+    gone = compare(version(more), version(PROGRAM)).refusal("shop", "shop-1")
+    assert 'Unit "more" is gone' in gone.detail
+
+
+def test_a_task_that_is_gone_is_named() -> None:
+    text = PROGRAM.replace("counts = sales", "others = sales").replace("feed.counts", "feed.others")
+    detail = refused(text)
+    assert 'task "others" of unit "feed" is new' in detail
+    assert 'task "counts" of unit "feed" is gone' in detail
+
+
+def test_what_the_optimiser_has_made_one_task_of_can_be_taken_after_a_stop() -> None:
+    fused = PROGRAM.replace(f"large.to(best).publish({AUDIT})", "large.map(s => s with { cents: 0 }).to(best)")
+    assert fused != PROGRAM
+    apart = fused.replace("  large.map", "  large.publish(audit(shop = max(shop)), every = 5)\n  large.map")
+    found = growth(apart, before=fused)
+    assert found.obstacles and all(each.resumable for each in found.obstacles)
+    assert "--resume" in found.refusal("shop", "shop-1").hint
