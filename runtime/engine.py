@@ -88,6 +88,7 @@ class Engine:
             since or {},
         )
         self._answers = serve
+        self._generations: dict[str, int] = {}
         self._calls = calls
         self._executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         chosen = _choose(program.units, units)
@@ -334,7 +335,8 @@ class Engine:
                     self._responders[name].start()
 
     def _responder(self, unit: Unit) -> Responder:
-        return Responder(unit, self._services, self._calls, self._executor, self._tables.watermark)
+        generation = self._generations[unit.name] = self._generations.get(unit.name, -1) + 1
+        return Responder(unit, self._services, self._calls, self._executor, self._tables.watermark, generation)
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 

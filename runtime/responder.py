@@ -58,7 +58,9 @@ class Calls(Protocol):
 
 
 class Responder:
-    """Answers the calls of one responsive stream unit. `executor` is different after each start of the process."""
+    """Answers the calls of one responsive stream unit. `executor` is different after each start of the process,
+    `generation` for each of a unit that comes, goes and comes again.
+    """
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class Responder:
         calls: Calls | None,
         executor: str,
         watermark_of: Callable[[str, str], int],
+        generation: int = 0,
     ) -> None:
         self.unit = unit
         self.answered = 0
@@ -82,7 +85,8 @@ class Responder:
         self._stopping = Event()
         self._idle = Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
-        consumer = f"{services.job}.{unit.name}"
+        # One that comes may live beside the one that went, which still answers.
+        consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
         self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
         self._answers = Worker(f"{unit.name}-answers", post)
         self._letters = Letters(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
@@ -113,7 +117,8 @@ class Responder:
 
         def end() -> None:
             self.drain(_RETIRE_S)
-            self._services.scheduler.post(self.close)
+            # What its last call has published is on its way before this.
+            self._publisher.worker.submit(lambda: None, lambda _: self.close(), lambda _: self.close())
 
         Thread(target=end, name=f"ghcm-{self.unit.name}-retire", daemon=True).start()
 
@@ -268,7 +273,6 @@ class Responder:
     def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
         self.answered += 1
         self.failed += feedback.state is not State.DONE
-        self._close_call()
         versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
         self._publisher.send(
             tuple(
@@ -276,6 +280,7 @@ class Responder:
                 for task, each in outcome.publications
             )
         )
+        self._close_call()
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:
         self._lost(error)

@@ -46,14 +46,12 @@ class CallKeeper:
         self._thread = ThreadPoolExecutor(1, "ghcm-calls")
         self._caches: dict[tuple[str, str], MessageCache] = {}
         self._again = asyncio.Event()
+        self._died = False
 
-    def send_again(self) -> None:
-        """Have all unanswered calls sent again soon: somebody died who may have held them."""
+    def send_again(self, *, died: bool = True) -> None:
+        """Have all unanswered calls sent again soon: somebody `died` who may have held them, or units have come."""
+        self._died = self._died or died
         self._again.set()
-
-    def look_for_orphans(self) -> None:
-        """Have the calls answered soon that wait for a unit which its program has no more."""
-        self._sweeps = -1
 
     async def run(self) -> None:
         """Keep watch until cancelled."""
@@ -64,14 +62,15 @@ class CallKeeper:
                 await loop.run_in_executor(self._thread, self._expire, list(self._programs()))
                 if self._again.is_set():
                     self._again.clear()
-                    await loop.run_in_executor(self._thread, self._send_unanswered, list(self._programs()))
+                    died, self._died = self._died, False
+                    await loop.run_in_executor(self._thread, self._send_unanswered, list(self._programs()), died)
                 if loop.time() >= forget:
                     forget = loop.time() + 600
                     await loop.run_in_executor(self._thread, self._store.calls.forget, now_us() - _KEEP_US)
             except GhcmError as error:  # the cache or the store is away; what was not done is done in the next round
                 log.warning("calls are not looked after just now: %s", error)
                 await asyncio.sleep(1)
-                self._again.set()
+                self.send_again()
             # Deadlines are written by other processes, which have no way to wake us.
             try:
                 await asyncio.wait_for(self._again.wait(), _SWEEP_SECONDS)
@@ -112,13 +111,15 @@ class CallKeeper:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
         for program in programs if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ():
-            self._fail_orphans(program, {CallState.ACCEPTED})
+            self._fail_orphans(program, died=False)
 
-    def _fail_orphans(self, program: Program, states: Collection[CallState]) -> None:
-        """Answer the calls of units that the program has no more; those that run are finished by who runs them."""
+    def _fail_orphans(self, program: Program, *, died: bool) -> None:
+        """Answer the calls of units that the program has no more. Those that run are finished by who runs them, unless
+        that `died`.
+        """
         units = {unit.name for unit in program.units}
         for call in self._store.calls.unanswered(program.name):
-            if call.unit not in units and call.state in states:
+            if call.unit not in units and (died or call.state is CallState.ACCEPTED):
                 error = Failed("GHCM-745", f'program "{program.name}" has no unit "{call.unit}" any more')
                 self._tell(call, self._store.calls.finish(call.id, Feedback(call.id, State.FAILED, error=error)))
 
@@ -130,9 +131,9 @@ class CallKeeper:
                 answer = self._store.calls.finish(call.id, Feedback(call.id, State.EXPIRED, error=error))
                 yield replace(call, feedback=answer)
 
-    def _send_unanswered(self, programs: list[Program]) -> None:
+    def _send_unanswered(self, programs: list[Program], died: bool) -> None:
         for program in programs:
-            self._fail_orphans(program, set(CallState))  # those that ran may have lost who ran them
+            self._fail_orphans(program, died=died)
             for call in self._store.calls.unanswered(program.name):
                 if any(unit.name == call.unit for unit in program.units):
                     self._send(program, call.instruction)

@@ -91,7 +91,7 @@ class Jobs:
         if keeper.batches:
             self._processes.start_spark()
         self._processes.refresh_spark()
-        self._calls.look_for_orphans()
+        self._calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
 
     def _resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Growth | None] | None:
         """The job that goes on, None where one begins; GhcmError as `submit` says."""
