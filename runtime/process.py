@@ -205,7 +205,7 @@ def _request(line: str) -> str | _Grow | None:
         found = json.loads(line)
     except ValueError:
         found = None
-    request = cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+    request: Mapping[str, Any] = cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
     op = request.get("op")
     if op == "grow":
         return _Grow(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))

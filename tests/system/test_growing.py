@@ -198,7 +198,7 @@ def test_a_spark_job_joins_and_an_edit_that_needs_more_is_refused(tmp_path: Path
         assert (called.json["state"], called.json["rows"]) == ("done", 10), called.text
         more = daemon.cli("submit", "four.istream")
         assert more.returncode == 2
-        assert 'Task "marked" of unit "feed" has changed' in more.stderr and "four.istream:13:" in more.stderr
+        assert 'Task "marked" of unit "feed" has changed' in more.stderr and "four.istream:14:" in more.stderr
         assert "ghcm stop shop" in more.stderr
         assert daemon.job(job)["version"] == 2
         daemon.cli("stop", "shop")
