@@ -27,7 +27,6 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -205,7 +204,7 @@ def _request(line: str) -> str | _Grow | None:
         found = json.loads(line)
     except ValueError:
         found = None
-    request: Mapping[str, Any] = cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+    request = cast("dict[str, Any]", found if isinstance(found, dict) else {})
     op = request.get("op")
     if op == "grow":
         return _Grow(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
