@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from chains import best_ended, best_of_way, chain_of, condensed, grown, of_time, unprovoked
 from flows import ArgusFlow, EveAlert, Server, ZeekConn, flow_of_argus, flow_of_zeek, has_failed, traffic
+from results import HostProfile, HostTraffic, NewHost, PairTraffic, ProtocolShare, ServerState, Throughput
 from rules import (
     Alert,
     address_scans,
@@ -17,58 +18,7 @@ from rules import (
     unusual_volumes,
 )
 
-from ghcm import Record, agg, coalesce, files, fn, if_else, parquet, socket, tumbling, union
-
-
-class Throughput(Record):
-    start: datetime
-    flows: int
-    packets: int
-    bytes: int
-
-
-class ProtocolShare(Record):
-    start: datetime
-    proto: str
-    flows: int
-    bytes: int
-    share: float
-
-
-class HostTraffic(Record):
-    start: datetime
-    host: str
-    flows: int
-    packets: int
-    bytes: int
-    sent: int
-
-
-class PairTraffic(Record):
-    start: datetime
-    src: str
-    dst: str
-    flows: int
-    packets: int
-    bytes: int
-    sent: int
-
-
-class ServerState(Record):
-    start: datetime
-    name: str
-    server: str
-    port: int
-    flows: int
-    failed: int
-    seconds: float | None  # mean duration of what was answered
-    state: str  # up, slow or failing
-
-
-class NewHost(Record):
-    host: str
-    since: datetime
-
+from ghcm import agg, coalesce, files, fn, if_else, parquet, socket, tumbling, union
 
 throughput = traffic.sink(parquet("out/throughput", mode="append"))
 protocols = traffic.sink(parquet("out/protocols", mode="append"))
@@ -384,7 +334,26 @@ def talkers(n: int = 10) -> None:
 @traffic.stream(responsive=True)
 def host_profile(host: str) -> None:
     """What is known of a host, with the alarms about it."""
-    monitor.profiles.read(host).join(monitor.accused.read(host), kind="left").reply()
+    (
+        monitor.profiles.read(host)
+        .join(monitor.accused.read(host), kind="left")
+        .map(
+            lambda p: HostProfile(
+                host=p.key,
+                first=p.value.left.first,
+                last=p.value.left.last,
+                flows=coalesce(p.value.left.flows, 0),
+                packets=coalesce(p.value.left.packets, 0),
+                bytes=coalesce(p.value.left.bytes, 0),
+                sent=coalesce(p.value.left.sent, 0),
+                peers=p.value.left.peers,
+                alarms=if_else(p.value.right.is_null(), 0, p.value.right.alarms),
+                worst=if_else(p.value.right.is_null(), None, p.value.right.worst),
+                last_alarm=if_else(p.value.right.is_null(), None, p.value.right.last),
+            )
+        )
+        .reply()
+    )
 
 
 @traffic.batch(responsive=True)

@@ -2,13 +2,16 @@
 alarms find what is planted in generated traffic, and nothing where nothing is.
 """
 
+import json
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import duckdb
 import pytest
 
 from ghcm import driver
-from tests.conformance.traffic_runs import EXAMPLE, generator, labelled, rows, run, zeek_log_of
+from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator, labelled, rows, run, zeek_log_of
 from tests.conformance.traffic_scores import BEGIN, END, MINUTES, PAGE, PER_SECOND, SEED, planted, scores, untroubled
 from tests.system.running import ghcm
 
@@ -133,11 +136,35 @@ def test_untroubled_traffic_raises_no_alarm(quiet: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_socket_gives_what_the_log_gives(attacked: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["live", "argus"])
+def test_other_sources_give_what_the_log_of_zeek_gives(attacked: Path, tmp_path: Path, source: str) -> None:
     made = generator()
-    out = run(tmp_path, live="".join(made.json_lines(made.connections(SEED, MINUTES, PER_SECOND, made.PLANTED))))
+    found = made.connections(SEED, MINUTES, PER_SECOND, made.PLANTED)
+    text = "".join(made.json_lines(found)) if source == "live" else argus_csv(made, found)
+    out = run(tmp_path, live=text) if source == "live" else run(tmp_path, argus=text)
     for sink, columns in {"alerts": "*", **SINKS}.items():
         assert rows(out, sink, columns) == rows(attacked, sink, columns)
+
+
+def argus_csv(made: ModuleType, found: list[Any]) -> str:
+    """Generated connections as Argus gives them."""
+    states = {("SF", "tcp"): "FSPA_FSPA", ("SF", "udp"): "CON", ("S0", "tcp"): "S_", ("S0", "udp"): "INT"}
+    lines = [ARGUS_CSV]
+    for number, conn in enumerate(found):
+        row, state = made.row(number, conn), states.get((conn.state, conn.proto), "S_RA")
+        packets = row["orig_pkts"] + row["resp_pkts"]
+        cells = (row["ts"], row["duration"], conn.proto, conn.src, row["id.orig_p"], "->", conn.dst, conn.port, state)
+        lines.append(",".join(map(str, (*cells, packets, conn.sent + conn.received, conn.sent))) + "\n")
+    return "".join(lines)
+
+
+def test_alerts_of_suricata_are_among_the_alarms(tmp_path: Path) -> None:
+    event = {"timestamp": "2017-11-04T12:48:35.198583+0000", "src_ip": "10.0.254.30", "dest_ip": "10.0.0.101"}
+    alert = {"signature": "ET POLICY mySQL", "category": "Potentially Bad Traffic", "severity": 2}
+    lines = [{**event, "event_type": "alert", "dest_port": 3306, "alert": alert}, {**event, "event_type": "flow"}]
+    out = run(tmp_path, suricata="".join(json.dumps(line) + "\n" for line in lines))
+    (found,) = rows(out, "alerts", "src, dst, port, signature, category, severity, origin")
+    assert found == ("10.0.254.30", "10.0.0.101", 3306, *alert.values(), "suricata")
 
 
 @pytest.mark.slow
