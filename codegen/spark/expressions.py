@@ -96,12 +96,16 @@ def _refuse_python(body: Expr) -> None:
         reads = part.function in _JSON
         if reads or (part.function == "to_string" and isinstance(strip(part.arguments[0].type), Float)):
             what = f'"{part.function}"' if reads else '"to_string" of a float'
-            raise GhcmError(
-                f"{what} cannot stand in a function of the items of a list on Spark",
-                code="GHCM-525",
-                detail="Spark calls Python for it, and does not do that for each item.",
-                hint="flat_map(...) makes records of the items, and map(...) computes it for each.",
-            )
+            raise _only_python(what)
+
+
+def _only_python(what: str) -> GhcmError:
+    return GhcmError(
+        f"{what} cannot stand in a function of the items of a list on Spark",
+        code="GHCM-525",
+        detail="Spark calls Python for it, and does not do that for each item.",
+        hint="flat_map(...) makes records of the items, and map(...) computes it for each.",
+    )
 
 
 _JSON = frozenset(each.name for each in FAMILIES["json"])
@@ -143,7 +147,10 @@ class Emitter:
                 return self.call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
             case ForEach(kind=kind, list=of, item=item, body=body):
                 _refuse_python(body)
-                return self.call(f"{kind.value}_items", self.emit(of), self._inside("item", item, body))
+                inside = self._inside("item", item, body)
+                if 'zone="' in inside:  # a quotation mark inside of a text has a backslash before it
+                    raise _only_python("a time zone")
+                return self.call(f"{kind.value}_items", self.emit(of), inside)
             case Let(variable=variable, value=value, body=body):
                 return self.call("let", self.emit(value), self._inside("let", variable, body))
             case Try(body=body):

@@ -40,7 +40,15 @@ def test_the_graph_prints_and_parses(program: Program) -> None:
     assert parse_program(text) == program
 
 
-@pytest.mark.parametrize("body", ['t => t.json_get("$.a")', "t => to_string(to_float(t))"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        't => t.json_get("$.a")',
+        "t => to_string(to_float(t))",
+        "t => to_json(t)",
+        't => try(to_timestamp(t)).hour("Asia/Tokyo")',
+    ],
+)
 def test_spark_refuses_for_items_what_it_hands_to_python(body: str) -> None:
     text = f"""program items
 sink out = files("out")
