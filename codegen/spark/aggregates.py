@@ -22,7 +22,7 @@ _F = AggregateFunction
 
 def grouped_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
     """The columns that an aggregate reads, with the functions of the record that give them."""
-    if aggregate.argument is not None:
+    if aggregate.argument is not None and not _of_record(aggregate):
         yield f"@{aggregate.name}", aggregate.argument
     if aggregate.order is not None:
         yield f"@{aggregate.name}.order", aggregate.order
@@ -51,9 +51,12 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
             yield f"{name}.odd", quote(f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))")
         case _F.FIRST | _F.LAST:
             by = _quoted(TIME) if aggregate.by_time else _quoted(f"{name}.order")
-            pick = "min_by" if aggregate.function is _F.FIRST else "max_by"
+            pick = "min" if aggregate.function is _F.FIRST else "max"
             place = f"named_struct('by', {by}, 'record', {_quoted(RECORD)})"
-            yield name, quote(f"{pick}({value}, {place}) FILTER (WHERE {value} IS NOT NULL)")
+            if _of_record(aggregate):  # which stands in its place already, and is not carried twice
+                yield name, quote(f"({pick}({place}) FILTER (WHERE {_quoted(RECORD)} IS NOT NULL)).record")
+            else:
+                yield name, quote(f"{pick}_by({value}, {place}) FILTER (WHERE {value} IS NOT NULL)")
         case _F.COLLECT | _F.QUANTILE:
             yield name, quote(f"sort_array(collect_list({value}))")
         case _F.DISTINCT_COUNT:
@@ -98,6 +101,12 @@ def aggregate_can_fail(aggregate: Aggregate) -> bool:
 def column_of(name: str) -> str:
     """A column as the text of a Python string."""
     return quote(_quoted(name))
+
+
+def _of_record(aggregate: Aggregate) -> bool:
+    """Whether it picks a record and gives the whole of it."""
+    argument = aggregate.argument
+    return aggregate.placed and argument is not None and argument.body == argument.parameters[0]
 
 
 def _sums(aggregate: Aggregate) -> bool:
