@@ -26,6 +26,7 @@ COMMANDS = (
     "build",
     "run",
     "submit",
+    "diff",
     "ps",
     "logs",
     "call",

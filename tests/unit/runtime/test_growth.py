@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,3 +151,14 @@ def test_what_the_optimiser_has_made_one_task_of_can_be_taken_after_a_stop() -> 
     found = growth(apart, before=fused)
     assert found.obstacles and all(each.resumable for each in found.obstacles)
     assert "--resume" in found.refusal("shop", "shop-1").hint
+
+
+def test_the_traffic_monitor_grows_by_a_unit_that_one_policy_calls() -> None:
+    folder = Path(__file__).parents[3] / "examples" / "traffic"
+    text = (folder / "traffic.istream").read_text()
+    after = runpy.run_path(str(folder / "grow.py"))["grown"](text)
+    assert changed(growth(after, before=text)) == [
+        "swapped policy monitor: alerts.publish",
+        "added unit attackers",
+        "added sink attackers_now",
+    ]

@@ -1,0 +1,38 @@
+"""`ghcm diff`: what a submission would keep, add, swap and drop, and whether the running program could take it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ghcm.cli import changes, terminal
+from ghcm.cli.options import Json
+from ghcm.cli.submit import is_bundle
+
+__all__ = ["command"]
+
+Version = Annotated[Path, typer.Argument(help="A program (.istream, .py) or a bundle (.ghcm or its folder).")]
+
+
+def command(old: Version, new: Version, json: Json = False) -> None:
+    """Compare two versions of a program."""
+    from ghcm import driver
+    from ghcm.runtime.bundle import Bundle
+    from ghcm.runtime.growth.compare import compare
+    from ghcm.runtime.growth.versions import version_of
+
+    with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
+        before, after = (
+            version_of(Bundle.open(path if is_bundle(path) else driver.build(path, Path(folder, f"{name}.ghcm"))))
+            for name, path in (("old", old), ("new", new))
+        )
+        growth = compare(before, after)
+    if json:
+        terminal.json_line({**growth.document(), "while_running": not growth.obstacles})
+        return
+    changes.show(growth.document())
+    for obstacle in growth.obstacles:
+        terminal.say(f"needs a stop: {obstacle}")
