@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -239,12 +240,7 @@ class Approximate:
 
     def add(self, state: Any, value: object) -> Any:
         """The state with one more value."""
-        if value is None:
-            return state
-        digest = hashlib.md5(self.text(value).encode(), usedforsecurity=False).digest()
-        hashed = int.from_bytes(digest[:8])
-        register, rest = hashed >> _REST, hashed & ((1 << _REST) - 1)
-        return _raised(state, ((register, _REST + 1 - rest.bit_length()),))
+        return state if value is None else _raised(state, (_place(self.text(value)),))
 
     def merge(self, left: Any, right: Any) -> Any:
         """One state of two."""
@@ -252,10 +248,8 @@ class Approximate:
 
     def of(self, values: Iterable[object]) -> Any:
         """The state of several values."""
-        state: Any = None
-        for value in set(values):
-            state = self.add(state, value)
-        return state
+        different = set(values)
+        return _raised(None, map(_place, map(self.text, different))) if different else None
 
     def result(self, state: dict[int, int] | None) -> int:
         """About how many."""
@@ -265,6 +259,14 @@ class Approximate:
         if empty and raw <= 2.5 * _REGISTERS:
             return round(_REGISTERS * math.log(_REGISTERS / empty))
         return round(raw)
+
+
+@lru_cache(maxsize=1 << 17)
+def _place(text: str) -> tuple[int, int]:
+    """The register of a value and what it raises it to; hashing again what comes often is dearer than looking it up."""
+    hashed = int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8])
+    rest = hashed & ((1 << _REST) - 1)
+    return hashed >> _REST, _REST + 1 - rest.bit_length()
 
 
 def _raised(state: dict[int, int] | None, places: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
-from ghcm.runtime.keys import identity_of, key_group
+from ghcm.runtime.keys import grouping, identity_of
 from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.pending import Pending, chunks
 from ghcm.runtime.operators.state import pack, unpack
@@ -65,8 +65,9 @@ class ChangesOperator:
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the last pairs, by the key groups of their keys."""
         groups: dict[int, list[Row]] = {}
+        of_key = grouping(self._key_type, self._context.groups)
         for row in self._given.values():
-            groups.setdefault(key_group(row[0], self._key_type, self._context.groups), []).append(row)
+            groups.setdefault(of_key(row[0]), []).append(row)
         return {group: pack(rows) for group, rows in groups.items()}
 
     def restore(self, state: Mapping[int, bytes]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row
-from ghcm.runtime.keys import identity_of, key_group
+from ghcm.runtime.keys import grouping, identity_of
 from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.pending import Pending, chunks
@@ -91,9 +91,10 @@ class DistinctOperator:
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the records seen, by their key groups."""
         groups: dict[int, list[Row]] = {}
+        of_row = grouping(self._task.schema, self._context.groups)
         for seen in self._seen.values():
             for row in seen.values():
-                groups.setdefault(key_group(row, self._task.schema, self._context.groups), []).append(row)
+                groups.setdefault(of_row(row), []).append(row)
         return {group: pack(rows) for group, rows in groups.items()}
 
     def restore(self, state: Mapping[int, bytes]) -> None:

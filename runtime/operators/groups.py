@@ -76,6 +76,8 @@ class GroupOperator:
         self._code = forgiving(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
+        self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
+        """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._counts_nothing = isinstance(op, Count) and not keyed and takes.bounded and not takes.windowed
         self._windows: dict[_Window, dict[object, object]] = {}
         self._changed: set[object] = set()
@@ -125,7 +127,7 @@ class GroupOperator:
         else:
             for window, key, state in zip(windows, identities, states, strict=True):
                 self._add_states(self._groups(window), (key,), (state,))
-        if self._table:
+        if self._told:
             self._changed.update(identities)
 
     def _add_states(self, groups: dict[object, object], keys: Sequence[object], states: Sequence[object]) -> None:
@@ -163,7 +165,7 @@ class GroupOperator:
                 for record in self._records(row):
                     dead(self._task.id, record, failure.reason, failure.detail)
                 continue
-            if self._table:
+            if self._told:
                 self._changed.add(key)
 
     def _records(self, row: Row) -> Iterator[object]:
@@ -242,6 +244,9 @@ class GroupOperator:
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
+        if self._table and not self._told:
+            self._spill_all()
+            return True
         return self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
@@ -257,8 +262,11 @@ class GroupOperator:
         return self._pending.give(outbox, lambda: self._last(outbox))
 
     def _last(self, outbox: Outbox) -> Iterator[Batch]:
-        if self._table:
+        if self._table and self._told:
             yield from self._latest(outbox)
+        elif self._table:
+            self._spill_all()
+            yield from self._batches(self._groups(_UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:

@@ -5,6 +5,7 @@ each commit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 
 from ghcm.functions import Failure
@@ -15,8 +16,8 @@ from ghcm.runtime.operator import Context, Operator, Table
 from ghcm.runtime.operators import build
 from ghcm.source import Origin
 from ghcm.spg.connectors import Format, Socket
-from ghcm.spg.graph import Hash, Input, Program, Task, Unit
-from ghcm.spg.ops import ReduceByKey, Source
+from ghcm.spg.graph import Forward, Hash, Input, Program, Task, Unit
+from ghcm.spg.ops import Changes, ReduceByKey, Source
 from ghcm.types import INT_MAX, Collection, Int, Nullable, Shape, String, pair_of
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 
@@ -38,15 +39,16 @@ UNIT = Unit(
             HERE,
             named=True,
         ),
+        Task("told", Changes(), (Input("sums", Forward()),), Collection(Shape.PAIRS, PAIR, False), HERE),
     ),
     HERE,
 )
 MODULE: ModuleType = module_of(Program("p", (), (), (UNIT,)), UNIT)
 
 
-def operator() -> Operator:
+def operator(unit: Unit = UNIT) -> Operator:
     tasks: dict[str, TaskCode] = MODULE.TASKS
-    return build(UNIT.task("sums"), UNIT, tasks["sums"], Context(rows=2))
+    return build(unit.task("sums"), unit, tasks["sums"], Context(rows=2))
 
 
 def take(sums: Operator, box: Box, *rows: tuple[str | None, int]) -> None:
@@ -113,3 +115,15 @@ def test_a_sum_that_does_not_fit_is_a_dead_letter_and_not_in_the_copy() -> None:
     take(sums, box, ("over", -1))
     assert sums.flush(box)
     assert rows_of(box) == [("over", INT_MAX)]
+
+
+def test_a_table_that_nobody_takes_gives_nothing_at_commits_and_can_be_read() -> None:
+    sums, box = operator(replace(UNIT, tasks=UNIT.tasks[:2])), Box(Refusal.NEVER)
+    take(sums, box, ("a", 1), ("b", INT_MAX), ("b", 1))
+    assert sums.flush(box)
+    assert rows_of(box) == []
+    assert isinstance(sums, Table)
+    assert sums.copy("a") == [("a", 1)]
+    assert not box.letters
+    assert sums.finish(box)
+    assert [letter.reason for letter in box.letters] == [Failure.OVERFLOW]
