@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, compiling, editing, scenarios, startup, words
+from bench import calls, compiling, editing, live, scenarios, startup, words
 from bench.table import Row, show
 
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
@@ -17,16 +17,19 @@ ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "calls", "start", "compile", "editor", "scenarios"]
+    names = ["words", "live", "calls", "start", "compile", "editor", "scenarios"]
     arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
+    arguments.add_argument("--flows", type=Path, help="a folder of Zeek's conn logs; by default that of shared/data")
+    arguments.add_argument("--copies", type=int, default=40, help="how often the logs are repeated, over other hosts")
     arguments.add_argument("--alerts", type=Path, default=ALERTS, help="the folder of alerts_compact.csv.gz")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
         "words": lambda: words.measure(options.text, options.repeat, options.runs),
+        "live": lambda: live.measure(options.flows, options.copies, options.runs),
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),
