@@ -7,6 +7,7 @@
 
 BIN   := .venv/bin
 READY := .venv/.ready
+BROWSER := .venv/.browser
 ARGS  ?=
 
 .DEFAULT_GOAL := help
@@ -19,12 +20,16 @@ $(READY): pyproject.toml tools/setup
 	@tools/setup .venv
 	@touch $@
 
+$(BROWSER): tools/setup | $(READY)
+	@tools/setup .venv browser
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/python examples/wordcount/demo.py
 
 # Two processes, a file of tests to each at a time: a Spark session waits more than it computes.
 # STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.
-test: $(READY)
+test: $(READY) $(BROWSER)
 	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
 
 check: $(READY)

@@ -81,6 +81,7 @@ class _Look(BaseModel):
     theme: Theme
     width: int
     height: int
+    heading: bool
 
 
 def _format(
@@ -89,10 +90,13 @@ def _format(
     theme: Annotated[Theme, Query()] = "light",
     width: Annotated[int, Query(ge=240, le=2400, description="Pixels.")] = 720,
     height: Annotated[int, Query(ge=0, le=2400, description="Pixels; 0: as needed.")] = 0,
+    heading: Annotated[bool, Query(description="With the title above it.")] = True,
 ) -> _Look:
     accepted = request.headers.get("accept", "")
     wanted: Format = "png" if "image/png" in accepted and "image/svg+xml" not in accepted else "svg"
-    return _Look(format=format or wanted, theme=theme, width=width, height=0 if height < 100 else height)
+    return _Look(
+        format=format or wanted, theme=theme, width=width, height=0 if height < 100 else height, heading=heading
+    )
 
 
 Words = Annotated[Panel, Depends(_panel)]
@@ -151,10 +155,18 @@ def _add_panels(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> N
         response_model=None,
         responses=PICTURES,
     )
-    async def panel_chart(program: str, panel: str, request: Request, form: Form) -> Response:
+    async def panel_chart(
+        program: str,
+        panel: str,
+        request: Request,
+        form: Form,
+        each: Annotated[str | None, Query(description="One value of the column that the panel draws each of.")] = None,
+    ) -> Response:
         found = panel_of(program, panel)
         if found.kind not in CHARTS:
             raise Problem(404, "GHCM-343", f'panel "{panel}" is no chart but a {found.kind}', hint="ask for its rows.")
+        if each is not None and found.each is not None:
+            found = replace(found, where={**found.where, found.each: each})
         look = await shown.look(program, found.sink)
         return await picture(studio, request, found, replace(_selection(found), columns=()), form, look)
 
@@ -165,7 +177,7 @@ async def picture(
     """The chart of the rows of a look that are chosen; Problem 422 where the panel does not fit them."""
     _fits(panel, look.columns)
     drawing = await asyncio.to_thread(_drawing, panel, chosen, look)
-    order = Order(drawing, form.format, form.theme, form.width, form.height)
+    order = Order(drawing, form.format, form.theme, form.width, form.height, form.heading)
     tag = f'"{hashlib.sha256(encode(order)).hexdigest()[:32]}"'
     if (same := unchanged(request, tag)) is not None:
         return same

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 import ghcm
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.supervisor import chart_routes, data, documents, problems, sink_routes
+from ghcm.supervisor import chart_routes, data, documents, page_routes, problems, sink_routes
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.desk import Desk
@@ -75,6 +75,7 @@ def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, l
     shown = sink_routes.Shown(catalogue, connections, looks)
     sink_routes.add(app, shown, desk.settings.limits.rows)
     chart_routes.add(app, shown, studio, desk.settings.limits.rows)
+    page_routes.add(app, shown)
     return app
 
 

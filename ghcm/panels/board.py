@@ -97,6 +97,7 @@ class _Reader:
         listed = cast("list[dict[str, Any]]", listed) if isinstance(listed, list) else []
         panels = [panel for index, each in enumerate(listed) if (panel := self._panel(index, each)) is not None]
         self._distinct(panels)
+        self._drawn(panels)
         return Board(str(data.get("title", self._program.name)), tuple(panels))
 
     def _panel(self, index: int, given: Mapping[str, Any]) -> Panel | None:
@@ -147,6 +148,14 @@ class _Reader:
                 hint = "give each panel a title of its own."
                 self.found.error(_CODE, f'two panels have the name "{panel.name}"', self._at(index, "title"), hint=hint)
             seen.add(panel.name)
+
+    def _drawn(self, panels: list[Panel]) -> None:
+        graphs = [panel.title for panel in panels if panel.each is not None]
+        for index, panel in enumerate(panels):
+            if panel.graph and (panel.graph not in graphs or panel.key is None):
+                message = f'there is no graph "{panel.graph}"' if panel.key else 'a story with a graph needs "key"'
+                hint = suggest(panel.graph, graphs) or 'a graph that can be drawn for each value has "each".'
+                self.found.error(_CODE, message, self._at(index, "graph"), hint=hint)
 
     def _at(self, index: int, key: str, value: str = "") -> Span:
         """Where an option of the panel of that number stands, or the head of the panel; -1: before all panels."""

@@ -30,6 +30,10 @@ class Panel:
     label: str | None = None
     severity: str | None = None
     state: str | None = None
+    each: str | None = None
+    text: str | None = None
+    key: str | None = None
+    graph: str = ""
     levels: Mapping[str, str] = field(default_factory=dict[str, str])
     columns: tuple[str, ...] = ()
     time: str | None = None
@@ -96,6 +100,10 @@ OPTIONS: Mapping[str, Option] = {
     "label": Option("text", "scalar", "what an arrow or a tile says"),
     "severity": Option("text", "number", "1 is the worst"),
     "state": Option("text", "scalar", "the column that says how it is"),
+    "each": Option("text", "scalar", "the column of which each value has a picture of its own"),
+    "text": Option("text", "scalar", "the column that tells it"),
+    "key": Option("text", "scalar", "the column that finds the picture"),
+    "graph": Option("text", "", "the title of the graph that draws it, of one value of its each"),
     "levels": Option("levels", "", "what a state means: good, warning or bad"),
     "columns": Option("texts", "anything", "the columns of the table"),
     "time": Option("text", "time", "the column that tells when; the first timestamp by default"),
@@ -115,9 +123,10 @@ KINDS: Mapping[str, Kind] = {
     "line": Kind("measures over time or over numbers", ("x", "y"), ("by", "top", "unit", "stacked")),
     "bar": Kind("the greatest sums", ("x", "y"), ("top", "unit")),
     "share": Kind("parts of a whole; with x, over time", ("by", "y"), ("x", "top", "unit")),
-    "graph": Kind("who did what to whom", ("from", "to"), ("step", "label", "severity", "top")),
+    "graph": Kind("who did what to whom", ("from", "to"), ("step", "label", "severity", "each", "top")),
     "number": Kind("the newest value, large", ("y",), ("unit",)),
     "state": Kind("a tile for each thing, with how it is", ("by", "state"), ("levels", "label", "top")),
+    "story": Kind("texts to be read, with a picture each", ("text",), ("key", "graph", "severity", "order", "limit")),
     "table": Kind("rows", (), ("columns", "order", "limit", "severity", "unit")),
 }
 

@@ -14,7 +14,7 @@ from ghcm.supervisor.charts.text import short
 
 __all__ = ["draw_graph"]
 
-_ROW = 62
+_ROW = 78
 _DISC = 11.0
 """Points of a disc's radius."""
 
@@ -44,7 +44,7 @@ def _arrow(axes: Any, graph: Graph, arrow: Arrow, colours: Colours) -> None:
     start, end = graph.places[arrow.source], graph.places[arrow.target]
     back = any(each.source == arrow.target and each.target == arrow.source for each in graph.arrows)
     far = abs(end[0] - start[0]) > 1.5 / max(len({place[0] for place in graph.places}) - 1, 1)
-    bend = 0.22 if back or far or end[0] <= start[0] else 0.06
+    bend = 0.3 if start[0] == end[0] else 0.22 if back or far or end[0] < start[0] else 0.06
     colour = _severity(colours, arrow.severity)
     axes.add_patch(
         FancyArrowPatch(
@@ -71,10 +71,21 @@ def _arrow(axes: Any, graph: Graph, arrow: Arrow, colours: Colours) -> None:
     )  # fmt: skip
 
     if arrow.label and _has_room(graph, axes):
+        upright = start[0] == end[0]  # what stands below would lie on the arrow
         axes.annotate(
-            short(arrow.label, 26), place, (0, -8), xycoords="axes fraction", textcoords="offset points", ha="center",
-            va="top", fontsize=7, color=colours.quiet, zorder=3, annotation_clip=False,
+            _cut(arrow.label, 30), place, (12, 0) if upright else (0, -8), xycoords="axes fraction",
+            textcoords="offset points", ha="left" if upright else "center", va="center" if upright else "top",
+            fontsize=7, color=colours.quiet, zorder=3, annotation_clip=False, bbox=_underlay(colours),
         )  # fmt: skip
+
+
+def _underlay(colours: Colours) -> dict[str, object]:
+    """Paper behind a text, so that arrows do not run through it."""
+    return {"boxstyle": "round,pad=0.08", "facecolor": colours.paper, "edgecolor": "none", "alpha": 0.8}
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _has_room(graph: Graph, axes: Any) -> bool:
@@ -98,7 +109,7 @@ def _disc(axes: Any, graph: Graph, at: int, name: str, sheet: Sheet) -> None:
     most = max(12, int(sheet.inner_width / (layers - 1) / 6.4))
     axes.annotate(
         short(name, min(most, 40)), (x, y), (0, -_DISC - 4), textcoords="offset points", ha="center", va="top",
-        fontsize=8, color=colours.ink, zorder=6, annotation_clip=False,
+        fontsize=8, color=colours.ink, zorder=6, annotation_clip=False, bbox=_underlay(colours),
     )  # fmt: skip
 
 

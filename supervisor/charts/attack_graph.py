@@ -108,23 +108,27 @@ def _together(edges: Sequence[_Edge]) -> list[_Edge]:
 
 
 def _fewer(edges: Sequence[_Edge], most: int) -> tuple[list[_Edge], int]:
-    """The worst edges among at most so many hosts, and how many hosts are left out."""
+    """The worst edges among at most so many hosts, twice as many at most, and how many hosts are left out."""
     names = {name for edge in edges for name in (edge.source, edge.target)}
-    if len(names) <= most:
+    if len(names) <= most and len(edges) <= 2 * most:
         return list(edges), 0
+    kept: list[_Edge] = []
     shown: set[str] = set()
-    for edge in sorted(edges, key=lambda each: (each.severity or 99, -each.count)):
+    for edge in sorted(edges, key=lambda each: (each.severity or 99, -each.count, each.steps)):
         more = shown | {edge.source, edge.target}
-        shown = more if len(more) <= most else shown
-    return [edge for edge in edges if edge.source in shown and edge.target in shown], len(names) - len(shown)
+        if len(more) <= most and len(kept) < 2 * most:
+            shown = more
+            kept.append(edge)
+    return [edge for edge in edges if edge in kept], len(names) - len(shown)
 
 
 def _layers(edges: Sequence[_Edge]) -> dict[str, int]:
     layers: dict[str, int] = {}
     for edge in edges:
-        layers.setdefault(edge.source, max(layers.get(edge.target, 1) - 1, 0))
+        layers.setdefault(edge.source, layers.get(edge.target, 1) - 1)
         layers.setdefault(edge.target, layers[edge.source] + 1)
-    return layers
+    first = min(layers.values(), default=0)
+    return {name: layer - first for name, layer in layers.items()}
 
 
 def _ordered(names: Sequence[str], layers: dict[str, int], edges: Sequence[_Edge]) -> list[list[str]]:

@@ -81,13 +81,15 @@ Drawing: TypeAlias = Lines | Bars | Graph
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A drawing and how it is to be drawn; `height` 0: as the drawing needs it. Sizes in pixels."""
+    """A drawing and how it is to be drawn; `height` 0: as the drawing needs it. Sizes in pixels. `heading`:
+    its title stands above it."""
 
     drawing: Drawing
     format: Format
     theme: Theme
     width: int
     height: int
+    heading: bool = True
 
 
 def encode(order: Order) -> bytes:
@@ -98,7 +100,9 @@ def encode(order: Order) -> bytes:
 def decode(data: bytes) -> Order:
     """The inverse of `encode`."""
     found: Any = json.loads(data)
-    return Order(_drawing(found["drawing"]), found["format"], found["theme"], found["width"], found["height"])
+    return Order(
+        _drawing(found["drawing"]), found["format"], found["theme"], found["width"], found["height"], found["heading"]
+    )
 
 
 def _drawing(found: Any) -> Drawing:

@@ -18,7 +18,11 @@ from ghcm.supervisor.charts.drawing import Order, Theme
 
 __all__ = ["Colours", "Sheet", "colours_of", "prepare"]
 
-_DPI = 100
+_DPI = 96
+"""As browsers count: so a picture is as many of their pixels wide as was asked for."""
+_HEADING = 16
+"""Pixels that a title takes."""
+
 _SMALL, _NORMAL, _LARGE = 8.0, 9.0, 11.0
 
 
@@ -86,6 +90,8 @@ class Sheet:
 
     def __init__(self, order: Order, height: int, *, left: int, right: int, top: int, bottom: int) -> None:
         self.colours = _COLOURS[order.theme]
+        if not order.heading:
+            height, top = height - _HEADING, top - _HEADING
         self.width, self.height = order.width, height
         self.inner_width = order.width - left - right
         self._order = order
@@ -98,12 +104,13 @@ class Sheet:
         )
         self.axes: Any = self._figure.add_axes(box, facecolor=self.colours.paper)
         self._bare(self.axes)
-        self._heading()
+        if order.heading:
+            self._heading()
 
     def note(self, text: str) -> None:
         """A quiet word in the upper right corner."""
         if text:
-            place = {"x": 1 - 12 / self.width, "y": 1 - 10 / self.height, "ha": "right", "va": "top"}
+            place = {"x": 1 - 12 / self.width, "y": 1 - 7 / self.height, "ha": "right", "va": "top"}
             self._figure.text(s=text, color=self.colours.quiet, fontsize=_SMALL, **place)
 
     def say(self, text: str) -> None:

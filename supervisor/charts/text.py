@@ -40,7 +40,7 @@ def quantity(value: float, unit: str = "") -> str:
     ('12.3 MB', '250 ms', '12.5 %', '1.2 k')
     """
     if unit == "percent":
-        return f"{value:.3g} %"
+        return f"{value:.3g} %" if abs(value) >= 1 or value == 0 else f"{value:.2f} %"
     if unit == "seconds" and 0 < abs(value) < 1:
         return f"{value * 1000:.3g} ms"
     word = {"bytes": "B", "seconds": "s"}.get(unit, unit)
