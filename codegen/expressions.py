@@ -14,6 +14,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -96,5 +97,16 @@ def plainly_ordered(type_: Type) -> bool:
             return plainly_ordered(item)
         case Struct(fields=fields):
             return all(plainly_ordered(field.type) for field in fields)
-        case Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+        case (
+            Bool()
+            | Int()
+            | Int32()
+            | Decimal()
+            | String()
+            | Enumeration()
+            | Bytes()
+            | Timestamp()
+            | Date()
+            | Duration()
+        ):
             return True

@@ -19,6 +19,7 @@ from ghcm.types import (
     Bytes,
     Date,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -95,7 +96,11 @@ def _compared(of: Type) -> Type | None:
 
 
 def _hashed(of: Type) -> Type | None:
-    return Int() if isinstance(of, Bool | Int | Int32 | String | Bytes | Timestamp | Date | Duration) else None
+    return (
+        Int()
+        if isinstance(of, Bool | Int | Int32 | String | Enumeration | Bytes | Timestamp | Date | Duration)
+        else None
+    )
 
 
 _F, _N = AggregateFunction, Nothing

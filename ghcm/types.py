@@ -5,13 +5,15 @@ the form
 in which values cross module borders (rows of the native engine's row form, of the reference, of sinks and of tests):
 
     bool -> bool            int, int32 -> int          float -> float         decimal -> decimal.Decimal
-    string -> str           bytes -> bytes             null -> None
+    string -> str           bytes -> bytes             null -> None                enum -> str
     timestamp -> int (microseconds since 1970 UTC)     date -> int (days since 1970)     duration -> int (microseconds)
     list -> list            map -> dict                struct -> tuple of its fields' values, in order
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -26,6 +28,7 @@ __all__ = [
     "Date",
     "Decimal",
     "Duration",
+    "Enumeration",
     "Field",
     "Float",
     "Int",
@@ -42,6 +45,7 @@ __all__ = [
     "accepts",
     "as_nullable",
     "is_nullable",
+    "member_text",
     "pair_of",
     "strip",
     "tuple_of",
@@ -100,6 +104,27 @@ class String:
 
     def __str__(self) -> str:
         return "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """One of a few texts, which are ordered as strings are. `name` is the declaration's, for messages; enums are equal
+    by their values."""
+
+    values: tuple[str, ...]
+    name: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return self.name or f"enum {{{', '.join(map(member_text, self.values))}}}"
+
+
+def member_text(value: str) -> str:
+    """A value of an enum as a program writes it: bare where it is a name.
+
+    >>> member_text("tcp"), member_text("n/a")
+    ('tcp', '"n/a"')
+    """
+    return value if re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +246,7 @@ Type: TypeAlias = (
     | Float
     | Decimal
     | String
+    | Enumeration
     | Bytes
     | Timestamp
     | Date
@@ -282,8 +308,8 @@ def accepts(to: Type, found: Type) -> bool:
 
 
 def unify(left: Type, right: Type) -> Type | None:
-    """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`; null makes
-    nullable.
+    """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`, an enum to
+    `string`; null makes nullable.
 
     >>> str(unify(Int(), Nullable(Float())))
     'float?'
@@ -300,6 +326,8 @@ def unify(left: Type, right: Type) -> Type | None:
     order: list[Type] = [Int32(), Int(), Float()]
     if left in order and right in order:
         return order[max(order.index(left), order.index(right))]
+    if {type(left), type(right)} == {String, Enumeration}:
+        return String()
     if isinstance(left, List) and isinstance(right, List):
         item = unify(left.item, right.item)
         return None if item is None else List(item)

@@ -31,6 +31,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -42,6 +43,7 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    member_text,
     strip,
 )
 
@@ -56,6 +58,7 @@ __all__ = [
     "parse_date",
     "parse_timestamp",
     "reader",
+    "refuse_value",
     "timestamp_text",
     "to_json",
     "writer",
@@ -65,6 +68,8 @@ Json: TypeAlias = object
 """What the `json` module reads and writes: None, bool, int, float, str, list and dict of these."""
 
 _MICROS = 1_000_000
+_REASONABLE = 12
+"""So many values of an enum a message lists."""
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -133,7 +138,7 @@ def key_text(value: object, type_: Type) -> str:
 def writer(type_: Type) -> Callable[[object], Json]:
     """The function that gives the JSON form of values of `type_`."""
     match type_:
-        case Null() | Bool() | Int() | Int32() | String():
+        case Null() | Bool() | Int() | Int32() | String() | Enumeration():
             return _same
         case Float():
             return _write_float
@@ -189,7 +194,7 @@ def _write_duration(value: object) -> Json:
 def _map_writer(
     key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json]
 ) -> Callable[[object], Json]:
-    if isinstance(key, String):
+    if isinstance(key, String | Enumeration):
         return lambda value: {name: of_value(held) for name, held in cast("dict[str, object]", value).items()}
     return lambda value: [[of_key(k), of_value(held)] for k, held in cast("dict[object, object]", value).items()]
 
@@ -215,6 +220,8 @@ def reader(type_: Type) -> Callable[[Json], object]:
             return lambda data: _read_decimal(data, type_)
         case String():
             return _read_string
+        case Enumeration():
+            return lambda data: data if data in type_.values else refuse_value(type_, data)
         case Bytes():
             return _read_bytes
         case Timestamp():
@@ -239,6 +246,13 @@ def reader(type_: Type) -> Callable[[Json], object]:
 def _refuse(expected: str, data: Json) -> NoReturn:
     text = json.dumps(data, ensure_ascii=False, default=str)
     raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
+
+
+def refuse_value(type_: Enumeration, data: Json) -> NoReturn:
+    """Say that a text is no value of an enum."""
+    values = ", ".join(map(member_text, type_.values[:_REASONABLE]))
+    further = ", ..." if len(type_.values) > _REASONABLE else ""
+    _refuse(f"one of {values}{further}", data)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -339,7 +353,7 @@ def _map_reader(
             result[_at(f"[{index}]", of_key, name)] = _at(f"[{index}]", of_value, held)
         return result
 
-    return read_object if isinstance(key, String) else read_pairs
+    return read_object if isinstance(key, String | Enumeration) else read_pairs
 
 
 def _two(data: Json) -> list[Json]:

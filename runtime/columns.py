@@ -19,6 +19,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -60,7 +61,7 @@ def dtype(type_: Type) -> pl.DataType:
             return pl.Int32()
         case Float():
             return pl.Float64()
-        case String():
+        case String() | Enumeration():
             return pl.String()
         case Bytes():
             return pl.Binary()

@@ -17,6 +17,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -76,7 +77,19 @@ def identity_of(type_: Type) -> Change | None:
             return _parts([identity_of(field.type) for field in fields])
         case Map(key=key, value=value):
             return _pairs(identity_of(key), identity_of(value))
-        case Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+        case (
+            Null()
+            | Bool()
+            | Int()
+            | Int32()
+            | Decimal()
+            | String()
+            | Enumeration()
+            | Bytes()
+            | Timestamp()
+            | Date()
+            | Duration()
+        ):
             return None
         case _:
             assert_never(type_)
@@ -102,6 +115,7 @@ def value_of(type_: Type) -> Change | None:
             | Int32()
             | Decimal()
             | String()
+            | Enumeration()
             | Bytes()
             | Timestamp()
             | Date()

@@ -20,6 +20,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -102,6 +103,8 @@ def json_schema(type_: Type) -> dict[str, Any]:
             return {"type": "string", "format": "decimal"}
         case String():
             return {"type": "string"}
+        case Enumeration(values=values):
+            return {"type": "string", "enum": list(values)}
         case Bytes():
             return {"type": "string", "contentEncoding": "base64"}
         case Timestamp():
@@ -113,7 +116,7 @@ def json_schema(type_: Type) -> dict[str, Any]:
         case List(item=item):
             return {"type": "array", "items": json_schema(item)}
         case Map(key=key, value=value):
-            if isinstance(key, String):
+            if isinstance(key, String | Enumeration):
                 return {"type": "object", "additionalProperties": json_schema(value)}
             pair = {
                 "type": "array",

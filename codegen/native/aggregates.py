@@ -15,6 +15,7 @@ from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import (
     Bytes,
     Duration,
+    Enumeration,
     Float,
     Int,
     String,
@@ -195,7 +196,7 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
 
 def _hashed_text(type_: Type) -> str:
     match type_:
-        case String():
+        case String() | Enumeration():
             return "str"
         case Bytes():
             return "bytes.hex"

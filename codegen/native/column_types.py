@@ -10,6 +10,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -52,7 +53,7 @@ def dtype_text(type_: Type) -> str:
             return "pl.Int32"
         case Float():
             return "pl.Float64"
-        case String():
+        case String() | Enumeration():
             return "pl.String"
         case Bytes():
             return "pl.Binary"

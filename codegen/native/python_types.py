@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import assert_never
 
 from ghcm.types import (
@@ -10,6 +11,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -63,6 +65,8 @@ def python_text(type_: Type) -> str:
             return "python.DECIMAL"
         case String():
             return "python.STRING"
+        case Enumeration(values=values):
+            return f"python.OneOf({', '.join(json.dumps(each, ensure_ascii=False) for each in values)})"
         case Bytes():
             return "python.BYTES"
         case Timestamp():

@@ -10,7 +10,7 @@ from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.types import Bytes, Date, Duration, Float, String, Timestamp, Type, strip
+from ghcm.types import Bytes, Date, Duration, Enumeration, Float, String, Timestamp, Type, strip
 
 __all__ = ["RECORD", "aggregate_can_fail", "argument_columns", "column_of", "final_value", "grouped_columns"]
 
@@ -117,7 +117,7 @@ def _sums(aggregate: Aggregate) -> bool:
 
 def _hashed(value: str, type_: Type) -> str:
     match strip(type_):
-        case String():
+        case String() | Enumeration():
             return value
         case Bytes():
             return f"lower(hex({value}))"

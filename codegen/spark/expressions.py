@@ -34,6 +34,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -188,7 +189,7 @@ class Emitter:
                 return f"lit_int32({value!r})"
             case Float():
                 return f"lit({python_text(value)})"
-            case String():
+            case String() | Enumeration():
                 return f"lit({quote(cast('str', value))})"
             case Bytes():
                 return f"lit({value!r})"

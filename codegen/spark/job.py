@@ -70,6 +70,7 @@ def generate(program: Program, unit: Unit) -> str:
         "program": quote(program.name),
         "name": quote(unit.name),
         "settings": list(SETTINGS.items()),
+        "types": render("spark/enum_type.py.j2") if "EnumType(" in f"{constants} {parts} {body}" else "",
         "constants": constants,
         "parameters": f"StructType([{', '.join(parts)}])",
         "tasks": functions,

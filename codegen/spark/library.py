@@ -52,7 +52,7 @@ def library_for(code: str) -> Library:
 
 def names_taken() -> frozenset[str]:
     """The names of all helpers and of what stands in every job, which no record's constant may take."""
-    own = frozenset({"PROGRAM", "UNIT", "SETTINGS", "PARAMETERS"})
+    own = frozenset({"PROGRAM", "UNIT", "SETTINGS", "PARAMETERS", "EnumType"})
     return own.union(*(helper.names for helper in _helpers()))
 
 

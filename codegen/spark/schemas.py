@@ -12,6 +12,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -61,6 +62,8 @@ class Schemas:
                 return "DoubleType()"
             case String():
                 return "StringType()"
+            case Enumeration(values=values):
+                return f"EnumType([{', '.join(map(_quote, values))}])"
             case Bytes():
                 return "BinaryType()"
             case Timestamp():

@@ -55,6 +55,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _ENDINGS = ("()", "", ": 0")
 """What makes a name an operator call, a value or a type, or a field of a record that is made."""
 
+_TYPES = (ast.RecordDecl, ast.EnumDecl)
 _LEXEMES = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[()\[\]{}]')
 
 
@@ -80,7 +81,7 @@ def _proposals(piece: Piece, whole: ast.Program) -> list[Proposal]:
         case ast.Attribute() as node:
             return _behind(node, program, declaration)
         case ast.NamedType():
-            records = (each.name.text for each in program.declarations if isinstance(each, ast.RecordDecl))
+            records = (each.name.text for each in program.declarations if isinstance(each, _TYPES))
             return [Proposal(name, Kind.RECORD) for name in (*records, *sorted(BUILT_IN))]
         case ast.Ref():
             return list(_names(path, program))
@@ -131,6 +132,8 @@ def _behind(node: ast.Attribute, program: ast.Program, declaration: ast.Declarat
     named = next((each for each in program.declarations if isinstance(of, ast.Ref) and each.name.text == of.name), None)
     if isinstance(named, ast.UnitDecl):
         return [Proposal(each.name.text, Kind.NAME) for each in named.body if isinstance(each, ast.Assign)]
+    if isinstance(named, ast.EnumDecl):
+        return [Proposal(each.text, Kind.NAME, named.name.text) for each in named.values if each.text.isidentifier()]
     operator = OPERATORS["read"]
     return [Proposal("read", Kind.OPERATOR, operator.gives, about_operator(operator))] if named else []
 
@@ -167,8 +170,8 @@ def _names(path: tuple[Node, ...], program: ast.Program) -> Iterator[Proposal]:
         yield Proposal(text, Kind.NAME)
     in_expression = any(isinstance(each, ast.Lambda) for each in path)
     for text, declaration in names.declared.items():
-        if isinstance(declaration, ast.RecordDecl) or not in_expression:
-            yield Proposal(text, Kind.RECORD if isinstance(declaration, ast.RecordDecl) else Kind.NAME)
+        if isinstance(declaration, _TYPES) or not in_expression:
+            yield Proposal(text, Kind.RECORD if isinstance(declaration, _TYPES) else Kind.NAME)
     if not in_expression:
         for text in SOURCES:
             yield Proposal(text, Kind.OPERATOR, OPERATORS[text].gives, about_operator(OPERATORS[text]))

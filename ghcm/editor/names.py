@@ -88,9 +88,11 @@ def _named(name: str, names: Names) -> Span | None:
 
 
 def _member(of: Node, name: str, names: Names, notes: Notes) -> Span | None:
-    """A field of a record, or a table of a unit."""
+    """A field of a record, a table of a unit, or a value of an enum."""
     if isinstance(of, ast.Ref):
         unit = names.declared.get(of.name)
+        if isinstance(unit, ast.EnumDecl):
+            return next((each.span for each in unit.values if each.text == name), None)
         if isinstance(unit, ast.UnitDecl):
             return next(
                 (each.name.span for each in unit.body if isinstance(each, ast.Assign) and each.name.text == name), None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, first, fixed
-from ghcm.types import Bool, Date, Duration, Float, Int, Int32, String, Timestamp, Type
+from ghcm.types import Bool, Date, Duration, Enumeration, Float, Int, Int32, List, String, Timestamp, Type
 
 __all__ = ["TABLE"]
 
@@ -20,11 +20,20 @@ def widen(arguments: tuple[Type, ...]) -> Resolution | None:
 def to_string(arguments: tuple[Type, ...]) -> Resolution | None:
     """A scalar that has a text form."""
     text = (
-        isinstance(arguments[0], Bool | Int | Int32 | Float | String | Timestamp | Date | Duration)
+        isinstance(arguments[0], Bool | Int | Int32 | Float | String | Enumeration | Timestamp | Date | Duration)
         if len(arguments) == 1
         else False
     )
     return Resolution(arguments, STRING) if text else None
+
+
+def to_enum(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A text and the list of an enum's values."""
+    match arguments:
+        case (String(), List(item=Enumeration() as enum)):
+            return Resolution(arguments, enum)
+        case _:
+            return None
 
 
 TABLE = (
@@ -49,5 +58,13 @@ TABLE = (
         to_string,
         "as Python's str for numbers; true and false; a timestamp as 2026-01-02T03:04:05.000006Z, always six decimals; a date as 2026-01-02; a duration in seconds with six decimals",
         failures=(),
+    ),
+    Function(
+        "to_enum",
+        "to_enum(s, values)",
+        to_enum,
+        "the string as a value of an enum, which is given by its name or as a list of its values; fails for any other string",
+        failures=(Failure.BAD_CAST,),
+        constants=(1,),
     ),
 )

@@ -7,11 +7,26 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, Resolution, Rule
-from ghcm.types import Bool, Date, Duration, Int, Int32, List, Map, String, Struct, Timestamp, Type, pair_of, unify
+from ghcm.types import (
+    Bool,
+    Date,
+    Duration,
+    Enumeration,
+    Int,
+    Int32,
+    List,
+    Map,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    pair_of,
+    unify,
+)
 
 __all__ = ["TABLE"]
 
-_KEYS = (Bool, Int, Int32, String, Timestamp, Date, Duration)
+_KEYS = (Bool, Int, Int32, String, Enumeration, Timestamp, Date, Duration)
 
 
 def _with_key(arguments: tuple[Type, ...]) -> Resolution | None:

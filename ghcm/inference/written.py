@@ -15,6 +15,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -80,6 +81,8 @@ def _written(type_: Type) -> ast.TypeExpr:
             return ast.NamedType("map", (_written(key), _written(value)))
         case Decimal(precision=precision, scale=scale):
             return ast.NamedType("decimal", (precision, scale))
+        case Enumeration(values=values):
+            return ast.EnumType(tuple(map(ast.Name, values)))
         case _:
             return ast.NamedType(str(type_))
 
@@ -106,7 +109,7 @@ def _annotation(type_: Type) -> str:
             return f"Annotated[Decimal, Digits({precision}, {scale})]"
         case Bool() | Int() | Float() | Bytes() | Date() | Int32():
             return str(type_)
-        case String():
+        case String() | Enumeration():  # which is never inferred
             return "str"
         case Timestamp():
             return "datetime"

@@ -76,6 +76,15 @@ class _Builder:
     def record(self, meta: Meta, name: ast.Name, *fields: ast.FieldDecl | None) -> ast.RecordDecl:
         return ast.RecordDecl(name, _present(fields), self._span(meta))
 
+    def enum(self, meta: Meta, name: ast.Name, *values: ast.Name | None) -> ast.EnumDecl:
+        return ast.EnumDecl(name, _present(values), self._span(meta))
+
+    def bare_value(self, meta: Meta, name: ast.Name) -> ast.Name:
+        return name
+
+    def quoted_value(self, meta: Meta, token: Token) -> ast.Name:
+        return ast.Name(self._text(token), self._span(meta))
+
     def field(self, meta: Meta, name: ast.Name, type_: ast.TypeExpr, path: Token | None) -> ast.FieldDecl:
         return ast.FieldDecl(name, type_, None if path is None else self._text(path), self._span(meta))
 
@@ -152,6 +161,9 @@ class _Builder:
     def tuple_type(self, meta: Meta, *items: ast.TypeExpr) -> ast.TupleType:
         return ast.TupleType(items, self._span(meta))
 
+    def enum_type(self, meta: Meta, *values: ast.Name) -> ast.EnumType:
+        return ast.EnumType(values, self._span(meta))
+
     # --- lambdas and choices
 
     def lambda_one(self, meta: Meta, parameter: ast.Name, body: ast.Expr) -> ast.Lambda:
@@ -204,10 +216,11 @@ class _Builder:
         return ast.AnyOf(patterns, self._span(meta))
 
     def _names_in(self, pattern: ast.Pattern) -> bool:
-        """Report the names in a pattern, which is made of constants."""
+        """Report the names that no pattern can be: the ends of ranges, and a `_` among others."""
         parts = pattern.patterns if isinstance(pattern, ast.AnyOf) else (pattern,)
-        ends = [end for part in parts for end in ((part.first, part.last) if isinstance(part, ast.Range) else (part,))]
+        ends = [end for part in parts if isinstance(part, ast.Range) for end in (part.first, part.last)]
         names = [end for end in ends if isinstance(end, ast.Ref)]
+        names += [part for part in parts if isinstance(part, ast.Ref) and part.name == "_"]
         for name in names:
             hint = 'a string stands in quotes; "_" matches everything else'
             if name.name == "_":

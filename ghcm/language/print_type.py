@@ -6,8 +6,9 @@ from typing import assert_never
 
 from ghcm.language import ast
 from ghcm.language.literals import print_string
+from ghcm.language.words import RESERVED
 
-__all__ = ["flat_field", "flat_type"]
+__all__ = ["flat_field", "flat_type", "flat_value"]
 
 
 def flat_type(type_: ast.TypeExpr) -> str:
@@ -24,8 +25,16 @@ def flat_type(type_: ast.TypeExpr) -> str:
             return "{" + ", ".join(map(flat_field, fields)) + "}"
         case ast.TupleType(items=items):
             return f"({', '.join(map(flat_type, items))})"
+        case ast.EnumType(values=values):
+            return f"enum {{{', '.join(map(flat_value, values))}}}"
         case _:
             assert_never(type_)
+
+
+def flat_value(value: ast.Name) -> str:
+    """A value of an enum: bare where it is a name."""
+    bare = value.text.isascii() and value.text.isidentifier() and value.text not in RESERVED and value.text != "_"
+    return value.text if bare else print_string(value.text)
 
 
 def flat_field(field: ast.FieldDecl) -> str:

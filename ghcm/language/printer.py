@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.language import ast
 from ghcm.language.parser import parse
 from ghcm.language.print_expr import WIDTH, chain_head, flat, layout, links, print_link
-from ghcm.language.print_type import flat_field, flat_type
+from ghcm.language.print_type import flat_field, flat_type, flat_value
 from ghcm.language.trivia import Comment, Trivia
 from ghcm.source import Source, Span
 
@@ -112,6 +112,8 @@ def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia)
     match first, second:
         case ast.RecordDecl(), ast.RecordDecl():
             return _short(first, trivia) and _short(second, trivia)
+        case ast.EnumDecl(), ast.EnumDecl():
+            return _enum_on_one_line(first, trivia) and _enum_on_one_line(second, trivia)
         case ((ast.CacheDecl() | ast.SinkDecl()), (ast.CacheDecl() | ast.SinkDecl())):
             return True
         case _:
@@ -122,6 +124,8 @@ def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], t
     match declaration:
         case ast.RecordDecl():
             return _record(declaration, run, trivia)
+        case ast.EnumDecl():
+            return _enum(declaration, run, trivia)
         case ast.CacheDecl(connector=connector):
             return _connector(f"cache {declaration.name.text} = ", connector, declaration.span, trivia)
         case ast.SinkDecl(connector=connector):
@@ -212,6 +216,36 @@ def flat_field_aligned(field: ast.FieldDecl, names: int, types: int) -> str:
 def _closing_comments(span: Span | None, trivia: Trivia) -> list[str]:
     """The comments between the last line of a body and its closing brace."""
     return _comments(trivia.before(span.end), _STEP) if span is not None else []
+
+
+# --- enums -----------------------------------------------------------------------------------------------------------
+
+
+def _enum_on_one_line(enum: ast.EnumDecl, trivia: Trivia) -> bool:
+    inside = enum.span is not None and trivia.waits(enum.span.start, enum.span.end)
+    return not inside and len(_enum_text(enum, len(enum.name.text))) <= WIDTH
+
+
+def _enum_text(enum: ast.EnumDecl, width: int) -> str:
+    values = ", ".join(map(flat_value, enum.values))
+    return f"enum {enum.name.text.ljust(width)} {{ {values} }}" if values else f"enum {enum.name.text} {{ }}"
+
+
+def _enum(enum: ast.EnumDecl, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
+    """On one line where it fits, else a value on each."""
+    if _enum_on_one_line(enum, trivia):
+        names = [each for each in run if isinstance(each, ast.EnumDecl)]
+        width = max(len(each.name.text) for each in names)
+        if any(len(_enum_text(each, width)) > WIDTH for each in names):
+            width = 0
+        return [_with_trailing(_enum_text(enum, width), trivia, enum.span)]
+    lines = [f"enum {enum.name.text} {{"]
+    for index, value in enumerate(enum.values):
+        leading = _leading(value.span, trivia, _STEP)
+        lines += leading[1:] if index == 0 and leading[:1] == [""] else leading
+        lines.append(_with_trailing(f"  {flat_value(value)}", trivia, value.span))
+    lines += _closing_comments(enum.span, trivia)
+    return [*lines, _with_trailing("}", trivia, enum.span)]
 
 
 # --- units -----------------------------------------------------------------------------------------------------------

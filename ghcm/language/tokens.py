@@ -27,7 +27,7 @@ _ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", 
 _LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW", "IN", "RANGE"))
 _NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH", "LET"}
 _NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
-_DECLARES = frozenset(["PROGRAM", "RECORD", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"])
+_DECLARES = frozenset(["PROGRAM", "RECORD", "ENUM", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"])
 
 _FOREIGN = {
     "&&": ("AND", "and"),

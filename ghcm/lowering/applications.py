@@ -18,6 +18,7 @@ from ghcm.lowering.constant_arguments import check_constants
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
+from ghcm.lowering.enums import beside_enums, to_enum
 from ghcm.lowering.maps import entries_of
 from ghcm.lowering.readable import unreadable
 from ghcm.lowering.regex import BadPattern, Pattern, canonical
@@ -69,6 +70,8 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         reason = "takes no named arguments" if culprit.name is not None else "takes no function as an argument"
         context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', culprit.span or culprit.value.span)
         return None
+    if function == "to_enum":
+        return to_enum((*receiver, *operands), written.span, scope, context, value)
     arguments = [value(operand.value, scope) for operand in (*receiver, *operands)]
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):
@@ -110,6 +113,10 @@ def operation(
     written.
     """
     entry = FUNCTIONS[function]
+    given = beside_enums(function, arguments, span, context)
+    if given is None:
+        return None
+    arguments = given
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:

@@ -1,4 +1,5 @@
-"""The conversions that the language makes by itself, as explicit expressions: int32 to int to float, and a `?` more.
+"""The conversions that the language makes by itself, as explicit expressions: int32 to int to float, an enum to string,
+and a `?` more.
 
 Literals take the type that is asked for as they are. Nothing is ever narrowed here, and nothing can fail when it runs.
 """
@@ -12,6 +13,7 @@ from ghcm.types import (
     INT_MAX,
     INT_MIN,
     Bool,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -19,6 +21,7 @@ from ghcm.types import (
     List,
     Null,
     Nullable,
+    String,
     Struct,
     Type,
     accepts,
@@ -65,12 +68,22 @@ def convert(expr: Expr, to: Type) -> Expr | None:
 
 
 def common_type(values: Sequence[Expr]) -> Type | None:
-    """The smallest type that all values convert to, or None. An empty list takes the type of the others."""
+    """The smallest type that all values convert to, or None. An empty list takes the type of the others, and so do
+    constant strings that are values of an enum."""
     telling = [value for value in values if not (isinstance(value, MakeList) and not value.items)] or list(values[:1])
     found: Type | None = telling[0].type
     for value in telling[1:]:
         found = None if found is None else unify(found, value.type)
+    if found is not None and strip(found) == String():
+        enum = next((strip(value.type) for value in telling if isinstance(strip(value.type), Enumeration)), None)
+        if enum is not None and all(accepts(Nullable(enum), each.type) or _literal_of(each, enum) for each in telling):
+            return as_nullable(enum) if is_nullable(found) else enum
     return found
+
+
+def _literal_of(expr: Expr, enum: Type) -> bool:
+    """Whether it is a constant that is a value of an enum."""
+    return isinstance(expr, Literal) and isinstance(expr.value, str) and _literal(expr, enum) is not None
 
 
 def to_known(expr: Expr) -> Expr:
@@ -82,6 +95,10 @@ def _literal(literal: Literal, to: Type) -> Expr | None:
     value, wanted = literal.value, strip(to)
     if value is None:
         return Literal(None, to) if isinstance(to, Nullable) else None
+    if isinstance(wanted, Enumeration):
+        return Literal(value, wanted) if value in wanted.values else None
+    if isinstance(literal.type, Enumeration) and isinstance(wanted, String):
+        return Literal(value, wanted)
     if not isinstance(value, int) or isinstance(literal.type, Bool) or not isinstance(literal.type, Int | Int32):
         return None
     match wanted:
@@ -107,6 +124,8 @@ def _computed(expr: Expr, to: Type) -> Expr | None:
             return _call("to_float", _call("widen", expr, Int()), Float())
         case Int(), Float():
             return _call("to_float", expr, Float())
+        case Enumeration(), String():
+            return _call("to_string", expr, String())
         case Struct() as mine, Struct() as wanted if _alike(mine.fields, wanted.fields):
             return _struct(expr, mine, wanted)
         case _:

@@ -20,6 +20,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert, to_known
 from ghcm.lowering.definitions import too_large
+from ghcm.lowering.enums import enum_named, member_of
 from ghcm.lowering.keeping import let_value
 from ghcm.lowering.lists import EACH, WHOLE, Function, for_each, of_whole
 from ghcm.lowering.matching import match_value
@@ -232,8 +233,11 @@ def _report_no_value(name: str, span: Span | None, scope: Scope, context: Contex
             "collection": "Records of another collection come in by join.",
             "sink": f"{name}.read() gives its records as a collection.",
             "record": f"{name} {{ ... }} makes one.",
+            "enum": f"{name}.value is one of its values.",
         }.get(kind, "")
-        context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no value', span, hint=hint)
+        context.report(
+            Code.NOT_A_VALUE, f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value', span, hint=hint
+        )
         return
     if name in CALLABLE:
         message = f'"{name}" is a function and is not called'
@@ -257,6 +261,9 @@ def _column_owner(name: str, scope: Scope) -> str:
 
 
 def _field(written: ast.Attribute, scope: Scope, context: Context) -> Expr | None:
+    enum = enum_named(written.of, scope, context)
+    if enum is not None:
+        return member_of(written, enum, context)
     of = typed(written.of, scope, context)
     return None if of is None else _part(of, written.name, written.name_span or written.span, scope, context)
 

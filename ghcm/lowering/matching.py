@@ -11,7 +11,7 @@ from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.keeping import keeping
 from ghcm.lowering.narrowing import Outcome, known
 from ghcm.lowering.nesting import DEEPEST
-from ghcm.lowering.patterns import check_cases
+from ghcm.lowering.patterns import check_cases, with_values
 from ghcm.source import Span
 from ghcm.types import Bool
 
@@ -27,9 +27,10 @@ def match_value(written: ast.Match, scope: Scope, context: Context, value: Value
         context.report(Code.TOO_DEEP, message, written.span, hint="A join with a table of the cases does the same.")
         return None
     subject = value(written.subject, scope)
-    if subject is None or not check_cases(written, subject.type, context):
+    checked = None if subject is None else with_values(written, subject.type, context)
+    if subject is None or checked is None or not check_cases(checked, subject.type, context):
         return None
-    return keeping(subject, "it", scope, lambda it, inner: _cases(written, it, inner, context, value))
+    return keeping(subject, "it", scope, lambda it, inner: _cases(checked, it, inner, context, value))
 
 
 def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, value: Value) -> Expr | None:

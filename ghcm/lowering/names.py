@@ -1,4 +1,4 @@
-"""The names that a program declares: one space for records, msg caches, sinks and units."""
+"""The names that a program declares: one space for records, enums, msg caches, sinks and units."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def declare(
     """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
     kinds: dict[str, str] = {}
     records: dict[str, ast.RecordDecl] = {}
+    enums: dict[str, ast.EnumDecl] = {}
     caches: dict[str, ast.CacheDecl] = {}
     sinks: dict[str, ast.SinkDecl] = {}
     units: dict[str, ast.UnitDecl] = {}
@@ -58,6 +59,8 @@ def declare(
         match declaration:
             case ast.RecordDecl():
                 kinds[name], records[name] = "record", declaration
+            case ast.EnumDecl():
+                kinds[name], enums[name] = "enum", declaration
             case ast.CacheDecl():
                 kinds[name], caches[name] = "msg cache", declaration
             case ast.SinkDecl():
@@ -66,7 +69,9 @@ def declare(
                 kinds[name], functions[name] = "function", declaration
             case ast.UnitDecl():
                 kinds[name], units[name] = "unit", declaration
-    context = Context(diagnostics, Records(records, diagnostics), kinds, notes, for_reference=for_reference)
+    context = Context(diagnostics, Records(records, diagnostics, enums), kinds, notes, for_reference=for_reference)
+    for name in enums:
+        context.records.enum(name)
     for name in records:
         context.records.get(name)
     define(functions, context, typed)

@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
-from ghcm.types import Bool, Type, is_nullable, strip
+from ghcm.lowering.enums import report_no_value
+from ghcm.types import Bool, Enumeration, String, Type, is_nullable, strip
 
-__all__ = ["check_cases"]
+__all__ = ["check_cases", "with_values"]
+
+
+def with_values(written: ast.Match, type_: Type, context: Context) -> ast.Match | None:
+    """The match with the names in its patterns as the values of the enum that they are; None after a report."""
+    enum = strip(type_)
+    correct = True
+
+    def constant(pattern: ast.Expr | ast.Range) -> ast.Expr | ast.Range:
+        nonlocal correct
+        if isinstance(enum, Enumeration) and isinstance(pattern, ast.Ref | ast.Literal):
+            text = pattern.name if isinstance(pattern, ast.Ref) else pattern.value
+            if isinstance(text, str) and text not in enum.values:
+                report_no_value(enum, text, pattern.span, context)
+                correct = False
+            return ast.Literal(text, String(), pattern.span) if isinstance(text, str) else pattern
+        if isinstance(pattern, ast.Ref):
+            hint = 'a string stands in quotes; "_" matches everything else'
+            context.report(Code.BAD_MATCH, f'"{pattern.name}" is no pattern', pattern.span, hint=hint)
+            correct = False
+        return pattern
+
+    def changed(pattern: ast.Pattern | None) -> ast.Pattern | None:
+        if isinstance(pattern, ast.AnyOf):
+            return replace(pattern, patterns=tuple(map(constant, pattern.patterns)))
+        return None if pattern is None else constant(pattern)
+
+    cases = tuple(replace(case, pattern=changed(case.pattern)) for case in written.cases)
+    return replace(written, cases=cases) if correct else None
 
 
 def check_cases(written: ast.Match, type_: Type, context: Context) -> bool:
@@ -20,20 +50,27 @@ def check_cases(written: ast.Match, type_: Type, context: Context) -> bool:
         for problem in _problems(case, seen, last=index == len(written.cases) - 1):
             context.report(Code.BAD_MATCH, problem, case.span or written.span)
             correct = False
-    covered = any(case.pattern is None for case in written.cases) or _covers(type_, seen)
-    if not covered:
+    missing = () if any(case.pattern is None for case in written.cases) else _missing(type_, seen)
+    if missing != ():
         context.report(
             Code.BAD_MATCH,
-            "the match leaves a case open",
+            f"the match leaves {', '.join(missing) if missing else 'a case'} open",
             written.span,
             hint='A last case "_ => ..." takes whatever is left.',
         )
-    return correct and covered
+    return correct and missing == ()
 
 
-def _covers(type_: Type, seen: list[object]) -> bool:
-    """Whether these constants are all values of a type."""
-    return strip(type_) == Bool() and True in seen and False in seen and (not is_nullable(type_) or None in seen)
+def _missing(type_: Type, seen: list[object]) -> tuple[str, ...] | None:
+    """The values of a type that are not among these constants; None where no list of constants holds them all."""
+    null = ('"null"',) if is_nullable(type_) and None not in seen else ()
+    match strip(type_):
+        case Bool():
+            return (*(f'"{_shown(each)}"' for each in (True, False) if each not in seen), *null)
+        case Enumeration(values=values):
+            return (*(f'"{each}"' for each in values if each not in seen), *null)
+        case _:
+            return None
 
 
 def _problems(case: ast.Case, seen: list[object], *, last: bool) -> Iterator[str]:

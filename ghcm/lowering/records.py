@@ -9,6 +9,7 @@ from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
+from ghcm.lowering.enums import hint_of_enum, report_constant
 from ghcm.source import Span
 from ghcm.types import Field, Struct, Type, is_nullable, strip, unify
 
@@ -92,6 +93,8 @@ def fits(
     converted = convert(expr, to)
     if converted is not None:
         return converted
+    if code is Code.WRONG_TYPE and report_constant(expr, to, span, context):
+        return None
     if is_nullable(expr.type) and not is_nullable(to) and (expr.type == strip(expr.type) or _would_fit(expr, to)):
         context.report(
             Code.MAY_BE_NULL if code is Code.WRONG_TYPE else code,
@@ -101,7 +104,9 @@ def fits(
             hint='"x ?? other" replaces null; behind filter(f => f.x is not null) it is known to be there.',
         )
     else:
-        context.report(code, f'{what} is "{to}", but this is "{expr.type}"', span, detail=_difference(to, expr.type))
+        hint = hint_of_enum(expr, to)
+        message = f'{what} is "{to}", but this is "{expr.type}"'
+        context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
     return None
 
 

@@ -17,6 +17,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -69,7 +70,7 @@ def _texts(of: Expr) -> Iterator[Expr]:
             return
         case Null() | Nullable() | Map() | Decimal():
             return
-        case String():
+        case String() | Enumeration():
             text = of
         case Float():
             text = _call("to_string", _call("add", of, Literal(0.0, Float())))

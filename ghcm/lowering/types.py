@@ -18,6 +18,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -44,7 +45,7 @@ _PLAIN: Mapping[str, Type] = {
     str(type_): type_ for type_ in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration())
 }
 _GENERIC = ("list", "map", "decimal")
-BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window"))
+BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window", "enum"))
 """Names of types that no declaration may take."""
 _MOST_DIGITS = 38
 
@@ -57,6 +58,8 @@ class Records:
 
     declared: Mapping[str, ast.RecordDecl]
     diagnostics: Diagnostics
+    enums: Mapping[str, ast.EnumDecl] = field(default_factory=dict[str, ast.EnumDecl])
+    _enums: dict[str, Enumeration | None] = field(default_factory=dict[str, "Enumeration | None"])
     _resolved: dict[str, _Known] = field(default_factory=lambda: {"Line": LINE})
     _open: list[str] = field(default_factory=list[str])
 
@@ -79,6 +82,13 @@ class Records:
         self._resolved.setdefault(name, None if fields is None else Struct(fields, name))
         return self._resolved[name]
 
+    def enum(self, name: str) -> Enumeration | None:
+        """The enum of that name, which must be one of `enums`."""
+        if name not in self._enums:
+            declaration = self.enums[name]
+            self._enums[name] = self._enum(declaration.values, name, declaration.name.span)
+        return self._enums[name]
+
     def type_of(self, written: ast.TypeExpr) -> Type | None:
         """The type that is written, or None after a report."""
         match written:
@@ -92,6 +102,8 @@ class Records:
             case ast.StructType(fields=fields, span=span):
                 made = self._fields(fields, "the record", span)
                 return None if made is None else Struct(made)
+            case ast.EnumType(values=values, span=span):
+                return self._enum(values, None, span)
             case ast.NamedType():
                 return self._named(written)
 
@@ -106,12 +118,14 @@ class Records:
             return _PLAIN[name]
         if name in self.names:
             return self.get(name)
-        known = (*_PLAIN, *_GENERIC, *self.names)
+        if name in self.enums:
+            return self.enum(name)
+        known = (*_PLAIN, *_GENERIC, *self.names, *self.enums)
         self.diagnostics.error(
             Code.BAD_TYPE.value,
             f'there is no type "{name}"',
             written.span,
-            detail=f"Types are {', '.join((*_PLAIN, 'list<T>', 'map<K, V>', 'decimal(p, s)'))} and records.",
+            detail=f"Types are {', '.join((*_PLAIN, 'list<T>', 'map<K, V>', 'decimal(p, s)'))}, records and enums.",
             hint=habits.TYPES.get(name.lower(), "") or suggest(name, known),
         )
         return None
@@ -160,6 +174,19 @@ class Records:
             self._error(f"{owner} has no fields", span)
             return None
         return tuple(fields.values()) if complete else None
+
+    def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> Enumeration | None:
+        owner = f'enum "{name}"' if name else "the enum"
+        found: dict[str, None] = {}
+        for value in values:
+            if value.text in found:
+                message = f'{owner} has the value "{value.text}" twice'
+                self.diagnostics.error(Code.DECLARED_TWICE.value, message, value.span)
+            found[value.text] = None
+        if not found:
+            self._error(f"{owner} has no values", span, hint="It is written enum Protocol { tcp, udp }.")
+            return None
+        return Enumeration(tuple(found), name)
 
     def _report_recursion(self, name: str) -> None:
         circle = [*self._open[self._open.index(name) :], name]

@@ -60,6 +60,20 @@ FORMS: tuple[Form, ...] = (
         (Example('match r.n { 0 or 1 => "few", 2..9 => "some", _ => "many" }', '"some"', given=("{ n: int }", "{ n: 9 }")),),
     ),
     Form(
+        ("enum",),
+        'enum Proto { tcp, udp, "n/a" }',
+        'class Proto(Enum): TCP = "tcp", ... or Literal["tcp", "udp"] as the type',
+        "a type of a few texts, declared once or written in place as `enum {tcp, udp}`. A source's record with any other text is a "
+        "dead letter; a comparison with a constant that is none of them, and a `match` that leaves one open, is a mistake. "
+        "`Proto.tcp` and `\"tcp\"` are the same value, `to_enum(s, Proto)` reads one, and where a string is asked for it is one. "
+        "Enums are ordered as strings are",
+        (
+            Example("match r.p { tcp => 6, udp => 17 }", "17", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
+            Example('r.p == "tcp" or r.p > "tcp"', "true", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
+            Example("r.p.upper()", '"UDP"', given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
+        ),
+    ),
+    Form(
         ("if",),
         "if a then b else c",
         "if_else(a, b, c)",

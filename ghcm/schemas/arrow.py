@@ -13,6 +13,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -59,7 +60,7 @@ def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
             return pa.int32()
         case Float():
             return pa.float64()
-        case String():
+        case String() | Enumeration():
             return pa.string()
         case Bytes():
             return pa.binary()

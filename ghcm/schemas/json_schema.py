@@ -16,6 +16,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -75,8 +76,13 @@ def _schema(type_: Type, definitions: dict[str, Schema]) -> Schema:
             return {"type": "null"}
         case Decimal(precision=precision, scale=scale):
             return {"type": "string", "format": "decimal", "precision": precision, "scale": scale}
+        case Enumeration(values=values):
+            return {"type": "string", "enum": list(values)}
         case List(item=item):
             return {"type": "array", "items": _schema(item, definitions)}
+        case Map(key=Enumeration(values=values), value=value):
+            names: Schema = {"enum": list(values)}
+            return {"type": "object", "propertyNames": names, "additionalProperties": _schema(value, definitions)}
         case Map(key=String(), value=value):
             return {"type": "object", "additionalProperties": _schema(value, definitions)}
         case Map(key=key, value=value):
@@ -114,6 +120,9 @@ class _Reading:
         for word in ("anyOf", "oneOf"):
             if word in said:
                 return self._one(cast("list[object]", said[word]))
+        values = _listed(said)
+        if values is not None and said.get("type", "string") == "string":
+            return _enum(values)
         kinds = said.get("type")
         if isinstance(kinds, list):
             return self._one([{**said, "type": kind} for kind in cast("list[object]", kinds)])
@@ -171,7 +180,9 @@ class _Reading:
     def _object(self, said: Schema) -> Type:
         properties = said.get("properties")
         if not isinstance(properties, dict):
-            return Map(String(), self.type(said.get("additionalProperties")))
+            listed = _listed(_members(said.get("propertyNames")))
+            key_type = String() if listed is None else _enum(listed)
+            return Map(key_type, self.type(said.get("additionalProperties")))
         known = cast("Schema", properties)
         required = said.get("required")
         there = cast("list[str]", required) if isinstance(required, list) else []
@@ -191,6 +202,20 @@ class _Reading:
 def _members(place: object) -> Schema:
     """What an object holds; nothing where it is none."""
     return cast("Schema", place) if isinstance(place, dict) else {}
+
+
+def _listed(said: Schema) -> list[object] | None:
+    """The values that a schema lists, where it lists them."""
+    values = said.get("enum", [said["const"]] if "const" in said else None)
+    return cast("list[object]", values) if isinstance(values, list) else None
+
+
+def _enum(values: list[object]) -> Type:
+    texts = tuple(dict.fromkeys(value for value in values if isinstance(value, str)))
+    others = [value for value in values if not isinstance(value, str) and value is not None]
+    if others or not texts:
+        raise Unmapped("an enum of anything but strings is no type of the language")
+    return Enumeration(texts) if None not in values else as_nullable(Enumeration(texts))
 
 
 def _string(said: Schema) -> Type:

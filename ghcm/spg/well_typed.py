@@ -35,6 +35,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -196,6 +197,8 @@ def is_value(value: object, type_: Type) -> bool:
             return isinstance(value, Number) and value.is_finite() and _fits(value, precision, scale)
         case String():
             return type(value) is str and not any("\ud800" <= char <= "\udfff" for char in value)
+        case Enumeration(values=values):
+            return value in values
         case Bytes():
             return type(value) is bytes
         case List(item=item):

@@ -14,6 +14,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -54,7 +55,7 @@ def exchange_of(type_: Type) -> python.Exchange:
             return python.FLOAT
         case Decimal():
             return python.DECIMAL
-        case String():
+        case String() | Enumeration():
             return python.STRING
         case Bytes():
             return python.BYTES

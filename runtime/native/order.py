@@ -17,6 +17,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -84,7 +85,19 @@ def order_of(type_: Type) -> Order:
             return struct(*(order_of(field.type) for field in fields))
         case Map(key=key, value=value):
             return pairs(order_of(key), order_of(value))
-        case Null() | Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration():
+        case (
+            Null()
+            | Bool()
+            | Int()
+            | Int32()
+            | Decimal()
+            | String()
+            | Enumeration()
+            | Bytes()
+            | Timestamp()
+            | Date()
+            | Duration()
+        ):
             return plain
         case _:
             assert_never(type_)

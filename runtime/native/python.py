@@ -9,6 +9,7 @@ any object with the attributes.
 from __future__ import annotations
 
 import decimal
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -34,6 +35,7 @@ __all__ = [
     "Exchange",
     "Items",
     "Mapped",
+    "OneOf",
     "Optional",
     "Record",
 ]
@@ -168,6 +170,24 @@ class Optional:
     def take(self, value: object) -> object:
         """The value, or None."""
         return None if value is None else self._of.take(value)
+
+
+class OneOf:
+    """A value of an enum; results may be members of Python's enums too."""
+
+    def __init__(self, *values: str) -> None:
+        self._values = values
+
+    def hand(self, value: object) -> object:
+        """A text."""
+        return value
+
+    def take(self, value: object) -> object:
+        """A text."""
+        text = value.value if isinstance(value, enum.Enum) else value
+        if not isinstance(text, str) or text not in self._values:
+            raise _wrong(f"one of {', '.join(self._values)}", text)
+        return str(text)
 
 
 class Items:

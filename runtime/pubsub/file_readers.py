@@ -24,6 +24,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -161,7 +162,7 @@ def _field_reader(type_: Type) -> Callable[[str], object]:
 def _stands_as_text(type_: Type) -> bool:
     """Whether the JSON form of the type is a string."""
     match strip(type_):
-        case String() | Bytes() | Timestamp() | Date() | Decimal():
+        case String() | Enumeration() | Bytes() | Timestamp() | Date() | Decimal():
             return True
         case Bool() | Int() | Int32() | Float() | Duration() | List() | Map() | Struct() | Null() | Nullable():
             return False

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ghcm.types import Bool, Date, Duration, Float, Int, Int32, List, Nullable, String, Timestamp, Type, strip
+from ghcm.types import (
+    Bool,
+    Date,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Nullable,
+    String,
+    Timestamp,
+    Type,
+    strip,
+)
 
 __all__ = ["Dialect", "has_columns", "typed"]
 
@@ -41,7 +55,7 @@ def has_columns(type_: Type, dialect: Dialect) -> bool:
     plain = strip(type_)
     if isinstance(plain, List):
         return dialect.empty is not None and isinstance(strip(plain.item), String)
-    return isinstance(plain, Bool | Int | Int32 | Float | String | Timestamp | Date | Duration)
+    return isinstance(plain, Bool | Int | Int32 | Float | String | Enumeration | Timestamp | Date | Duration)
 
 
 def typed(name: str, cells: pl.Series, type_: Type, dialect: Dialect) -> tuple[pl.Expr, pl.Expr | None]:
@@ -62,6 +76,10 @@ def _typed(text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dialect) -> tu
     match type_:
         case String():
             return _string(text, dialect)
+        case Enumeration(values=values):
+            value, unsure = _string(text, dialect)
+            other = ~value.is_in(list(values))
+            return value, other if unsure is None else other | unsure
         case Int():
             return text.cast(pl.Int64, strict=False), ~text.str.contains(_INT)
         case Int32():

@@ -21,6 +21,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -34,7 +35,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from ghcm.values import Json, parse_date, reader
+from ghcm.values import Json, parse_date, reader, refuse_value
 
 __all__ = ["MISSING", "Reader", "from_json_field", "from_text_field", "look_up"]
 
@@ -90,6 +91,8 @@ def from_json_field(type_: Type) -> Reader:
             return _float
         case String():
             return _string
+        case Enumeration():
+            return _member(type_)
         case Timestamp():
             return _timestamp
         case Date():
@@ -117,6 +120,8 @@ def from_text_field(type_: Type) -> Callable[[str], object]:
             return lambda text: inner(text) if text else None
         case String():
             return lambda text: text
+        case Enumeration():
+            return _member(type_)
         case Int():
             return lambda text: _integer(_digits(text, "int"), "int", INT_MIN, INT_MAX)
         case Int32():
@@ -185,6 +190,21 @@ def _string(data: Json) -> str:
     return data
 
 
+def _member(type_: Enumeration) -> Callable[[Json], object]:
+    values = frozenset(type_.values)
+
+    def read(data: Json) -> object:
+        return data if isinstance(data, str) and data in values else _refuse_value(type_, data)
+
+    return read
+
+
+def _refuse_value(type_: Enumeration, data: Json) -> NoReturn:
+    if data is MISSING:
+        _refuse(str(type_), data)
+    refuse_value(type_, data)
+
+
 def _micros(seconds: Json, name: str) -> int:
     """Microseconds of a number of seconds, rounded half to even from its exact value."""
     if isinstance(seconds, int):
@@ -249,7 +269,7 @@ def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
         pairs = map(_pair, cast("list[Json]", data))
         return {of_key(name): of_value(value) for name, value in pairs}
 
-    return read_object if isinstance(key, String) else read_pairs
+    return read_object if isinstance(key, String | Enumeration) else read_pairs
 
 
 def _pair(data: Json) -> tuple[Json, Json]:

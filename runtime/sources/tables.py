@@ -26,7 +26,21 @@ from ghcm.runtime.columns import dtype
 from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
-from ghcm.types import Bool, Bytes, Date, Field, Float, Int, Int32, String, Struct, Timestamp, is_nullable, strip
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Enumeration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    String,
+    Struct,
+    Timestamp,
+    is_nullable,
+    strip,
+)
 from ghcm.values import Json
 
 __all__ = ["Tables", "read_tables"]
@@ -152,6 +166,8 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
             return values if _within(values.to_physical(), _MOMENTS) else None
         case Date():
             return values if _within(values.to_physical(), _DAYS) else None
+        case Enumeration(values=allowed):
+            return values if values.drop_nulls().is_in(list(allowed)).all() else None
         case _:
             return values
 
@@ -171,7 +187,7 @@ def _is_exact(found: Any, field: Field) -> bool:
             return found in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16())
         case Float():
             return found in (pa.float32(), pa.float64())
-        case String():
+        case String() | Enumeration():
             return found in (pa.string(), pa.large_string())
         case Bool():
             return bool(types.is_boolean(found))

@@ -15,7 +15,7 @@ from ghcm.runtime.sources.csv_records import read_cells
 from ghcm.runtime.sources.fields import from_text_field
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
-from ghcm.types import Bool, Bytes, List, Nullable, String, Struct, Type
+from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
 
 __all__ = ["ZeekLog"]
 
@@ -141,9 +141,10 @@ def _reader(type_: Type, dialect: Dialect) -> Callable[[str], object]:
             inner = _reader(of, dialect)
             return lambda cell: None if cell == dialect.unset else inner(cell)
         case String():
-            return _set(
-                type_, dialect, lambda cell: cell if "\\" not in cell else _unescaped(cell.encode()).decode(), ""
-            )
+            return _set(type_, dialect, _text, "")
+        case Enumeration():
+            member = from_text_field(type_)
+            return _set(type_, dialect, lambda cell: member("" if cell == dialect.empty else _text(cell)), None)
         case Bytes():
             return _set(type_, dialect, lambda cell: _unescaped(cell.encode()), b"")
         case Bool():
@@ -165,6 +166,10 @@ def _set(type_: Type, dialect: Dialect, read: Callable[[str], object], empty: ob
         return empty if cell == dialect.empty and empty is not None else read(cell)
 
     return reader
+
+
+def _text(cell: str) -> str:
+    return cell if "\\" not in cell else _unescaped(cell.encode()).decode()
 
 
 def _truth(cell: str) -> bool:

@@ -25,6 +25,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -144,7 +145,7 @@ def _value(text: str, type_: Type) -> object:
     match type_:
         case Struct() | List() | Map() | Bytes() | Null() | Nullable():
             raise ValueError("no text stands for such values")
-        case String() | Timestamp() | Date() | Decimal():
+        case String() | Enumeration() | Timestamp() | Date() | Decimal():
             return from_json(canonical(text, type_), type_)
         case Bool() | Int() | Int32() | Float() | Duration():
             return from_json(json.loads(text), type_)

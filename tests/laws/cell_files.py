@@ -10,6 +10,7 @@ from ghcm.types import (
     Bytes,
     Date,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -28,6 +29,8 @@ FORMATS = (Format("csv"), Format("csv", "\t"), Format("csv", ";"), Format("zeek"
 TYPES: tuple[Type, ...] = (
     Int(), Int32(), Float(), String(), Bool(), Timestamp(), Duration(), Date(), List(String()),
     List(Nullable(Int())), Bytes(),
+    Enumeration(("a", "1", "ü😀", "a\tb", "\\", "")), Enumeration(("T", "F", "true", "-")),
+    List(Enumeration(("a", "b", "1"))),
 )  # fmt: skip
 TEXTS = (
     "", "-", "(empty)", "1", "-7", "+3", "007", "9223372036854775807", "9223372036854775808", "2147483648", "1e3", "1.",

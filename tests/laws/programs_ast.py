@@ -17,7 +17,9 @@ BINARY: tuple[ast.BinaryOp, ...] = (
     "+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??",
 )  # fmt: skip
 
-_words = st.sampled_from(["a", "b", "_", "_1", "batch", "from", "on", "record", "with", "function", "r", "us", "Alarm"])
+_words = st.sampled_from(
+    ["a", "b", "_", "_1", "batch", "from", "on", "record", "enum", "with", "function", "r", "us", "Alarm"]
+)
 _random = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)
 names = (_words | _random).filter(lambda text: text not in RESERVED)
 _names = names.map(ast.Name)
@@ -39,6 +41,7 @@ literals = (
 )
 _constants: st.SearchStrategy[ast.Expr] = literals | _numbers.map(lambda number: ast.Unary("-", number))
 _single: st.SearchStrategy[ast.Expr | ast.Range] = _constants | st.builds(ast.Range, _constants, _constants)
+_single |= names.filter(lambda name: name != "_").map(ast.Ref)
 _several = st.lists(_single, min_size=2, max_size=3).map(lambda patterns: ast.AnyOf(tuple(patterns)))
 _patterns: st.SearchStrategy[ast.Pattern | None] = st.none() | _single | _several
 
@@ -61,7 +64,9 @@ def _fields(types: st.SearchStrategy[ast.TypeExpr]) -> st.SearchStrategy[ast.Fie
 
 
 _sizes = st.lists(st.integers(0, 38), min_size=1, max_size=2).map(tuple)
-_plain_types = names.map(ast.NamedType) | st.builds(ast.NamedType, names, _sizes)
+_members = st.lists(_texts | names, min_size=1, max_size=4, unique=True)
+_values = _members.map(lambda each: tuple(map(ast.Name, each)))
+_plain_types = names.map(ast.NamedType) | st.builds(ast.NamedType, names, _sizes) | st.builds(ast.EnumType, _values)
 types: st.SearchStrategy[ast.TypeExpr] = st.recursive(_plain_types, _composed, max_leaves=4)
 
 
@@ -152,6 +157,7 @@ _done = st.builds(_ended, _chains(), st.sampled_from(["to", "publish", "reply"])
 _parameters = st.lists(st.builds(ast.Parameter, _names, types, st.none() | exprs), max_size=4).map(tuple)
 _declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.RecordDecl, _names, st.lists(_fields(types), max_size=6).map(tuple)),
+    st.builds(ast.EnumDecl, _names, _values | st.just(())),
     st.builds(ast.CacheDecl, _names, exprs | _chains()),
     st.builds(ast.SinkDecl, _names, exprs | _chains()),
     st.builds(ast.FunctionDecl, _names, _parameters, types, exprs),

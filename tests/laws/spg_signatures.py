@@ -6,7 +6,7 @@ Arguments that have to be constants are taken from the conformance cases of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
@@ -51,7 +51,7 @@ class Signature:
     function: str
     arguments: tuple[Type, ...]
     result: Type
-    constants: tuple[object, ...] = ()
+    constants: tuple[object, ...] = field(default=(), hash=False)
 
 
 @cache

@@ -14,6 +14,7 @@ from ghcm.types import (
     Bytes,
     Date,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -29,6 +30,7 @@ from ghcm.types import (
 
 __all__ = ["NAMES", "SCALARS", "records", "rows_of", "types", "values_of"]
 
+PROTO = Enumeration(("tcp", "udp", "icmp", "n/a", "é"), "Proto")
 SCALARS: tuple[Type, ...] = (
     Int(),
     String(),
@@ -39,6 +41,7 @@ SCALARS: tuple[Type, ...] = (
     Int32(),
     Date(),
     Bytes(),
+    PROTO,
 )
 NAMES = ("a", "b", "c", "size", "from", "Größe", "two words")
 _TEXTS = (
@@ -93,6 +96,8 @@ def values_of(type_: Type) -> st.SearchStrategy[object]:
             return st.one_of(st.sampled_from(_FLOATS), st.integers(-8, 8).map(float))
         case String():
             return st.one_of(st.sampled_from(_TEXTS), st.text("abAB 1,.éß😀", max_size=4))
+        case Enumeration(values=values):
+            return st.sampled_from(values)
         case Bytes():
             return st.sampled_from([b"", b"\x00", b"\xff\xfe", b"abc"])
         case Timestamp():

@@ -16,6 +16,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -41,6 +42,7 @@ PLAIN = Struct(
         Field("ok", Bool()),
         Field("raw", Bytes()),
         Field("day", Nullable(Date())),
+        Field("sign", Enumeration(("+", "-"))),
         Field("absent", Nullable(String())),
     )
 )
@@ -55,7 +57,7 @@ NESTED = Struct(
         Field("took", Nullable(Duration())),
         Field("cost", Nullable(Decimal(6, 2))),
         Field("by", Nullable(Map(String(), Int()))),
-        Field("text", Nullable(String())),
+        Field("text", Nullable(Enumeration(("one", "three")))),
     )
 )
 
@@ -71,6 +73,7 @@ def plain_table(rows: int) -> pa.Table:
         "small": arrow.array([each % 100 for each in numbers], arrow.uint8()),
         "x": arrow.array([each / 7 if each % 5 else float("nan") for each in numbers], arrow.float64()),
         "s": arrow.array([None if each % 4 == 1 else f"ü{each}" for each in numbers], arrow.large_string()),
+        "sign": arrow.array(["+" if each % 2 else "-" for each in numbers]),
         "ok": arrow.array([each % 2 == 0 for each in numbers]),
         "raw": arrow.array([bytes([each % 256]) for each in numbers]),
         "day": arrow.array([None if each % 2 else each for each in numbers], arrow.date32()),

@@ -15,8 +15,9 @@ from ghcm.codegen.native.column_functions.emitting import (
     with_masks,
 )
 from ghcm.codegen.native.column_text import Column
+from ghcm.codegen.native.row_text import quoted
 from ghcm.expr import Call
-from ghcm.types import Date, Duration, Float, Int, String, Timestamp
+from ghcm.types import Date, Duration, Enumeration, Float, Int, String, Timestamp, strip
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
@@ -65,10 +66,17 @@ def _to_string(scope: Scope, expr: Call) -> Column:
             return with_masks(
                 helper("conversion.duration_to_string", count), found.fails, helper("arithmetic.absolute_fails", count)
             )
-        case String():
+        case String() | Enumeration():
             return found
         case _:
             return cast_to(scope, expr, String())
+
+
+def _to_enum(scope: Scope, expr: Call) -> Column:
+    found, enum = scope.value(expr.arguments[0]), strip(expr.type)
+    assert isinstance(enum, Enumeration)
+    fails = helper("conversion.to_enum_fails", found, Column(f"[{', '.join(map(quoted, enum.values))}]"))
+    return with_masks(found, found.fails, fails)
 
 
 EMITTERS: dict[str, Emit] = {
@@ -76,6 +84,7 @@ EMITTERS: dict[str, Emit] = {
     "to_int": _to_int,
     "to_float": _to_float,
     "to_string": _to_string,
+    "to_enum": _to_enum,
 }
 
 REFUSALS: dict[str, Refusal] = {

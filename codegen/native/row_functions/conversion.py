@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, kind_of, same
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, same
 from ghcm.codegen.native.row_text import IF, OR, Code
 from ghcm.expr import Call
-from ghcm.types import Bool, Date, Duration, Float, Int, Int32, String, Timestamp
+from ghcm.types import Bool, Date, Duration, Enumeration, Float, Int, Int32, String, Timestamp
 
 __all__ = ["EMITTERS"]
 
@@ -42,7 +42,7 @@ def _to_string(scope: Scope, expr: Call, codes: list[Code]) -> Code:
             return helper("conversion.date_to_string", *codes)
         case Duration():
             return helper("conversion.duration_to_string", *codes)
-        case String():
+        case String() | Enumeration():
             return codes[0]
         case _:
             return Code(f"str({codes[0].inner})")
@@ -53,4 +53,5 @@ EMITTERS: dict[str, Emit] = {
     "to_int": _to_int,
     "to_float": _to_float,
     "to_string": _to_string,
+    "to_enum": call_of("conversion.to_enum"),
 }

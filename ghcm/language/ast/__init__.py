@@ -16,6 +16,7 @@ from ghcm.language.ast.declarations import (
     CacheDecl,
     Declaration,
     Do,
+    EnumDecl,
     FunctionDecl,
     Parameter,
     Program,
@@ -51,7 +52,7 @@ from ghcm.language.ast.expressions import (
     Update,
 )
 from ghcm.language.ast.names import Name
-from ghcm.language.ast.types import FieldDecl, NamedType, NullableType, StructType, TupleType, TypeExpr
+from ghcm.language.ast.types import EnumType, FieldDecl, NamedType, NullableType, StructType, TupleType, TypeExpr
 
 __all__ = [
     "NODES",
@@ -66,6 +67,8 @@ __all__ = [
     "Case",
     "Declaration",
     "Do",
+    "EnumDecl",
+    "EnumType",
     "Expr",
     "FieldDecl",
     "FunctionDecl",

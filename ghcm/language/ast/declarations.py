@@ -15,6 +15,7 @@ __all__ = [
     "CacheDecl",
     "Declaration",
     "Do",
+    "EnumDecl",
     "FunctionDecl",
     "Parameter",
     "Program",
@@ -51,6 +52,15 @@ class RecordDecl:
 
     name: Name
     fields: tuple[FieldDecl, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class EnumDecl:
+    """`enum Proto { tcp, udp, "n/a" }`: the name of a value is its text, which need not be a name."""
+
+    name: Name
+    values: tuple[Name, ...]
     span: Place = no_span()
 
 
@@ -107,7 +117,7 @@ class UnitDecl:
     span: Place = no_span()
 
 
-Declaration: TypeAlias = RecordDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
+Declaration: TypeAlias = RecordDecl | EnumDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ghcm.language.ast.names import Name, Place, no_span
 
-__all__ = ["FieldDecl", "NamedType", "NullableType", "StructType", "TupleType", "TypeExpr"]
+__all__ = ["EnumType", "FieldDecl", "NamedType", "NullableType", "StructType", "TupleType", "TypeExpr"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,14 @@ class TupleType:
 
 
 @dataclass(frozen=True, slots=True)
+class EnumType:
+    """`enum {tcp, "n/a"}`: one of these texts, without a name of its own."""
+
+    values: tuple[Name, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
 class FieldDecl:
     """`name: type from "path"`; `path` None where the source uses the same name."""
 
@@ -53,4 +61,4 @@ class FieldDecl:
     span: Place = no_span()
 
 
-TypeExpr: TypeAlias = NamedType | NullableType | StructType | TupleType
+TypeExpr: TypeAlias = NamedType | NullableType | StructType | TupleType | EnumType

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from ghcm.language import ast
+from ghcm.language.fluent.enums import is_enum, is_literal, literal_type
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.references import Later
 from ghcm.source import Span
@@ -17,7 +18,7 @@ __all__ = ["Digits", "int32", "type_of"]
 
 _KNOWN = (
     "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
-    "a Record, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
+    "a Record, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
 )
 
 
@@ -52,6 +53,10 @@ def type_of(annotation: object, span: Span) -> ast.TypeExpr:
         return ast.NamedType(_PLAIN[annotation], (), span)
     if isinstance(annotation, type) and hasattr(annotation, "__ghcm_name__"):
         return ast.NamedType(Later.of(annotation), (), span)
+    if is_enum(annotation):
+        return ast.NamedType(Later.of(annotation), (), span)
+    if is_literal(annotation):
+        return literal_type(annotation, span)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _nullable(arguments, span)

@@ -11,6 +11,7 @@ from decimal import Decimal as Exact
 from typing import Any, assert_never, cast
 
 from ghcm.language.fluent.annotations import Digits, int32
+from ghcm.language.fluent.enums import enum_type, is_enum, is_literal
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import (
     Bool,
@@ -18,6 +19,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -111,6 +113,11 @@ def _type(annotation: object, open_: tuple[type, ...]) -> Type:
         return as_nullable(_type(given[0], open_))
     if origin is typing.Annotated:
         return _annotated(arguments[0], list(arguments[1:]), open_)
+    if is_enum(annotation) or is_literal(annotation):
+        enum = enum_type(annotation)
+        if enum is None:
+            raise Unmapped("an enum of anything but strings is no type of the language")
+        return enum
     if isinstance(annotation, type) and origin is None and _has_fields(annotation):
         return struct_of_class(annotation, open_)
     match origin, arguments:
@@ -174,6 +181,8 @@ def annotation_of(type_: Type, classes: Classes, plain: Mapping[Type, object] | 
             return tuple[items]  # type: ignore[valid-type]
         case Struct():
             return classes[type_.name or ""]
+        case Enumeration(values=values):
+            return typing.Literal[values]
         case Null():
             raise Unmapped("null alone is no type of the language")
         case Bool() | Int() | Int32() | Float() | String() | Bytes() | Timestamp() | Date() | Duration():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, overload
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.enums import declare_enum, is_enum
 from ghcm.language.fluent.own_functions import OwnFunction, declare_function
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.places import caller, here
@@ -106,6 +108,8 @@ class Program:
             for unit in self._units:
                 found += _kept(unit.__ghcm_unit__.order, lambda unit=unit: declare_unit(unit))  # type: ignore[misc]
             found += self._records([declaration for _, declaration in found])
+            for each in _enums_in([declaration for _, declaration in found]):
+                found += _kept(-1, lambda each=each: declare_enum(each))  # type: ignore[misc]
             ordered = [declaration for _, declaration in sorted(found, key=lambda each: each[0])]
             program = self._named(ordered)
         problems.check()
@@ -155,6 +159,11 @@ def _connector(connector: object) -> Pipeline:
 
 def _records_in(declarations: list[ast.Declaration]) -> list[type[Record]]:
     return [each for each in targets(tuple(declarations)) if isinstance(each, type) and issubclass(each, Record)]
+
+
+def _enums_in(declarations: list[ast.Declaration]) -> list[type[Enum]]:
+    """The enums that declarations mention, each once."""
+    return list(dict.fromkeys(each for each in targets(tuple(declarations)) if is_enum(each)))
 
 
 def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:

@@ -6,15 +6,17 @@ import keyword
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum, EnumType
 from math import isfinite
 from typing import Protocol, cast, runtime_checkable
 
 from ghcm.language import ast
 from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.references import later
 from ghcm.language.fluent.texts import text_of
 from ghcm.language.words import RESERVED
 from ghcm.source import Span
-from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null
+from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
 
 __all__ = ["Written", "duration_of", "expr_of", "name_of", "plain"]
 
@@ -61,6 +63,8 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             return _int(value, span)
         case float():
             return _float(value, span)
+        case Enum() if isinstance(value.value, str):
+            return ast.Literal(str(value.value), String(), span)
         case str():
             return text_of(str(value), span)
         case timedelta():
@@ -77,6 +81,8 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
         case _ if isinstance(value, Written) and not isinstance(value, type):
             return value.__ghcm_expr__(span)
+        case EnumType():
+            return later(value, span)
         case type() if hasattr(value, "__ghcm_name__"):
             name: Callable[[Span], ast.Expr] = getattr(value, "__ghcm_name__")  # noqa: B009  (pyright knows no such member)
             return name(span)

@@ -16,5 +16,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("to_int(1e300)", fails=Failure.OVERFLOW),
     ),
     "to_float": (Example('to_float("1.5e3")', "1500.0"), Example('to_float("1,5")', fails=Failure.BAD_CAST)),
+    "to_enum": (
+        Example('to_enum("udp", ["tcp", "udp"])', '"udp"'),
+        Example('to_enum("gre", ["tcp", "udp"])', fails=Failure.BAD_CAST),
+    ),
     "to_string": (Example("to_string(1.0)", '"1.0"'), Example("to_string(1500ms)", '"1.500000"')),
 }

@@ -1,6 +1,7 @@
 """Types as text, and back: what the text form and the JSON form of the SPG both write.
 
     int   string?   list<int>   map<string, float>   decimal(10, 2)   (int, string)   (int,)
+    enum{tcp, udp}   enum Proto{tcp, "n/a"}
     {key: string, value: int}   Flow{ts: timestamp from "time", "odd name": int}
 
 A record's name and its fields' paths are kept, though types are equal without them.
@@ -18,6 +19,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -65,9 +67,15 @@ def print_type(type_: Type, names: Mapping[str, str] | None = None) -> str:
             return f"({inner}{',' if len(type_.fields) == 1 else ''})"
         case Struct():
             known = (names or {}).get(print_type(type_)) if names else None
-            return known or f"{word_or_quoted(type_.name) if type_.name else ''}{print_fields(type_, names)}"
+            return known or f"{_record_word(type_.name)}{print_fields(type_, names)}"
+        case Enumeration(values=values, name=name):
+            return f"enum{f' {word_or_quoted(name)}' if name else ''}{{{', '.join(map(word_or_quoted, values))}}}"
         case _:
             return str(type_)
+
+
+def _record_word(name: str | None) -> str:
+    return "" if not name else quoted(name) if name == "enum" else word_or_quoted(name)
 
 
 def print_fields(type_: Struct, names: Mapping[str, str] | None = None) -> str:
@@ -103,6 +111,8 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
         return Struct(read_fields(tokens, names))
     bare = tokens.peek.kind == "word"
     name = tokens.name()
+    if bare and name == "enum":
+        return _read_enum(tokens)
     if tokens.at("{"):
         return Struct(read_fields(tokens, names), name)
     if bare and name in names:
@@ -126,6 +136,17 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
     if bare and name in _SCALARS:
         return _SCALARS[name]
     raise ValueError(f'there is no type "{name}" (line {tokens.peek.line}, before column {tokens.peek.column})')
+
+
+def _read_enum(tokens: Tokens) -> Enumeration:
+    name = None if tokens.at("{") else tokens.name()
+    tokens.expect("{")
+    values: list[str] = []
+    while not tokens.accept("}"):
+        values.append(tokens.name())
+        if not tokens.at("}"):
+            tokens.expect(",")
+    return Enumeration(tuple(values), name)
 
 
 def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:

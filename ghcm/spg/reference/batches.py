@@ -17,6 +17,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -107,7 +108,7 @@ def _arrow(type_: Type) -> pa.DataType:
             return pa.int32()
         case Float():
             return pa.float64()
-        case String():
+        case String() | Enumeration():
             return pa.string()
         case Bytes():
             return pa.binary()

@@ -28,6 +28,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -152,6 +153,8 @@ def _from_data(data: Any, type_: Type) -> object:
             return _double(data) if _is_number(data) else _misfit("float", data)
         case String():
             return _whole_text(data) if isinstance(data, str) else _misfit("string", data)
+        case Enumeration(values=values):
+            return data if data in values else _misfit(f"one of {', '.join(values)}", data)
         case Timestamp():
             return (
                 _micros(data)
@@ -175,7 +178,7 @@ def _from_data(data: Any, type_: Type) -> object:
 
 
 def _map(data: Any, key: Type, value: Type) -> object:
-    if isinstance(key, String) and _is_object(data):
+    if isinstance(key, String | Enumeration) and _is_object(data):
         return {_from_data(name, key): _from_data(each, value) for name, each in _members(data).items()}
     pairs = [_items(pair) for pair in _items(data)]
     if any(len(pair) != 2 for pair in pairs):
@@ -342,6 +345,8 @@ def _from_text(text: str, type_: Type) -> object:
             return _from_text(text, of) if text else None
         case String():
             return text
+        case Enumeration():
+            return _from_data(text, type_)
         case Null():
             return None if not text else _misfit("nothing", text)
         case Bool():

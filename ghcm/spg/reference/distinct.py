@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from ghcm.types import Bytes, String, Type, strip
+from ghcm.types import Bytes, Enumeration, String, Type, strip
 
 __all__ = ["estimate"]
 
@@ -38,7 +38,7 @@ def estimate(values: Sequence[object], type_: Type) -> int:
 
 def _text(value: object, type_: Type) -> str:
     match strip(type_):
-        case String():
+        case String() | Enumeration():
             return cast("str", value)
         case Bytes():
             return cast("bytes", value).hex()

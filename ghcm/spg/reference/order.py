@@ -14,6 +14,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -48,7 +49,19 @@ def order_key(value: object, type_: Type) -> tuple[object, ...]:
         case Map(key=key, value=held):  # has no order in the language; told apart by its pairs
             pairs = cast("dict[object, object]", value).items()
             return (1, *sorted((order_key(name, key), order_key(each, held)) for name, each in pairs))
-        case Bool() | Int() | Int32() | Decimal() | String() | Bytes() | Timestamp() | Date() | Duration() | Null():
+        case (
+            Bool()
+            | Int()
+            | Int32()
+            | Decimal()
+            | String()
+            | Enumeration()
+            | Bytes()
+            | Timestamp()
+            | Date()
+            | Duration()
+            | Null()
+        ):
             return (1, value)
         case _:
             assert_never(type_)

@@ -7,6 +7,7 @@ with attributes. A result for a struct may be a tuple, a mapping or any object w
 from __future__ import annotations
 
 import decimal
+import enum
 import importlib
 import sys
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -85,7 +87,7 @@ def _hand(value: Any, type_: Type) -> object:
             members = {field.name: property(itemgetter(index)) for index, field in enumerate(fields)}
             record = type(type_.name or "Record", (tuple,), members)
             return cast("object", record(_hand(each, field.type) for each, field in zip(value, fields, strict=True)))
-        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Bytes() | Null():
+        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Enumeration() | Bytes() | Null():
             return cast("object", value)
         case _:
             assert_never(type_)
@@ -109,6 +111,9 @@ def take(value: object, type_: Type) -> object:
             return float(cast("float", value)) if number else _wrong("float", value)
         case String():
             return str(value) if isinstance(value, str) else _wrong("str", value)
+        case Enumeration(values=values):
+            text = value.value if isinstance(value, enum.Enum) else value
+            return str(text) if text in values else _wrong(f"one of {', '.join(values)}", text)
         case Bytes():
             return bytes(value) if isinstance(value, bytes) else _wrong("bytes", value)
         case Decimal():

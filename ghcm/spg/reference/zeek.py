@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from ghcm.types import Bool, Bytes, List, Map, Nullable, String, Struct, Type
+from ghcm.types import Bool, Bytes, Enumeration, List, Map, Nullable, String, Struct, Type
 
 __all__ = ["Log", "zeek_value"]
 
@@ -49,6 +49,8 @@ def zeek_value(log: Log, cell: str, type_: Type, other: Callable[[str, Type], ob
             raise ValueError(f"expected {type_}, found nothing")
         case String():
             return "" if cell == log.empty else _unescaped(cell.encode()).decode()
+        case Enumeration():
+            return other("" if cell == log.empty else _unescaped(cell.encode()).decode(), type_)
         case Bytes():
             return b"" if cell == log.empty else _unescaped(cell.encode())
         case Bool():

@@ -15,6 +15,7 @@ __all__ = [
     "string_to_int_fails",
     "timestamp_to_string",
     "timestamp_to_string_fails",
+    "to_enum_fails",
 ]
 
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
@@ -65,3 +66,8 @@ def duration_to_string(value: pl.Expr) -> pl.Expr:
     sign = pl.when(value < 0).then(pl.lit("-")).otherwise(pl.lit(""))
     size = value.abs()
     return sign + (size // 1_000_000).cast(pl.String) + "." + (size % 1_000_000).cast(pl.String).str.zfill(6)
+
+
+def to_enum_fails(value: pl.Expr, values: list[str]) -> pl.Expr:
+    """Where a text is none of the values."""
+    return value.is_not_null() & ~value.is_in(values)

@@ -17,6 +17,7 @@ __all__ = [
     "string_to_float",
     "string_to_int",
     "timestamp_to_string",
+    "to_enum",
 ]
 
 _INT = re.compile(r"[+-]?[0-9]+")
@@ -61,3 +62,10 @@ def duration_to_string(micros: int) -> str:
     """Seconds with six decimals."""
     seconds, rest = divmod(abs(micros), 1_000_000)
     return f"{'-' if micros < 0 else ''}{seconds}.{rest:06}"
+
+
+def to_enum(text: str, values: list[str]) -> str:
+    """The text, which is one of the values."""
+    if text not in values:
+        raise RecordFailure(Failure.BAD_CAST, f'"{text[:100]}" is no value of the enum')
+    return text

@@ -18,6 +18,7 @@ from ghcm.types import (
     Bytes,
     Date,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -30,8 +31,9 @@ from ghcm.types import (
     tuple_of,
 )
 
-__all__ = ["VALUES", "Case", "argument_types", "call_of", "case", "result_of", "rows_of"]
+__all__ = ["PROTO", "VALUES", "Case", "argument_types", "call_of", "case", "result_of", "rows_of"]
 
+PROTO = Enumeration(("tcp", "udp", "n/a", "", "\U0001f600", "\uffff", 'quo"te', "a'b"), "Proto")
 NAN, INF = float("nan"), float("inf")
 
 VALUES: dict[Type, Sequence[object]] = {
@@ -44,6 +46,7 @@ VALUES: dict[Type, Sequence[object]] = {
     Date(): (0, -1, 20_455, -719_162, 2_932_896, 2_932_897, -719_529, None),
     Duration(): (0, 1, -1, 1_500_000, -3_600_000_000, 86_400_000_000, INT_MAX, INT_MIN, None),
     Bytes(): (b"", b"\x00", b"\xff", b"ab", None),
+    PROTO: (*PROTO.values, None),
     List(Int()): ([], [1], [1, 2, 3], [INT_MAX, -1], None),
     List(Nullable(Int())): ([], [None], [1, None], [1, 2], None),
     List(String()): ([], [""], ["a", "😀"], ["b"], None),

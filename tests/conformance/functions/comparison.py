@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from ghcm.signatures import BOOL, DURATION, FLOAT, INT, STRING, TIMESTAMP
 from ghcm.types import Bytes, Date, List, Nullable, tuple_of
-from tests.conformance.functions.case import Case, case
+from tests.conformance.functions.case import PROTO, Case, case
 
 __all__ = ["CASES"]
 
-COMPARED = (BOOL, INT, FLOAT, STRING, TIMESTAMP, Date(), DURATION, Bytes(), List(INT), List(Nullable(INT)), List(FLOAT))
+COMPARED = (
+    BOOL,
+    INT,
+    FLOAT,
+    STRING,
+    TIMESTAMP,
+    Date(),
+    DURATION,
+    Bytes(),
+    List(INT),
+    List(Nullable(INT)),
+    List(FLOAT),
+    PROTO,
+)
 STRUCTS = (tuple_of(INT, STRING), tuple_of(Nullable(FLOAT), Nullable(STRING)))
 
 CASES: tuple[Case, ...] = (
     *(case(name, type_, type_) for name in ("eq", "ne", "lt", "le", "gt", "ge") for type_ in (*COMPARED, *STRUCTS)),
-    *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, TIMESTAMP, List(INT), STRUCTS[1])),
+    *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, PROTO, TIMESTAMP, List(INT), STRUCTS[1])),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from ghcm.editor.document import Document
 
 HEAD = """program visits
 
+enum Method { get, post, "x-y" }
 record Visit { at: timestamp, page: string, bytes: int? }
 
 sink lake = parquet("out/lake", mode = append)
@@ -34,7 +35,8 @@ def proposed(written: str) -> list[str]:
         (WATCH + "  totals.top(|", ["count = ", "by = ", "ascending = "]),
         (WATCH + "}\nresponsive stream most() { watch.|", ["visits", "totals"]),
         (WATCH + "}\nresponsive stream most() { lake.|", ["read"]),
-        ("record Other { visit: |", ["Visit", "Other"]),
+        ("record Other { visit: |", ["Method", "Visit", "Other"]),
+        (WATCH + "  visits.filter(v => v.page == Method.|", ["get", "post"]),
     ],
 )
 def test_the_likeliest_come_first(written: str, first: list[str]) -> None:

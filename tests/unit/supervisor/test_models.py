@@ -14,6 +14,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -36,6 +37,8 @@ EACH: list[tuple[Type, object]] = [
     (Float(), "NaN"),
     (Decimal(10, 2), "12.34"),
     (String(), "ß"),
+    (Enumeration(("tcp", "n/a")), "n/a"),
+    (Map(Enumeration(("a", "b")), Int()), {"a": 1}),
     (Bytes(), "AAE="),
     (Timestamp(), "2026-01-02T03:04:05.000006Z"),
     (Date(), "2026-01-02"),
@@ -56,6 +59,13 @@ def unit(*parameters: Parameter) -> Unit:
 @pytest.mark.parametrize(("type_", "value"), EACH, ids=str)
 def test_canonical_json_is_taken_as_it_is(type_: Type, value: object) -> None:
     assert canonical(value, type_) == value
+
+
+def test_a_parameter_of_an_enum_lists_its_values_and_takes_no_others() -> None:
+    model = parameters_model(unit(Parameter("p", Enumeration(("tcp", "n/a"), "Proto"), required=True)))
+    assert model.model_json_schema()["properties"]["p"]["enum"] == ["tcp", "n/a"]
+    with pytest.raises(ValidationError, match='expected one of tcp, "n/a", found "icmp"'):
+        model(p="icmp")
 
 
 @pytest.mark.parametrize(("type_", "value"), EACH, ids=str)

@@ -14,6 +14,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -68,7 +69,7 @@ def _to_string(types: Types, value: Any) -> str:
             return date_text(value)
         case Duration():
             return f"{'-' if value < 0 else ''}{abs(value) // 1_000_000}.{abs(value) % 1_000_000:06d}"
-        case Int() | Int32() | Float() | String():
+        case Int() | Int32() | Float() | String() | Enumeration():
             return str(value)
         case Decimal() | Bytes() | Null() | List() | Map() | Struct() | Nullable():
             raise TypeError(f"{bare} has no text form")
@@ -76,9 +77,14 @@ def _to_string(types: Types, value: Any) -> str:
             assert_never(bare)
 
 
+def _to_enum(types: Types, value: str, values: list[str]) -> str:
+    return value if value in values else fail(Failure.BAD_CAST, f"{value!r} is no value of the enum")
+
+
 MEANINGS: dict[str, Meaning] = {
     "widen": lambda _, a: a,
     "to_int": _to_int,
     "to_float": _to_float,
     "to_string": _to_string,
+    "to_enum": _to_enum,
 }
