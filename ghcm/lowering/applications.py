@@ -26,7 +26,7 @@ from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Date, Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
+from ghcm.types import Date, Decimal, Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
 
 __all__ = ["CALLABLE", "apply", "operation"]
 
@@ -225,12 +225,26 @@ def _within(span: Span | None, pattern: str, position: int) -> Span | None:
     return type(span)(span.source, at, at + 1)
 
 
+_NO_ARITHMETIC = (
+    "Decimals are read, compared, kept and written as they are; engines round and overflow differently in arithmetic. "
+    "An int of the smallest unit (cents) is exact everywhere."
+)
+_DECIMALS = {
+    **dict.fromkeys(("add", "sub", "mul", "neg", "abs"), _NO_ARITHMETIC),
+    **dict.fromkeys(("div", "floordiv", "mod"), "Engines divide decimals to different scales, so that none is right."),
+    **dict.fromkeys(("to_int", "to_float", "to_string"), _NO_ARITHMETIC),
+}
+"""Why functions do not take decimals, and what to do."""
+
+
 def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, Null) for each in stripped):
         return 'A test for null is written "x is null".'
     if any(isinstance(each, Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
         return "Maps cannot be compared."
+    if any(isinstance(each, Decimal) for each in stripped):
+        return _DECIMALS.get(function, "Decimals are compared with decimals of the same digits, kept and written.")
     numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
     if any(isinstance(each, String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."

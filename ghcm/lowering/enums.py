@@ -11,7 +11,7 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.source import Span
-from ghcm.types import Enumeration, List, Map, String, Type, as_nullable, is_nullable, member_text, strip
+from ghcm.types import Enumeration, List, Map, Nullable, String, Type, as_nullable, is_nullable, member_text, strip
 
 __all__ = ["beside_enums", "enum_named", "hint_of_enum", "member_of", "report_constant", "report_no_value", "to_enum"]
 
@@ -106,7 +106,7 @@ def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -
         case Map(key=Enumeration() as enum), String():
             found = _beside(one, enum, "eq", span, context)
             return None if found is None else (several, found)
-        case List(item=item), String() if isinstance(enum := strip(item), Enumeration):
+        case List(item=(Enumeration() as enum) | Nullable(of=Enumeration() as enum)), String():
             found = _beside(one, enum, "eq", span, context)
             return None if found is None else (several, found)
         case List(item=item), Enumeration() as enum if strip(item) == String() and isinstance(several, MakeList):

@@ -70,7 +70,7 @@ def _texts(of: Expr) -> Iterator[Expr]:
             return
         case Null() | Nullable() | Map() | Decimal():
             return
-        case String() | Enumeration():
+        case String():
             text = of
         case Float():
             text = _call("to_string", _call("add", of, Literal(0.0, Float())))
@@ -80,7 +80,7 @@ def _texts(of: Expr) -> Iterator[Expr]:
             text = _call("to_string", _call("length", of))
         case Bytes():
             text = _call("to_hex", of)
-        case Bool() | Int() | Int32() | Date():
+        case Bool() | Int() | Int32() | Date() | Enumeration():
             text = _call("to_string", of)
     yield _call("coalesce", text, Literal("null", String())) if is_nullable(text.type) else text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -105,7 +105,8 @@ def test_a_record_and_back() -> None:
     assert [field.type for field in struct.fields[:2]] == [Enumeration(("tcp", "udp")), side]
     for other in (json_schema_of(Flow), dataclass_of(Flow), pydantic_of(Flow), pydantic_of(Flow).model_json_schema()):
         assert struct_of_class(record_of(other)) == struct
-    assert [str(each.type) for each in arrow_schema_of(Flow)][:2] == ["string", "string"]
+    schema: Any = arrow_schema_of(Flow)
+    assert [str(each.type) for each in schema][:2] == ["string", "string"]
     assert struct_of_class(record_of(Model)).fields[0].type == Enumeration(("tcp", "udp"))
 
 
