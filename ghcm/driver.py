@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -35,7 +35,7 @@ class Draft:
     lowered: Program | None = None
     optimised: Optimised | None = None
     code: Mapping[str, str] | None = None
-    panels: str | None = None
+    panels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,16 @@ def _verify(draft: Draft) -> Draft:
 def _panels(draft: Draft) -> Draft:
     from ghcm.panels import board_file, read_board
 
-    file = board_file(draft.path)
-    if not file.is_file():
+    lowered = _made(draft.lowered)
+    file = board_file(draft.path, lowered.name)
+    if file is None:
         return draft
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise GhcmError(f'"{file}" cannot be read', code="GHCM-602", detail=f"{error}.") from error
-    read_board(text, str(file), _made(draft.lowered))
-    return replace(draft, panels=text)
+    read_board(text, str(file), lowered)
+    return replace(draft, panels={file.name: text})
 
 
 def _optimise(draft: Draft) -> Draft:
@@ -187,13 +188,10 @@ def _no_collection() -> Generator[None]:
 
 def _compiled(draft: Draft) -> Compiled:
     from ghcm.codegen.user_code import python_files, requirements
-    from ghcm.panels import board_file
 
     lowered = _made(draft.lowered)
     python = python_files(lowered, draft.path.parent)
-    sources = {draft.path.name: draft.path.read_text(encoding="utf-8")}
-    if draft.panels is not None:
-        sources[board_file(draft.path).name] = draft.panels
+    sources = {draft.path.name: draft.path.read_text(encoding="utf-8"), **draft.panels}
     return Compiled(
         path=draft.path,
         program=lowered,

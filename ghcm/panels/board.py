@@ -40,9 +40,10 @@ class Board:
         return next((panel for panel in self.panels if panel.name == name), None)
 
 
-def board_file(program: Path) -> Path:
-    """Where the panels of the program in this file are declared, if anywhere."""
-    return program.with_suffix(BOARD_SUFFIX)
+def board_file(path: Path, program: str) -> Path | None:
+    """Where panels of the program in this file are declared: beside it, under the file's name or the program's."""
+    candidates = (path.with_suffix(BOARD_SUFFIX), path.with_name(f"{program}{BOARD_SUFFIX}"))
+    return next((each for each in candidates if each.is_file()), None)
 
 
 def board_of(program: Program, text: str | None, name: str) -> Board:

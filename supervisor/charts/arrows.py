@@ -46,7 +46,7 @@ def _arrow(axes: Any, graph: Graph, arrow: Arrow, colours: Colours) -> None:
     far = abs(end[0] - start[0]) > 1.5 / max(len({place[0] for place in graph.places}) - 1, 1)
     bend = 0.3 if start[0] == end[0] else 0.22 if back or far or end[0] < start[0] else 0.06
     colour = _severity(colours, arrow.severity)
-    axes.add_patch(
+    axes.add_artist(  # not add_patch, which measures it for limits that are set
         FancyArrowPatch(
             (start[0], start[1]),
             (end[0], end[1]),
