@@ -2,7 +2,9 @@
 
 import xml.etree.ElementTree as xml
 from collections.abc import Iterator
+from contextlib import suppress
 
+import psutil
 import pytest
 
 from tests.system.running import Running, running, until
@@ -175,16 +177,22 @@ def test_mistakes_are_named(shop: Running, path: str, status: int, message: str 
     assert hint is None or answer.json["hint"] == hint
 
 
-def test_a_drawing_process_that_dies_is_started_again(shop: Running) -> None:
-    def drawing() -> list[int]:
-        return [each.pid for each in shop.processes() if "ghcm.supervisor.charts" in each.cmdline()]
+def drawing(daemon: Running) -> list[psutil.Process]:
+    """The drawing processes that live."""
+    found: list[psutil.Process] = []
+    for each in daemon.processes():
+        with suppress(psutil.NoSuchProcess):  # also of one that is dead and not yet buried
+            found += [each] if "ghcm.supervisor.charts" in each.cmdline() else []
+    return found
 
+
+def test_a_drawing_process_that_dies_is_started_again(shop: Running) -> None:
     picture(shop, f"{CHART}&width=801")
-    [first] = [each for each in shop.processes() if "ghcm.supervisor.charts" in each.cmdline()]
+    [first] = drawing(shop)
     first.kill()
-    until(lambda: first.pid not in drawing(), "the process to be gone")
+    until(lambda: first not in drawing(shop), "the process to be gone")
     assert picture(shop, f"{CHART}&width=802").startswith(b"<?xml")
-    assert first.pid not in drawing()
+    assert first not in drawing(shop)
 
 
 def test_a_program_with_a_wrong_panel_is_refused_with_its_place(shop: Running) -> None:
