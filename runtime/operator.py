@@ -31,6 +31,7 @@ __all__ = [
     "Outbox",
     "Publication",
     "Table",
+    "TableReader",
     "Timer",
     "WallClock",
 ]
@@ -160,6 +161,15 @@ class Table(Protocol):
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """The pairs of its present state, canonical; with a `key` that is not None only that pair, or none."""
+        ...
+
+
+@runtime_checkable
+class TableReader(Protocol):
+    """What an operator also offers that reads the table before it, where it stands, and not what that gives on."""
+
+    def reads(self, table: Table) -> None:
+        """Take the table, before anything else is called."""
         ...
 
 

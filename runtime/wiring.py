@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol, TypeAlias, assert_never
 
 from ghcm.runtime.edge import Edge, Inlet
+from ghcm.runtime.operator import Table, TableReader
 from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.sink_tasklet import SinkTasklet
@@ -114,6 +115,10 @@ def wire(unit: Unit, parts: Parts) -> Graph:
             behind[input_.producer].append(edge)
     for task in unit.tasks:
         tasklet = _make(task, edges[task.id], behind[task.id], parts, graph)
+        if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
+            table = graph.operators[task.inputs[0].producer].operator
+            assert isinstance(table, Table), "what is read is a table"
+            tasklet.operator.reads(table)
         for edge in edges[task.id]:
             edge.wake_receiver = partial(parts.scheduler.wake, tasklet)
         for edge in behind[task.id]:

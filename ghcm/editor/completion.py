@@ -20,6 +20,7 @@ from ghcm.language import ast
 from ghcm.language.words import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.finals import wants_final
 from ghcm.lowering.operators import SOURCES
 from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS, Role
@@ -125,7 +126,7 @@ def _behind(node: ast.Attribute, program: ast.Program, declaration: ast.Declarat
         return [
             Proposal(each.name, Kind.OPERATOR, each.gives, about_operator(each))
             for each in OPERATORS.values()
-            if found.shape in each.takes and each.role is not Role.SOURCE
+            if (found.shape in each.takes or wants_final(each.takes, found)) and each.role is not Role.SOURCE
         ]
     if found is not None:
         return [*_columns(found), *_methods(found)]

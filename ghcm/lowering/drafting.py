@@ -76,7 +76,7 @@ class Surroundings(Protocol):
 @dataclass(eq=False, slots=True)
 class UnitDraft:
     """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
-    name.
+    name, `finals` what gives the final pairs of each table that is asked for them.
     """
 
     context: Context
@@ -86,6 +86,7 @@ class UnitDraft:
     assigned: dict[str, Bound] = field(default_factory=dict[str, Bound])
     drafts: list[Draft] = field(default_factory=list[Draft])
     named_nodes: set[int] = field(default_factory=set[int])
+    finals: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     ends: int = 0
     replies: int = 0
 

@@ -11,7 +11,7 @@ from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import UnitDraft
 from ghcm.lowering.flows import Draft
-from ghcm.spg.ops import Publish, Reply, To
+from ghcm.spg.ops import Changes, Publish, Reply, To
 
 __all__ = ["name_tasks"]
 
@@ -80,6 +80,8 @@ def _derived(draft: Draft, anchor: str, words: dict[str, int], *, from_sink: boo
             base = f"{sink}.to" if from_sink else f"{anchor}.to"
         case Publish():
             base = f"{anchor}.publish"
+        case Changes(final=True):
+            base = f"{draft.inputs[0][0].id}/{draft.word}"
         case _:
             base = f"{anchor}/{draft.word}"
     words[base] = words.get(base, 0) + 1

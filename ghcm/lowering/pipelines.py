@@ -16,6 +16,7 @@ from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step, UnitDraft
+from ghcm.lowering.finals import final, wants_final
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
 from ghcm.lowering.sinks import CONNECTORS
@@ -130,8 +131,9 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
             behind_mistake(step)
         return None
     if name in UNIONS:
-        return UNIONS[name](step, bound) if isinstance(bound, Raw) or _check(step, bound) else None
-    flow = settle(step, bound) if isinstance(bound, Raw) else bound
+        taken = bound if isinstance(bound, Raw) else _taken(step, bound)
+        return UNIONS[name](step, taken) if isinstance(taken, Raw) or _check(step, taken) else None
+    flow = settle(step, bound) if isinstance(bound, Raw) else _taken(step, bound)
     if flow is None or not _check(step, flow):
         behind_mistake(step)
         return None
@@ -164,6 +166,11 @@ def _check_engine(operator: Operator, span: Span | None, unit: UnitDraft) -> Non
             unit.context.report(Code.NEVER, message, span, detail=detail)
         case _:
             pass
+
+
+def _taken(step: Step, flow: Flow) -> Flow:
+    """The collection as the operator takes it: of a table that ends its final pairs, where it takes no table."""
+    return final(step, flow) if wants_final(step.operator.takes, flow.collection) and not flow.ended else flow
 
 
 def _check(step: Step, flow: Flow) -> bool:

@@ -145,11 +145,13 @@ def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[s
         yield f'"{value}" has no order'
 
 
-def changes_problems(around: Around) -> Iterator[str]:
-    """What is wrong with the changes of a table."""
+def changes_problems(around: Around, *, final: bool) -> Iterator[str]:
+    """What is wrong with the changes of a table, or with its final pairs."""
     takes = around.takes[0]
     if takes.shape is not Shape.TABLE:
         yield f"only a table has changes, not {takes}"
+    if final and not takes.bounded:
+        yield "a table of input that never ends has no final pairs"
     yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, takes.bounded))
 
 

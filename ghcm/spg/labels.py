@@ -92,8 +92,8 @@ def summary(op: Op) -> str:
             return "group_by_key"
         case Count():
             return "count"
-        case Changes():
-            return "changes"
+        case Changes(final=final):
+            return "final pairs" if final else "changes"
         case Distinct():
             return "distinct"
         case Sort(by=by, descending=descending):

@@ -113,8 +113,8 @@ def task_problems(around: Around) -> Iterator[str]:
             yield from _union(around)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             yield from grouped_problems(around, op)
-        case Changes():
-            yield from changes_problems(around)
+        case Changes(final=final):
+            yield from changes_problems(around, final=final)
         case Distinct() | Sort() | Top():
             yield from whole_record_problems(around, op)
         case Join():

@@ -179,7 +179,9 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
 def _needed(op: Op, *, keyed: bool) -> str:
     """What has to meet in one instance: nothing, records of a key, equal ones by some columns, or all."""
     match op:
-        case ReduceByKey() | AggregateByKey() | GroupByKey() | Changes():
+        case Changes(final=final):
+            return "none" if final else "key"
+        case ReduceByKey() | AggregateByKey() | GroupByKey():
             return "key"
         case Count():
             return "key" if keyed else "all"

@@ -21,6 +21,7 @@ from ghcm.runtime.operators.chain import ChainOperator
 from ghcm.runtime.operators.changes import ChangesOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator
+from ghcm.runtime.operators.final import FinalOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator
@@ -86,8 +87,8 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
             return UnionOperator(task)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             return GroupOperator(task, op, unit, _code(task, code, GroupCode), context)
-        case Changes():
-            return ChangesOperator(task, context)
+        case Changes(final=final):
+            return FinalOperator(task, context) if final else ChangesOperator(task, context)
         case Distinct():
             return DistinctOperator(task, unit, context)
         case Sort() | Top():

@@ -11,7 +11,7 @@ from ghcm.aggregates import result_of, sums_floats
 from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.graph import Global, Hash
+from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.ops import (
     AggregateByKey,
     Changes,
@@ -178,12 +178,14 @@ def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     return chain.add("count", Count(), gives, (flow, Global()))
 
 
-def changes(_draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+def changes(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     """A table as pairs again, which it is once at the end of its input."""
     takes = flow.collection
     if takes.shape is not Shape.TABLE:
         return None
     gives = Collection(Shape.PAIRS, takes.element, takes.bounded)
+    if takes.bounded and draw(st.booleans()):
+        return chain.add("final", Changes(final=True), gives, (flow, Forward()), inexact=flow.inexact)
     return chain.add("changes", Changes(), gives, (flow, Hash(("key",))), inexact=flow.inexact)
 
 

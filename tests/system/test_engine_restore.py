@@ -32,6 +32,7 @@ sink totals   = redis("restored:totals", key = t => t.key, mode = upsert)
 sink kinds    = files("out/kinds", format = json, mode = append)
 sink best     = files("out/best", format = json, mode = append)
 sink joined   = files("out/joined", format = json, mode = append)
+sink final    = files("out/final", format = json, mode = append)
 sink ordered  = files("out/ordered", format = json, mode = append)
 
 stream main {
@@ -45,6 +46,7 @@ stream main {
 
   totals_ = events.filter(e => e.key is not null).map_to_pair(e => (e.key, e.value)).reduce_by_key((a, b) => a + b)
   totals_.to(totals)
+  totals_.filter(t => t.value > 0).to(final)
 
   kinds_ = events.map(e => e.key).distinct()
   kinds_.to(kinds)

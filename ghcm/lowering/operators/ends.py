@@ -9,6 +9,7 @@ from ghcm.language import ast
 from ghcm.lowering.calls import call_of
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import SinkPlace, Step
+from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.spg.graph import Forward, Global, Mode
 from ghcm.spg.ops import Policy, Publish, Reply, To
@@ -29,7 +30,9 @@ def to(step: Step, flow: Flow) -> Bound:
         _check_mode(step, flow, place)
     element = flow.collection.element
     step.unit.around.written(name, element, step.given.span("sink"))
-    draft = step.add(To(name), flow.collection, (flow, Forward()))
+    once = place is not None and place.mode is Mode.APPEND and ends_as_pairs(flow.collection)
+    given = final(step, flow) if once else flow
+    draft = step.add(To(name), given.collection, (given, Forward()))
     return replace(flow, written=draft)
 
 
@@ -92,7 +95,8 @@ def behind_mistake(step: Step) -> None:
 
 def _check_mode(step: Step, flow: Flow, place: SinkPlace) -> None:
     span = step.given.span("sink")
-    if flow.collection.shape is Shape.TABLE and place.mode is not Mode.UPSERT:
+    ends = ends_as_pairs(flow.collection)
+    if flow.collection.shape is Shape.TABLE and place.mode is not Mode.UPSERT and not ends:
         step.report(
             Code.TABLE_TO_SINK,
             f'a table has one record per key, and sink "{place.name}" has mode {place.mode.value}',

@@ -6,6 +6,7 @@ from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
+from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.join_sides import check_meeting, check_sides, check_windows, looks_up_key, report_no_key
@@ -26,6 +27,8 @@ def join(step: Step, left: Flow) -> Bound:
     other = step.given.expr("other")
     bound = None if other is None else step.evaluate(other)
     right = settle(step, bound) if isinstance(bound, Raw) else bound
+    if right is not None and ends_as_pairs(right.collection) and not kind.streams and left.collection.bounded:
+        right = final(step, right)
     if right is None or not check_sides(step, left, right, kind):
         return None
     if step.given.expr("on") is None:
@@ -85,6 +88,8 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
             hint="For example (l, r) => l.id == r.id and l.at < r.at.",
         )
         return None
+    if ends_as_pairs(right.collection) and not looks_up_key(right_keys):
+        right = final(step, right)
     if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
         report_no_key(step)
         return None

@@ -8,6 +8,7 @@ from ghcm.errors import suggest
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
+from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators.sources import decode, settle
 from ghcm.lowering.types import LINE
@@ -46,7 +47,9 @@ def union(step: Step, first: Flow | Raw | None) -> Bound:
         return Raw(sources, (step.span, *(span for each in raw for span in each.unions)))
     settled = [settle(step, each) if isinstance(each, Raw) else each for each in known]
     flows = [each for each in settled if each is not None]
-    return _union(step, flows) if len(flows) == len(settled) else None
+    if len(flows) < len(settled):
+        return None
+    return _union(step, [final(step, each) if ends_as_pairs(each.collection) else each for each in flows])
 
 
 def _record(step: Step) -> Struct | None:

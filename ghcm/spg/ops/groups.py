@@ -43,8 +43,11 @@ class Changes:
     from the last one given for the key.
 
     Which of the values between are seen is a matter of when commits are; those of a key come in their order, no two
-    equal ones after each other, and the last one is its final value.
+    equal ones after each other, and the last one is its final value. `final`: only what the table holds when its input
+    has ended, each key once, read where the table stands.
     """
+
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def test_the_likeliest_come_first(written: str, first: list[str]) -> None:
     ("written", "among", "not_among"),
     [
         (WATCH + "  visits.|", {"filter", "window", "to"}, {"files", "map_values", "changes"}),
-        (WATCH + "  totals.|", {"to", "changes"}, {"filter", "files"}),
+        (WATCH + "  totals.|", {"to", "changes", "filter"}, {"key_by", "files"}),
         (WATCH + "  visits.filter(v => v.page.|", {"lower", "starts_with", "length"}, {"filter", "truncate"}),
         (WATCH + "  visits.filter(v => |", {"v", "lower", "not", "Visit"}, {"lake", "files"}),
         (WATCH + "  |", {"visits", "totals", "files", "lake"}, {"lower"}),

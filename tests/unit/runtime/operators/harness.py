@@ -17,7 +17,18 @@ from ghcm.codegen.native import generate
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
-from ghcm.runtime.operator import INFINITY, Clock, Context, Form, Gate, Operator, Publication, Table, WallClock
+from ghcm.runtime.operator import (
+    INFINITY,
+    Clock,
+    Context,
+    Form,
+    Gate,
+    Operator,
+    Publication,
+    Table,
+    TableReader,
+    WallClock,
+)
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory
 from ghcm.spg.graph import Mode, Program, Task, Unit
@@ -186,7 +197,7 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
     given = Given()
     complete = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
     context = Context(program.name, complete, form, now or Context().now, load, max(size, 2))
-    outputs = given.outputs
+    outputs, live = given.outputs, dict[str, Operator]()
     for task in unit.tasks:
         if inputs is not None and task.id in inputs:
             outputs[task.id] = inputs[task.id]
@@ -196,19 +207,28 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
             _end(program, unit, task, tasks.get(task.id), outputs[task.inputs[0].producer], given)
         else:
             taken = [outputs[edge.producer] for edge in task.inputs]
+            table = live.get(task.inputs[0].producer)
             box, given.counts[task.id], operator = drive(
-                lambda: build(task, unit, tasks.get(task.id), context),  # noqa: B023    called at once
+                lambda: _built(task, unit, tasks.get(task.id), context, table),  # noqa: B023    called at once
                 taken,
                 refusal,
                 restores=restores,
             )
-            outputs[task.id] = box.items
+            outputs[task.id], live[task.id] = box.items, operator
             given.letters += box.letters
             given.publications += [(task.id, each) for each in box.publications]
             given.refused += box.refused
             if task.collection.shape is Shape.TABLE and isinstance(operator, Table):
                 given.tables[task.id] = operator.copy()
     return given
+
+
+def _built(task: Task, unit: Unit, code: TaskCode | None, context: Context, before: object) -> Operator:
+    operator = build(task, unit, code, context)
+    if isinstance(operator, TableReader):
+        assert isinstance(before, Table)
+        operator.reads(before)
+    return operator
 
 
 def _memory(task: Task, size: int) -> list[Item]:

@@ -180,14 +180,14 @@ def group_by_key(draw: st.DrawFn) -> Program:
 
 @st.composite
 def changes(draw: st.DrawFn) -> Program:
-    """A table of counts and its changes, of which the last of each key is compared."""
+    """A table of counts and its changes, of which the last of each key is compared; or its final pairs."""
     builder = Builder()
     key = draw(types(keys=True))
     values = draw(pairs(builder, key, draw(types()), in_windows=False))
     element = pair_of(key, WHOLE)
     table = builder.add(Count(), Collection(Shape.TABLE, element, True), values)
     record = Var("r", element)
-    changed = builder.add(Changes(), Collection(Shape.PAIRS, element, True), table)
+    changed = builder.add(Changes(draw(st.booleans())), Collection(Shape.PAIRS, element, True), table)
     builder.to(changed, Mode.UPSERT, Lambda((record,), Get(record, "key", key)))
     return builder.program()
 
