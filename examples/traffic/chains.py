@@ -73,7 +73,7 @@ class Chain(Record):
 @traffic.function
 def signature_of(a: Alert) -> str:
     """Signatures of the rules end in figures, which differ from alert to alert."""
-    return if_else(a.origin == "suricata", a.signature, coalesce(a.signature.split_part(":", 1), ""))
+    return if_else(a.origin == "suricata", a.signature, coalesce(a.signature.split_part(":", 0), ""))
 
 
 @traffic.function

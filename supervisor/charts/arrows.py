@@ -73,7 +73,7 @@ def _arrow(axes: Any, graph: Graph, arrow: Arrow, colours: Colours) -> None:
     if arrow.label and _has_room(graph, axes):
         upright = start[0] == end[0]  # what stands below would lie on the arrow
         axes.annotate(
-            _cut(arrow.label, 30), place, (12, 0) if upright else (0, -8), xycoords="axes fraction",
+            _cut(arrow.label, 24), place, (12, 0) if upright else (0, -8), xycoords="axes fraction",
             textcoords="offset points", ha="left" if upright else "center", va="center" if upright else "top",
             fontsize=7, color=colours.quiet, zorder=3, annotation_clip=False, bbox=_underlay(colours),
         )  # fmt: skip
