@@ -1,5 +1,5 @@
 # Every target sets up what it needs from nothing; nothing is asked and nothing is left outside .venv.
-#   make demo     one program, three kinds of work, shown on this machine
+#   make demo     the traffic monitor at work        (make demo DATA=conn.log.gz for a file of your own)
 #   make test     every test and every doctest        (make test ARGS="-k window" for some)
 #   make check    format, lint, types, layers, fast tests: what a change must pass
 #   make fmt      rewrite the code in house format
@@ -9,6 +9,8 @@ BIN   := .venv/bin
 READY := .venv/.ready
 BROWSER := .venv/.browser
 ARGS  ?=
+DATA  ?=
+export DATA
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fmt clean
@@ -25,7 +27,7 @@ $(BROWSER): tools/setup | $(READY)
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python examples/wordcount/demo.py
+	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
 # Two processes, a file of tests to each at a time: a Spark session waits more than it computes.
 # STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.

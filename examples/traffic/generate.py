@@ -230,18 +230,15 @@ def json_lines(found: list[Conn]) -> Iterator[str]:
         yield json.dumps({**cells, **times}) + "\n"
 
 
-def serve(lines: Iterable[str], address: str, rate: float | None) -> None:
+def serve(lines: Iterable[str], server: socket.socket, rate: float | None) -> None:
     """Send the lines to the first who connects, `rate` a second or as fast as they are taken, and close."""
-    host, _, port = address.rpartition(":")
-    with socket.create_server((host, int(port))) as server:
-        print(f"waiting at {address}", file=sys.stderr, flush=True)
-        peer, _ = server.accept()
-        with peer:
-            begun = time.monotonic()
-            for number, line in enumerate(lines):
-                if rate is not None and (early := begun + number / rate - time.monotonic()) > 0.01:
-                    time.sleep(early)
-                peer.sendall(line.encode())
+    peer, _ = server.accept()
+    with peer:
+        begun = time.monotonic()
+        for number, line in enumerate(lines):
+            if rate is not None and (early := begun + number / rate - time.monotonic()) > 0.01:
+                time.sleep(early)
+            peer.sendall(line.encode())
 
 
 def main() -> None:
@@ -258,7 +255,10 @@ def main() -> None:
     found = connections(asked.seed, asked.minutes, asked.per_second, filter(None, attacks))
     lines = zeek(found) if asked.format == "zeek" else json_lines(found)
     if asked.serve:
-        serve(lines, asked.serve, asked.rate)
+        host, _, port = asked.serve.rpartition(":")
+        with socket.create_server((host, int(port))) as server:
+            print(f"waiting at {asked.serve}", file=sys.stderr, flush=True)
+            serve(lines, server, asked.rate)
     else:
         sys.stdout.writelines(lines)
 

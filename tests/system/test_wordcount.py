@@ -1,6 +1,7 @@
-"""The example: both front ends, the demo from first line to exit code 0, and what it leaves against a plain count."""
+"""The smaller example: both front ends, and what the program and its client outside tell, against a plain count."""
 
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 from ghcm import driver
-from tests.system.running import clean_environment, ghcm
+from tests.system.running import ghcm, running, until
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "wordcount"
 
@@ -47,30 +48,32 @@ def test_the_client_is_twenty_lines() -> None:
 @pytest.mark.system
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_demo_shows_everything_and_ends_with_0(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE / "demo.py")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=clean_environment(),
-    )
+def test_the_program_and_the_client_outside_tell_what_a_plain_count_tells(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    found = words()
+    with running(tmp_path) as daemon:
+        daemon.submit("wordcount.istream")
+        until(lambda: kept(tmp_path).height == len(found), "all words to be written")
+        done = subprocess.run(
+            [sys.executable, "client.py", daemon.url], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
     assert done.returncode == 0, done.stdout + done.stderr
-    for step in ("1  one program", "2  the stream", "3  calls by policy", "4  two calls", "5  where to look"):
-        assert step in done.stdout
-    found, folder = words(), tmp_path / ".ghcm" / "demo"
     counted = Counter(word for _, word, _ in found)
     lantern = counted["lantern"]
     assert f"[{{'key': 'lantern', 'value': {lantern}}}]" in done.stdout
 
-    lake = pl.read_parquet(folder / "out/words/part-*.parquet")
-    assert sorted(lake.rows()) == sorted(found)
-    windows = pl.concat([pl.read_ndjson(path) for path in (folder / "out/per_window").glob("part-*.json")])
+    assert sorted(kept(tmp_path).rows()) == sorted(found)
+    windows = pl.concat([pl.read_ndjson(path) for path in (tmp_path / "out/per_window").glob("part-*.json")])
     assert dict(windows.group_by("key").agg(pl.col("value").sum()).rows()) == counted
 
     stop_words = {line.split(",")[0] for line in (EXAMPLE / "stop_words.csv").read_text().splitlines()[1:]}
     early = Counter((book, word) for book, word, line in found if line <= 300 and word in stop_words)
     for book in {book for book, _, _ in found}:
         word, count = max(((w, n) for (b, w), n in early.items() if b == book), key=lambda pair: (pair[1], pair[0]))
-        assert re.search(rf"{book} +{word} +\w+ +{count} times", done.stdout), done.stdout
+        assert re.search(rf"{book}: {word} \(\w+\), {count} times", done.stdout), done.stdout
+
+
+def kept(folder: Path) -> pl.DataFrame:
+    """What the lake holds by now."""
+    parts = sorted((folder / "out/words").glob("part-*.parquet"))
+    return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame()
