@@ -36,13 +36,15 @@ from ghcm.runtime.daemon.state import StateDirectory
 HERE = Path(__file__).resolve().parent
 
 SEED, MINUTES, PER_SECOND = 7, 30.0, 10.0
-LOOK_SECONDS, PATIENCE_SECONDS = 0.5, 300.0
-EMPTY: dict[str, tuple[str, ...]] = {
-    "throughput": ("flows", "bytes"),
-    "new_hosts": ("host",),
-    "servers": ("name", "state"),
-    "alerts": ("severity", "ts", "origin", "src", "dst", "signature"),
+LOOK_SECONDS, PATIENCE_SECONDS = 0.5, 900.0
+EMPTY: dict[str, dict[str, type]] = {
+    "throughput": {"flows": int, "bytes": int},
+    "protocols": {"proto": str, "bytes": int},
+    "new_hosts": {"host": str},
+    "servers": {"name": str, "state": str},
+    "alerts": {"severity": int, "ts": str, "origin": str, "src": str, "dst": str, "signature": str},
 }
+"""What is read of sinks that nothing was written to."""
 
 
 def main() -> None:
@@ -162,6 +164,10 @@ def sum_up(folder: Path) -> pl.DataFrame:
     sums = written(folder, "throughput").select("flows", "bytes").sum().rows() or [(0, 0)]
     hosts, count = written(folder, "new_hosts").height, written(folder, "throughput").height
     screen.print(f"in all {sums[0][0]:,} connections, {decimal(sums[0][1])}, {hosts:,} hosts, {count:,} windows")
+    shares = written(folder, "protocols").group_by("proto").agg(pl.col("bytes").sum()).sort("bytes", descending=True)
+    if sums[0][1]:
+        told = ", ".join(f"{clean(proto)} {moved / sums[0][1]:.0%}" for proto, moved in shares.head(6).rows())
+        screen.print(f"of the bytes: {told}")
     found = written(folder, "alerts").sort("severity", "ts")
     table = demo_screen.plain("rule", "alarms", "such as")
     for rule, group in found.group_by("origin", maintain_order=True):

@@ -21,7 +21,7 @@ CHAIN = "203.0.113.66 → 10.0.0.13 → 10.0.1.20 → 198.51.100.99"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_the_demo_shows_everything_and_ends_with_0(tmp_path: Path) -> None:
     said: list[str] = []
     started: list[psutil.Process] = []

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from ghcm import driver
-from tests.system.running import ghcm, running, until
+from tests.system.running import Running, ghcm, running, until
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "wordcount"
 
@@ -54,6 +54,7 @@ def test_the_program_and_the_client_outside_tell_what_a_plain_count_tells(tmp_pa
     with running(tmp_path) as daemon:
         daemon.submit("wordcount.istream")
         until(lambda: kept(tmp_path).height == len(found), "all words to be written")
+        until(lambda: set(answers(daemon)) == {"done"}, "the calls by policy, which wait for Java", patience=480)
         done = subprocess.run(
             [sys.executable, "client.py", daemon.url], cwd=tmp_path, capture_output=True, text=True, check=False
         )
@@ -77,3 +78,8 @@ def kept(folder: Path) -> pl.DataFrame:
     """What the lake holds by now."""
     parts = sorted((folder / "out/words").glob("part-*.parquet"))
     return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame()
+
+
+def answers(daemon: Running) -> list[str]:
+    """How the calls of the Spark job stand."""
+    return [call["state"] for call in daemon.get("/programs/wordcount/units/favourite_words/calls").json]
