@@ -175,9 +175,8 @@ def sum_up(folder: Path) -> pl.DataFrame:
         table.add_row(
             str(rule[0]), f"{group.height:,}", clean(f"{first['src']} → {first['dst']}  {first['signature']}")
         )
-    for column in table.columns:
-        column.no_wrap = True
-    screen.print(table if found.height else "no alarm: no rule has found anything in this")
+    alarming = demo_screen.one_line_each(table)
+    screen.print(alarming if found.height else "no alarm: no rule has found anything in this")
     troubled = written(folder, "servers").filter(pl.col("state") != "up")
     for (name, state), windows in troubled.group_by("name", "state", maintain_order=True):
         screen.print(f"key server {name}: {state} in {windows.height:,} windows")

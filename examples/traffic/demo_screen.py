@@ -11,7 +11,20 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["alarms", "chain", "clean", "heading", "headline", "live", "moment", "plain", "say", "screen", "shown"]
+__all__ = [
+    "alarms",
+    "chain",
+    "clean",
+    "heading",
+    "headline",
+    "live",
+    "moment",
+    "one_line_each",
+    "plain",
+    "say",
+    "screen",
+    "shown",
+]
 
 screen = Console(highlight=False, markup=False)
 
@@ -88,9 +101,15 @@ def alarms(rows: Rows) -> Table:
         style = SEVERITIES.get(row["severity"], "")
         to = row["dst"] if row["port"] == 0 else f"{row['dst']}:{row['port']}"
         table.add_row(moment(row["ts"])[11:], Text(row["origin"], style=style), row["src"], to, Text(row["signature"]))
+    return one_line_each(table)
+
+
+def one_line_each(table: Table) -> Table:
+    """A table in which only the last column is cut where the terminal is narrow."""
+    for column in table.columns:
+        column.no_wrap = True
     for column in table.columns[:-1]:
-        column.no_wrap, column.min_width = True, max((len(str(cell)) for cell in column.cells), default=0)
-    table.columns[-1].no_wrap = True
+        column.min_width = max(len(str(cell)) for cell in (column.header, *column.cells))
     return table
 
 

@@ -50,7 +50,7 @@ EXPECTED = {
         qualify row_number() over (partition by start order by total desc, flows desc, src desc, dst desc) <= 20""",
     "new_hosts": f"select host, min(start) from {SIDES} group by host",
     "servers": """
-        select start, name, server, port, flows, failed, round(seconds, 9),
+        select start, name, server, port, flows, failed, round(seconds, 12),
                if(failed >= 3 and 2 * failed >= flows, 'failing', if(seconds > slow_after, 'slow', 'up'))
         from (select start, dst, port, count(*) as flows,
                      count(*) filter (state in ('REJ', 'RSTRH', 'S0', 'SH', 'RSTOS0')) as failed,
@@ -64,7 +64,7 @@ SINKS = {
     "hosts": "start, host, flows, packets, bytes, sent",
     "pairs": "start, src, dst, flows, packets, bytes, sent",
     "new_hosts": "host, since",
-    "servers": "start, name, server, port, flows, failed, round(seconds, 9), state",
+    "servers": "start, name, server, port, flows, failed, round(seconds, 12), state",
 }
 PLANTED = {
     "port_scan": ("203.0.113.66", "10.0.0.13"),
