@@ -1,7 +1,8 @@
 """A program while it is being typed: parsed declaration by declaration, so that a change costs one of them.
 
 Each declaration is a source of its own whose text begins with a line that makes it a program; places are carried back
-and forth between it and the document. What a place means is the matter of others.
+and forth between it and the document. What the lowering finds out about a text is kept until the text changes; what a
+place means is the matter of others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise
 from ghcm.errors import Diagnostic, ProgramError
 from ghcm.language import ast
 from ghcm.language.parser import parse
+from ghcm.lowering import Notes, look
 from ghcm.source import Source, Span
 
 __all__ = ["Document", "Piece", "Place"]
@@ -54,11 +56,13 @@ class Document:
         self.name = name
         self.text = ""
         self.pieces: list[tuple[int, Piece]] = []
+        self.notes: dict[tuple[str, ...], Notes] = {}
         self._parsed: dict[str, Piece] = {}
 
     def change(self, text: str) -> None:
         """Take another text."""
         self.text = text
+        self.notes = {}
         borders = sorted({0, *(found.start() for found in _BORDER.finditer(text)), len(text)})
         parts = [(start, text[start:end]) for start, end in pairwise(borders)]
         parsed = {part: self._parsed.get(part) or parse_piece(self.name, part) for _, part in parts}
@@ -70,6 +74,13 @@ class Document:
         """The tree of all that could be parsed."""
         declarations = tuple(each for _, piece in self.pieces for each in piece.declarations)
         return ast.Program(ast.Name("p"), declarations)
+
+    def notes_of(self, declarations: tuple[ast.Declaration, ...]) -> Notes:
+        """What the lowering knows of the units among these declarations: looked for once in a text."""
+        units = tuple(each.name.text for each in declarations if isinstance(each, ast.UnitDecl))
+        if units not in self.notes:
+            self.notes[units] = look(self.program, units)
+        return self.notes[units]
 
     def place(self, offset: int) -> Place | None:
         """The piece at an offset of the document; its end belongs to it."""

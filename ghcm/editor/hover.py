@@ -6,12 +6,12 @@ from ghcm.editor.document import Document
 from ghcm.editor.names import Node, path_to, struct_of
 from ghcm.functions import FUNCTIONS, Function
 from ghcm.language import ast
-from ghcm.lowering import Notes, look
+from ghcm.lowering import Notes
 from ghcm.lowering.applications import CALLABLE
 from ghcm.operators import OPERATORS, Operator
 from ghcm.types import Collection, Type
 
-__all__ = ["about_function", "about_operator", "hover", "notes_for"]
+__all__ = ["about_function", "about_operator", "hover"]
 
 
 def hover(document: Document, offset: int) -> str | None:
@@ -22,14 +22,9 @@ def hover(document: Document, offset: int) -> str | None:
     for declaration in place.piece.declarations:
         path = path_to(declaration, place.offset)
         if len(path) > 1:
-            notes = notes_for(document, place.piece.declarations)
+            notes = document.notes_of(place.piece.declarations)
             return _words(path, notes, document.program)
     return None
-
-
-def notes_for(document: Document, declarations: tuple[ast.Declaration, ...]) -> Notes:
-    """What the lowering knows of the units among these declarations."""
-    return look(document.program, [each.name.text for each in declarations if isinstance(each, ast.UnitDecl)])
 
 
 def about_operator(operator: Operator) -> str:

@@ -17,7 +17,7 @@ from pygls.workspace import TextDocument
 
 from ghcm.editor.completion import Kind, Proposal, complete
 from ghcm.editor.document import Document
-from ghcm.editor.hover import hover, notes_for
+from ghcm.editor.hover import hover
 from ghcm.editor.names import definition, path_to
 from ghcm.errors import Diagnostic, ProgramError
 from ghcm.language import ast
@@ -26,7 +26,7 @@ from ghcm.version import __version__
 
 __all__ = ["Session", "serve"]
 
-QUIET = 0.05
+QUIET = 0.02
 """Seconds without a change before the program is checked."""
 
 
@@ -108,7 +108,7 @@ def _definition(document: Document, text: TextDocument, given: lsp.DefinitionPar
     for declaration in place.piece.declarations:
         path = path_to(declaration, place.offset)
         if len(path) > 1:
-            span = definition(path, document.program, notes_for(document, place.piece.declarations))
+            span = definition(path, document.program, document.notes_of(place.piece.declarations))
             where = None if span is None else document.range_of(span)
             return None if where is None else lsp.Location(text.uri, _range(text, *where))
     return None

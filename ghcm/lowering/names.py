@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import cast
 
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
@@ -115,17 +114,12 @@ def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.Ca
 
 
 def _walk(node: object) -> Iterator[object]:
-    """All nodes of a tree, in the order in which they are written."""
+    """The nodes of a tree in the order in which they are written, without functions: in these nothing is written to."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
             waiting.extend(reversed(cast("tuple[object, ...]", part)))
-            continue
-        yield part
-        waiting.extend(getattr(part, name) for name in reversed(_names_of_parts(cast("Any", type(part)))))
-
-
-@cache
-def _names_of_parts(class_: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(class_) if field.compare) if class_ in ast.NODES else ()
+        elif ast.is_tree(part) and not isinstance(part, ast.Lambda):
+            yield part
+            waiting.extend(getattr(part, name) for name in reversed(ast.PARTS[type(part)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import cast
 
 from ghcm.language import ast
@@ -30,7 +29,7 @@ def too_deep(written: ast.Expr) -> bool:
 def _parts(node: object) -> list[object]:
     """The nodes of the tree right below one; tuples of them are looked through."""
     found: list[object] = []
-    waiting = [getattr(node, field.name) for field in fields(node)] if is_dataclass(node) else []
+    waiting: list[object] = [getattr(node, name) for name in ast.PARTS[type(node)]]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):

@@ -16,8 +16,9 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -41,6 +42,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("examples", "tests/golden/errors", "tests/golden/lowering", "tests/golden/syntax", "tests/conformance")
 LONGEST = 3_000
 """Characters of a program that is damaged: what long ones would find, short ones find sooner."""
+SHORT = 150
+"""Characters: programs up to here are damaged equally often."""
 GENERATED = 40
 LIMIT = 10.0
 """Seconds of processor time for one program."""
@@ -78,6 +81,16 @@ def _texts() -> tuple[str, ...]:
 
 
 @cache
+def _shares() -> tuple[float, ...]:
+    """How far each program reaches where all get about the same time: a short one is damaged more often."""
+    return tuple(accumulate(1 / max(len(text), SHORT) for text in _texts()))
+
+
+def _picked(random: Random) -> int:
+    return random.choices(range(len(_texts())), cum_weights=_shares())[0]
+
+
+@cache
 def _tokens() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(re.findall(r"\w+|\"[^\"]*\"|\s+|=>|[^\w\s]", text)) for text in _texts())
 
@@ -88,14 +101,19 @@ def _words() -> tuple[str, ...]:
 
 
 @cache
-def _trees() -> tuple[ast.Program, ...]:
-    found: list[ast.Program] = []
-    for text in _texts():
-        try:
-            found.append(parse(Source("damaged.istream", text)))
-        except ProgramError:
-            continue
-    return tuple(found)
+def _tree_of(number: int) -> ast.Program | None:
+    """The tree of the program of that number; None where it has none."""
+    try:
+        return parse(Source("damaged.istream", _texts()[number]))
+    except ProgramError:
+        return None
+
+
+def _whole(random: Random) -> ast.Program:
+    """The tree of some program."""
+    while True:
+        if (tree := _tree_of(_picked(random))) is not None:
+            return tree
 
 
 def mutated(seed: int) -> str | ast.Program:
@@ -111,7 +129,7 @@ def mutated(seed: int) -> str | ast.Program:
 
 
 def _characters(random: Random) -> str:
-    text = list(random.choice(_texts()))
+    text = list(_texts()[_picked(random)])
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(text) + 1)
         match random.randrange(4):
@@ -128,7 +146,7 @@ def _characters(random: Random) -> str:
 
 
 def _of_tokens(random: Random) -> str:
-    tokens = list(random.choice(_tokens())) or [" "]
+    tokens = list(_tokens()[_picked(random)]) or [" "]
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(tokens))
         match random.randrange(5):
@@ -151,14 +169,15 @@ def _of_tokens(random: Random) -> str:
 _KINDS: tuple[tuple[type, ...], ...] = (
     get_args(ast.Expr), get_args(ast.TypeExpr), (ast.Name,), get_args(ast.Statement), get_args(ast.Declaration),
 )  # fmt: skip
+_REPLACED = tuple(each for kind in _KINDS for each in kind)
 
 
 def _tree(random: Random) -> ast.Program:
     """Parts replaced by parts of the same kind of this or of another program."""
-    tree = random.choice(_trees())
+    tree = whole = _whole(random)
     for _ in range(random.randint(1, 3)):
-        places = _places(tree)
-        others = _places(random.choice(_trees()) if random.random() < 0.5 else tree)
+        places = _places_of(tree) if tree is whole else _places(tree)
+        others = _places_of(_whole(random)) if random.random() < 0.5 else places
         path, part = random.choice(places)
         kind = next(each for each in _KINDS if isinstance(part, each))
         fitting = [other for _, other in others if isinstance(other, kind)]
@@ -168,26 +187,30 @@ def _tree(random: Random) -> ast.Program:
 
 
 _Path = tuple[str | int, ...]
+_Places = list[tuple[_Path, object]]
+_FOUND: dict[int, _Places] = {}
 
 
-def _places(tree: object) -> list[tuple[_Path, object]]:
+def _places_of(tree: ast.Program) -> _Places:
+    """The places of a tree that stays: looked for once."""
+    if id(tree) not in _FOUND:
+        _FOUND[id(tree)] = _places(tree)
+    return _FOUND[id(tree)]
+
+
+def _places(tree: object) -> _Places:
     """The parts of a tree that others may stand for, with the way to them."""
-    found: list[tuple[_Path, object]] = []
-    waiting: list[tuple[_Path, object]] = [((), tree)]
+    found: _Places = []
+    waiting: _Places = [((), tree)]
     while waiting:
         path, part = waiting.pop()
-        if any(isinstance(part, kind) for kind in _KINDS):
-            found.append((path, part))
         if isinstance(part, tuple):
             waiting += [((*path, place), each) for place, each in enumerate(cast("tuple[object, ...]", part))]
-        elif is_dataclass(part) and not isinstance(part, type):
-            waiting += [((*path, name), getattr(part, name)) for name in _parts(type(part))]
+        elif ast.is_tree(part):
+            if isinstance(part, _REPLACED):
+                found.append((path, part))
+            waiting += [((*path, name), getattr(part, name)) for name in ast.PARTS[type(part)]]
     return found or [((), tree)]
-
-
-@cache
-def _parts(type_: type[Any]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(type_) if each.init and each.compare)
 
 
 def _with_part(whole: Any, path: _Path, part: object) -> object:

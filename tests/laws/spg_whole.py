@@ -84,9 +84,7 @@ def cases(draw: st.DrawFn, kind: Kind | None = None, deepest: int = DEEPEST) -> 
 
 def _start(draw: st.DrawFn, chain: Chain, outside: _Outside) -> Flow:
     """A source with hard data."""
-    match draw(
-        st.sampled_from(["memory"] * 5 + ["timed"] * 3 + ["failing", "failing", "generate", "read", "files", "socket"])
-    ):
+    match draw(st.sampled_from(_STARTS)):
         case "timed":
             return source(draw, chain, timed_record(draw), most=MOST)
         case "failing":

@@ -8,7 +8,7 @@ not count.
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeGuard
 
 from ghcm.language.ast.declarations import (
@@ -56,6 +56,7 @@ from ghcm.language.ast.types import EnumType, FieldDecl, NamedType, NullableType
 
 __all__ = [
     "NODES",
+    "PARTS",
     "AnyOf",
     "Apply",
     "Argument",
@@ -106,6 +107,11 @@ __all__ = [
 
 NODES = frozenset(each for each in tuple(globals().values()) if isinstance(each, type) and is_dataclass(each))
 """Every class of nodes."""
+
+PARTS: dict[type, tuple[str, ...]] = {
+    each: tuple(field.name for field in fields(each) if field.compare) for each in NODES
+}
+"""The fields of each class of node that say something, in the order in which they are written: not the places."""
 
 
 def is_tree(node: object) -> TypeGuard[Any]:
