@@ -30,7 +30,10 @@ def command(
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Hand a program to the daemon; one that runs already becomes what is submitted, where it can without a stop."""
+    """Hand a program to the daemon, or a change of it.
+
+    A program that runs already becomes what is submitted, where that needs no stop.
+    """
     if resume and fresh:
         raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
     again = "resume" if resume else "fresh" if fresh else "unsaid"
