@@ -27,6 +27,7 @@ __all__ = [
     "Context",
     "Form",
     "Gate",
+    "Idler",
     "Operator",
     "Outbox",
     "Publication",
@@ -125,6 +126,27 @@ class Clock(Protocol):
         """By partition: its watermark behind the last record processed (restored with the state); a partition without
         records may be missing.
         """
+        ...
+
+
+@runtime_checkable
+class Idler(Clock, Protocol):
+    """What a `Clock` also offers if silent partitions may have to go on with others (see `ghcm.runtime.idleness`)."""
+
+    def silent(self) -> frozenset[str]:
+        """The partitions of which nothing has come for so long, as far as was looked: nobody waits for them."""
+        ...
+
+    def idle(self) -> frozenset[str]:
+        """Those of them that are idle beyond doubt: they follow the others."""
+        ...
+
+    def look(self, open_partitions: frozenset[str]) -> None:
+        """Find out which of these have become idle; told at each barrier, when all that came before it is processed."""
+        ...
+
+    def follow(self, partition: str, watermark: int) -> None:
+        """The watermark of an idle partition is this at least."""
         ...
 
 

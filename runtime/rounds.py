@@ -185,7 +185,7 @@ class Rounds:
         dues = [
             due
             for tasklet in self.graph.operators.values()
-            if isinstance(tasklet.operator, Timed) and (due := tasklet.operator.due()) is not None
+            if not tasklet.ended and isinstance(tasklet.operator, Timed) and (due := tasklet.operator.due()) is not None
         ]
         return time.monotonic() + max(0.0, (min(dues) - self._services.now()) / 1e6) if dues else _NEVER
 

@@ -11,12 +11,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
-from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Operator, Publication, WallClock
+from ghcm.runtime.idleness import Member
+from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Idler, Operator, Publication, WallClock
 from ghcm.runtime.scheduler import Progress, Scheduler
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
@@ -152,7 +154,7 @@ class Outputs:
 
 class OperatorTasklet:
     """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
-    from.
+    from. `member`: what it is told of other event times that its own may have to follow.
     """
 
     def __init__(
@@ -165,6 +167,7 @@ class OperatorTasklet:
         *,
         urgent: bool = False,
         done_before: bool = False,
+        member: Member | None = None,
     ) -> None:
         self.name = name
         self.urgent = urgent
@@ -185,6 +188,10 @@ class OperatorTasklet:
         self._turn = 0
         self._done_before = done_before
         self._done = False
+        self._idler = operator if isinstance(operator, Idler) else None
+        self._member = member if self._idler is not None else None
+        if self._member is not None:
+            self._member.wake = partial(host.scheduler.wake, self)
 
     @property
     def ended(self) -> bool:
@@ -199,6 +206,9 @@ class OperatorTasklet:
         """Finish what was refused, then handle one item."""
         if self._done:
             return Progress.DONE
+        if self._member is not None and self._member.stirred:
+            self._member.stirred = False
+            self._todo.append(self._tick)
         if not self._work_off():
             return Progress.WAITING
         found = self._next()
@@ -279,6 +289,8 @@ class OperatorTasklet:
     def _tick(self) -> bool:
         """Let event time go on as far as the inputs, or the clock, allow."""
         if self._clock is not None:
+            if self._member is not None and self._idler is not None:
+                self._member.settle(self._inputs.partitions, self._idler)
             moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
         else:
             moment = self._inputs.watermark if self._wall is None else self._wall.moment()
@@ -300,7 +312,9 @@ class OperatorTasklet:
             self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
             return self.outbox.send(Barrier(snapshot))
 
-        if self._wall is not None:  # windows close in time for the commit, whether records come or not
+        if self._member is not None and self._idler is not None and self._inputs.partitions is not None:
+            self._idler.look(self._inputs.partitions)
+        if self._wall is not None or self._member is not None:  # windows close whether records come or not
             self._todo.append(self._tick)
         self._todo.append(lambda: self.operator.flush(self.outbox))
         self._todo.append(pass_on)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.edge import Edge, Inlet
+from ghcm.runtime.idleness import Idleness
 from ghcm.runtime.operator import INFINITY, NEVER
 from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.scheduler import Scheduler
@@ -42,6 +43,7 @@ class UnitParts:
         self._ready = ready
         self._version = version
         self._restored = restored
+        self._idleness = Idleness(unit)
 
     def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
         """The tasklet of a source."""
@@ -60,7 +62,15 @@ class UnitParts:
         operator = self._services.operator(task, self._unit, {})
         if saved.groups:
             operator.restore(saved.groups)
-        return OperatorTasklet(task.id, operator, inputs, outputs, self._host, done_before=saved.finished)
+        return OperatorTasklet(
+            task.id,
+            operator,
+            inputs,
+            outputs,
+            self._host,
+            done_before=saved.finished,
+            member=self._idleness.member(task.id),
+        )
 
     def _begun(self, policy: Task) -> TaskState:
         """What a publish policy goes on from: nothing where it began with a later version than the snapshot knows."""

@@ -73,8 +73,8 @@ class Worker:
                 return
             try:
                 result = self._retried(job) if retry else job()
-            except Exception as error:  # the job's own matter; the loop decides what follows
-                reason = error
+            except BaseException as error:  # the loop decides what follows; a panic of Polars is no Exception
+                reason = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
                 self._post(lambda: failed(reason))
             else:
                 self._post(lambda: _told(result, done, failed))

@@ -57,10 +57,9 @@ def summary(op: Op) -> str:
     match op:
         case Source(connector=connector):
             return place_text(connector)
-        case EventTime(time=time, disorder_us=disorder):
-            return f"event_time {_body(time)}" + (
-                f", disorder {duration_text(disorder)}" if disorder is not None else ""
-            )
+        case EventTime(time=time, disorder_us=disorder, idle_us=idle):
+            bound = f", disorder {duration_text(disorder)}" if disorder is not None else ""
+            return f"event_time {_body(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
         case ArrivalTime():
             return "arrival_time"
         case Filter(predicate=predicate):

@@ -168,8 +168,10 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
     made = replace(takes, shape=Shape.STREAM, windowed=False)
     yield from flowing(takes)
     match op:
-        case EventTime(time=time, disorder_us=disorder):
+        case EventTime(time=time, disorder_us=disorder, idle_us=idle):
             yield from function_problems(around, time, takes.element, Timestamp())
+            if idle is not None and (idle <= 0 or disorder is None):
+                yield "a partition becomes idle after no time" if idle <= 0 else "idle without a bound of disorder"
             if disorder is None and not takes.bounded:
                 yield "unbounded input has event time without a bound of disorder"
             yield from collection_problems(gives, replace(takes, timed=True))

@@ -17,7 +17,7 @@ from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime
-from ghcm.types import String
+from ghcm.types import INT_MAX, String
 
 __all__ = ["EventTimeOperator"]
 
@@ -25,6 +25,9 @@ __all__ = ["EventTimeOperator"]
 class EventTimeOperator:
     """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
     bound of disorder it stays at minus infinity.
+
+    A partition that is silent at two barriers in a row is idle: what waits in the source when a process was held up, so
+    that the clock has jumped, comes between the two. After a restart silence is counted anew.
     """
 
     def __init__(self, task: Task, op: EventTime, unit: Unit, code: TimeCode, context: Context) -> None:
@@ -37,12 +40,22 @@ class EventTimeOperator:
         self._letters = Letters(unit, task)
         self._greatest: dict[str, int] = {}
         self._pending = Pending()
+        self._idle_us = op.idle_us
+        self._began = context.now() if op.idle_us is not None else 0
+        self._heard: dict[str, int] = {}
+        self._silent: frozenset[str] = frozenset()
+        self._idle: frozenset[str] = frozenset()
+        self._open: frozenset[str] | None = None
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._given(batch, outbox))
 
     def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
+        if self._idle_us is not None:
+            self._heard[batch.partition] = self._context.now()
+            self._silent -= {batch.partition}
+            self._idle -= {batch.partition}
         if self._code.columns is not None and columnar(batch, self._context):
             frame = in_columns(lambda: self._columns(batch))
             if frame is not None:
@@ -89,6 +102,43 @@ class EventTimeOperator:
     def watermarks(self) -> Mapping[str, int]:
         """As `Clock.watermarks`."""
         return {partition: self._watermark(greatest) for partition, greatest in self._greatest.items()}
+
+    def silent(self) -> frozenset[str]:
+        """As `Idler.silent`."""
+        return self._silent
+
+    def idle(self) -> frozenset[str]:
+        """As `Idler.idle`."""
+        return self._idle
+
+    def look(self, open_partitions: frozenset[str]) -> None:
+        """As `Idler.look`."""
+        self._open = open_partitions
+        if self._idle_us is None:
+            return
+        now = self._context.now()
+        silent = frozenset(p for p in open_partitions if now - self._heard.get(p, self._began) >= self._idle_us)
+        self._idle = self._silent & silent
+        self._silent = silent
+
+    def follow(self, partition: str, watermark: int) -> None:
+        """As `Idler.follow`: as if a record had come that makes this the watermark."""
+        if self._disorder is not None and watermark > NEVER:
+            greatest = min(INT_MAX, watermark + self._disorder)
+            self._greatest[partition] = max(self._greatest.get(partition, NEVER), greatest)
+
+    def due(self) -> int | None:
+        """As `Timer.due`: when the next partition may be found idle."""
+        if self._idle_us is None:
+            return None
+        if self._open is None:
+            return self._began + self._idle_us
+        awake = self._open - self._idle
+        return (
+            min((self._heard.get(name, self._began) for name in awake), default=INT_MAX) + self._idle_us
+            if awake
+            else None
+        )
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
         """As `Operator.advance`."""

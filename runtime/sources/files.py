@@ -8,8 +8,8 @@ there are is settled when the source is first opened.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import TypeAlias, cast
 
 from ghcm.runtime.batch import Batch
@@ -41,7 +41,7 @@ class FilesSource:
         self._base = base
         self._left: list[str] = []
         self._place: _Place = _START
-        self._mailbox: Mailbox[Decoded | Exception] | None = None
+        self._mailbox: Mailbox[Decoded] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
@@ -55,8 +55,7 @@ class FilesSource:
                 raise nothing_to_read(self._connector.path, self._base)
         if self._left:
             self._mailbox = Mailbox(_PREFETCHED, wake)
-            arguments = (self._mailbox, list(self._left), self._place)
-            Thread(target=self._read, args=arguments, name="ghcm-files", daemon=True).start()
+            self._mailbox.feed("ghcm-files", partial(self._read, self._mailbox, list(self._left), self._place))
 
     def partitions(self) -> frozenset[str]:
         """A name for each file that has not been read to its end, or one for all of them."""
@@ -65,8 +64,6 @@ class FilesSource:
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
         while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
-            if isinstance(piece, Exception):
-                raise piece
             for letter in piece.letters:
                 letters(*letter)
             self._place = piece.offset, piece.number, piece.header
@@ -94,7 +91,7 @@ class FilesSource:
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
-    def _read(self, mailbox: Mailbox[Decoded | Exception], files: list[str], begin: _Place) -> None:
+    def _read(self, mailbox: Mailbox[Decoded], files: list[str], begin: _Place) -> None:
         """The thread: leave what is decoded in the mailbox."""
         for file in files:
             try:
@@ -102,9 +99,5 @@ class FilesSource:
                     if not mailbox.put(piece):
                         return
             except UNREADABLE as error:
-                mailbox.put(unreadable(file, error))
-                return
-            except Exception as error:  # the loop raises it, or nobody would hear of it
-                mailbox.put(error)
-                return
+                raise unreadable(file, error) from error
             begin = _START

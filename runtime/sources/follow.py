@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import cast
 
 from ghcm.runtime.batch import Batch
@@ -51,7 +52,7 @@ class FollowSource:
         self._file: str | None = None
         self._place: tuple[int, int, object] = (0, 0, None)
         self._closed = Event()
-        self._mailbox: Mailbox[Decoded | _Gone | Exception] | None = None
+        self._mailbox: Mailbox[Decoded | _Gone] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin to look for files, or go on where the position says."""
@@ -62,8 +63,8 @@ class FollowSource:
             if self._file is not None:
                 self._place = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
         self._mailbox = Mailbox(_PREFETCHED, wake)
-        arguments = (self._mailbox, set(self._read), self._file, self._place)
-        Thread(target=self._watch, args=arguments, name="ghcm-follow", daemon=True).start()
+        watch = partial(self._watch, self._mailbox, set(self._read), self._file, self._place)
+        self._mailbox.feed("ghcm-follow", watch)
 
     def partitions(self) -> frozenset[str]:
         """The one partition."""
@@ -72,8 +73,6 @@ class FollowSource:
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """The records of the next piece."""
         while self._mailbox is not None and (found := self._mailbox.take()) is not None:
-            if isinstance(found, Exception):
-                raise found
             if isinstance(found, _Gone):
                 self._read -= found.files
                 continue
@@ -108,7 +107,7 @@ class FollowSource:
 
     def _watch(
         self,
-        mailbox: Mailbox[Decoded | _Gone | Exception],
+        mailbox: Mailbox[Decoded | _Gone],
         read: set[str],
         begun: str | None,
         begin: tuple[int, int, object],
@@ -124,11 +123,7 @@ class FollowSource:
                 except UNREADABLE as error:
                     if isinstance(error, FileNotFoundError) and not begin[0]:
                         continue  # taken away before it was opened
-                    mailbox.put(unreadable(file, error))
-                    return
-                except Exception as error:  # the loop raises it, or nobody would hear of it
-                    mailbox.put(error)
-                    return
+                    raise unreadable(file, error) from error
                 read.add(file)
                 begin = (0, 0, None)
             files = self._new(mailbox, read)
@@ -136,7 +131,7 @@ class FollowSource:
                 self._closed.wait(_LOOK_S)
                 files = self._new(mailbox, read)
 
-    def _new(self, mailbox: Mailbox[Decoded | _Gone | Exception], read: set[str]) -> list[str]:
+    def _new(self, mailbox: Mailbox[Decoded | _Gone], read: set[str]) -> list[str]:
         """The files that are there and were not read; those that were and are gone are forgotten."""
         there = find_files(self._connector.path, self._base)
         gone = read.difference(there)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from threading import Condition
+from dataclasses import dataclass
+from threading import Condition, Thread
 from typing import Generic, TypeVar
 
 __all__ = ["Mailbox"]
@@ -12,18 +13,45 @@ __all__ = ["Mailbox"]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What the thread has ended with."""
+
+    error: Exception
+
+
 class Mailbox(Generic[T]):
-    """Holds at most `limit` things. `wake` is called when one arrives where none was."""
+    """Holds at most `limit` things. `wake` is called when one arrives where none was, so that whoever takes has to go
+    on until there is none.
+    """
 
     def __init__(self, limit: int, wake: Callable[[], None]) -> None:
         self._limit = limit
         self._wake = wake
-        self._things: deque[T] = deque()
+        self._things: deque[T | _Failure] = deque()
         self._condition = Condition()
         self._closed = False
 
+    def feed(self, name: str, read: Callable[[], None]) -> None:
+        """Start the thread that puts things here. Whatever it ends with comes as the last thing: nobody else would
+        hear of it, and the loop would wait for ever.
+        """
+
+        def run() -> None:
+            try:
+                read()
+            except Exception as error:
+                self._put(_Failure(error))
+            except BaseException as error:  # a panic of Polars is no Exception
+                self._put(_Failure(RuntimeError(f"{type(error).__name__}: {error}")))
+
+        Thread(target=run, name=name, daemon=True).start()
+
     def put(self, thing: T) -> bool:
         """Wait for room and leave a thing; False if the mailbox has been closed."""
+        return self._put(thing)
+
+    def _put(self, thing: T | _Failure) -> bool:
         with self._condition:
             while len(self._things) >= self._limit and not self._closed:
                 self._condition.wait()
@@ -36,13 +64,15 @@ class Mailbox(Generic[T]):
         return True
 
     def take(self) -> T | None:
-        """The next thing, or None; never waits."""
+        """The next thing, or None; never waits. Raises what the thread has ended with."""
         with self._condition:
             if not self._things:
                 return None
             thing = self._things.popleft()
             self._condition.notify()
-            return thing
+        if isinstance(thing, _Failure):
+            raise thing.error
+        return thing
 
     def close(self) -> None:
         """Let the thread go."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from threading import Thread
 from typing import cast
 
-from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
@@ -52,7 +51,7 @@ class StoredSource:
         self._version = version
         self._given = 0
         self._ended = False
-        self._mailbox: Mailbox[_Part | Exception] | None = None
+        self._mailbox: Mailbox[_Part] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin to read, behind the rows of `position`."""
@@ -62,7 +61,7 @@ class StoredSource:
             self._ended = bool(known["ended"])
         if not self._ended:
             self._mailbox = Mailbox(_PREFETCHED, wake)
-            Thread(target=self._fetch, args=(self._mailbox,), name="ghcm-read", daemon=True).start()
+            self._mailbox.feed("ghcm-read", partial(self._fetch, self._mailbox))
 
     def partitions(self) -> frozenset[str]:
         """The one partition, until it has ended."""
@@ -73,8 +72,6 @@ class StoredSource:
         part = self._mailbox.take() if self._mailbox is not None else None
         if part is None:
             return None
-        if isinstance(part, Exception):
-            raise part
         self._version, self._ended = part.version, part.last
         self._given += len(part.rows)
         return Batch.from_rows(self._schema, part.rows, partition=self._partition)
@@ -93,19 +90,16 @@ class StoredSource:
         if self._mailbox is not None:
             self._mailbox.close()
 
-    def _fetch(self, mailbox: Mailbox[_Part | Exception]) -> None:
-        try:
-            version = self._version if self._version is not None else self._latest()
-            if version is None:
-                mailbox.put(_Part(None, [], True))
+    def _fetch(self, mailbox: Mailbox[_Part]) -> None:
+        version = self._version if self._version is not None else self._latest()
+        if version is None:
+            mailbox.put(_Part(None, [], True))
+            return
+        rows = islice(self._read(version), self._given, None)
+        while part := list(islice(rows, _ROWS)):
+            if not mailbox.put(_Part(version, part, False)):
                 return
-            rows = islice(self._read(version), self._given, None)
-            while part := list(islice(rows, _ROWS)):
-                if not mailbox.put(_Part(version, part, False)):
-                    return
-            mailbox.put(_Part(version, [], True))
-        except (GhcmError, OSError, ValueError) as error:
-            mailbox.put(error)
+        mailbox.put(_Part(version, [], True))
 
 
 class TableSource:

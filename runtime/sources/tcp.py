@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable
-from threading import Thread
+from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
@@ -36,7 +36,7 @@ class SocketSource:
         self._partition = partition
         self._ended = False
         self._lines = Lines(open_decoder(connector.format, schema), self._name, partition)
-        self._mailbox: Mailbox[bytes | GhcmError] | None = None
+        self._mailbox: Mailbox[bytes] | None = None
         self._socket: socket.socket | None = None
 
     @property
@@ -49,23 +49,29 @@ class SocketSource:
             self._ended = True
             return
         self._mailbox = Mailbox(_PREFETCHED, wake)
-        Thread(target=self._read, args=(self._mailbox,), name="ghcm-socket", daemon=True).start()
+        self._mailbox.feed("ghcm-socket", partial(self._read, self._mailbox))
 
     def partitions(self) -> frozenset[str]:
         """The one partition, until it has ended."""
         return frozenset() if self._ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The records of the lines that have come."""
+        """The records of the lines that have come; what comes may be less than a line, and more has come already."""
+        while pieces := self._taken():
+            batch = self._lines.add(b"".join(pieces), self._ended, letters)
+            if batch is not None:
+                return batch
+        return None
+
+    def _taken(self) -> list[bytes]:
+        """What has come, about a piece."""
         pieces: list[bytes] = []
         while self._mailbox is not None and not self._ended and (piece := self._mailbox.take()) is not None:
-            if isinstance(piece, GhcmError):
-                raise piece
             pieces.append(piece)
             self._ended = not piece
             if sum(map(len, pieces)) > _PIECE:
                 break
-        return self._lines.add(b"".join(pieces), self._ended, letters) if pieces else None
+        return pieces
 
     @property
     def ended(self) -> bool:
@@ -84,7 +90,7 @@ class SocketSource:
             with contextlib.suppress(OSError):  # the server was faster
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _read(self, mailbox: Mailbox[bytes | GhcmError]) -> None:
+    def _read(self, mailbox: Mailbox[bytes]) -> None:
         """The thread: leave what comes in the mailbox, at last an empty piece."""
         try:
             with socket.create_connection(self._address, timeout=_CONNECT_S) as connection:
@@ -96,4 +102,4 @@ class SocketSource:
             mailbox.put(b"")
         except OSError as error:
             reason = error.strerror or str(error)
-            mailbox.put(GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-723"))
+            raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-723") from error

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from threading import Event
-from types import ModuleType
 from typing import cast
 
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.language.parser import parse
-from ghcm.lowering import lower
 from ghcm.optimizer import optimise
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.engine import Engine
 from ghcm.runtime.operator import Form
-from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import read
-from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import ArrivalTime
 from ghcm.spg.reference import run
 from tests.conformance.compare import differences
+from tests.conformance.live_runs import Running, put
 from tests.conformance.text_programs import FORMS, program_of
-from tests.unit.runtime.operators.harness import Given, Refusal, module_of, run_unit
+from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 
 S = 1_000_000
 
@@ -87,59 +77,6 @@ stream u {
 """
 
 
-@dataclass
-class Compiled:
-    """A checked program with its generated code."""
-
-    plan: Program
-
-    def unit_module(self, unit: str) -> ModuleType:
-        return module_of(self.plan, self.plan.unit(unit))
-
-    def load(self, name: str) -> ModuleType:
-        return importlib.import_module(name)
-
-
-class Running:
-    """An engine over a directory, with a clock that stands until it is set."""
-
-    def __init__(self, base: Path, now: int) -> None:
-        self.now = now
-        self._base = base
-        self._program = optimise(lower(parse(Source("live.istream", LIVE)))).program
-        self._committed = Event()
-        self._engine = Engine(
-            Compiled(self._program),
-            connections=Connections(base),
-            state=base / "state",
-            commit_s=0.01,
-            changed=self._committed.set,
-            now=lambda: self.now,
-        )
-        self._engine.start()
-
-    def until(self, done: Callable[[], bool]) -> None:
-        """Wait for a commit behind which that holds."""
-        while not done():
-            assert self._committed.wait(60)
-            self._committed.clear()
-
-    def rows(self, sink: str) -> list[object]:
-        self._engine.check()
-        return sorted(read(self._program.sink(sink), Connections(self._base)), key=repr)
-
-    def commits(self) -> int:
-        return self._engine.commits
-
-    def close(self) -> None:
-        self._engine.close()
-
-
-def put(base: Path, name: str, text: str) -> None:
-    (base / f".{name}").write_text(text)
-    (base / f".{name}").rename(base / "in" / name)
-
-
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     (tmp_path / "in").mkdir()
@@ -147,7 +84,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_windows_close_by_the_clock_while_nothing_comes(base: Path) -> None:
-    running = Running(base, 10 * S + 20_000)
+    running = Running(base, 10 * S + 20_000, LIVE)
     put(base, "a", '{"k":"a","n":1}\n{"k":"a","n":2}\n{"k":"b","n":3}\n')
     running.until(lambda: len(running.rows("seen")) == 3)
     before = running.commits()
@@ -160,12 +97,12 @@ def test_windows_close_by_the_clock_while_nothing_comes(base: Path) -> None:
 
 
 def test_a_crash_loses_and_repeats_nothing_and_the_clock_does_not_go_back(base: Path) -> None:
-    running = Running(base, 20 * S + 50_000)
+    running = Running(base, 20 * S + 50_000, LIVE)
     put(base, "a", '{"k":"a","n":1}\n')
     running.until(lambda: len(running.rows("seen")) == 1)
     running.close()
     put(base, "b", '{"k":"a","n":4}\n')
-    again = Running(base, 19 * S)
+    again = Running(base, 19 * S, LIVE)
     again.until(lambda: len(again.rows("seen")) == 2)
     assert again.rows("out") == []
     again.now = 21 * S

@@ -147,7 +147,8 @@ def event_time(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     place = draw(st.sampled_from(found))
     function = Lambda((record,), Get(record, place.name, place.type))
     disorder = draw(st.sampled_from([0, 0, 1_000_000, 5_000_000, None]))
-    return chain.row("event_time", EventTime(function, disorder), flow, timed=True)
+    idle = None if disorder is None else draw(st.sampled_from([None, None, 30_000_000]))
+    return chain.row("event_time", EventTime(function, disorder, idle), flow, timed=True)
 
 
 def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:

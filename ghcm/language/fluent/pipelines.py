@@ -173,8 +173,10 @@ class Pipeline:
         return _as_given()
 
     @_operator
-    def event_time(self, time: Row, disorder: Duration | None = None) -> Pipeline:
-        """Declare when a record happened and how far records may come out of order."""
+    def event_time(self, time: Row, disorder: Duration | None = None, idle: Duration | None = None) -> Pipeline:
+        """Declare when a record happened, how far records may come out of order, and how long a silent source holds
+        event time back.
+        """
         return _as_given()
 
     @_operator

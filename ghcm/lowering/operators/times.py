@@ -54,7 +54,33 @@ def event_time(step: Step, flow: Flow) -> Bound:
         )
     if function is None:
         return replace(flow, collection=after)
-    return replace(flow, draft=step.row(EventTime(function, disorder), flow, after), collection=after)
+    op = EventTime(function, disorder, _idle(step, flow))
+    return replace(flow, draft=step.row(op, flow, after), collection=after)
+
+
+def _idle(step: Step, flow: Flow) -> int | None:
+    """After how long a silence a partition no longer holds event time back; None: never, or after a report."""
+    idle = step.given.duration("idle", least=1)
+    if idle is None:
+        return None
+    if step.unit.engine is Engine.SPARK:
+        step.report(
+            Code.NEVER,
+            "a batch unit has no idle sources",
+            step.given.span("idle"),
+            detail="All of its input is there when its windows close, so that nothing waits for a silent source.",
+            hint="event_time(...) without idle.",
+        )
+        return None
+    if step.given.expr("disorder") is None and flow.collection.bounded:
+        step.report(
+            Code.BAD_TIME,
+            "no window closes before the input ends, idle sources or not",
+            step.given.span("idle"),
+            hint="disorder = 10s says how far records may come out of order; windows close behind it.",
+        )
+        return None
+    return idle
 
 
 def window(step: Step, flow: Flow) -> Bound:

@@ -28,6 +28,15 @@ EXAMPLES: dict[str, tuple[Pipeline, ...]] = {
             "memory([{ at: 5 }, { at: null }]).event_time(r => from_micros(r.at), disorder = 10s)",
             ('{"at": 5}', 'dead letter (null_time): {"at":null}'),
         ),
+        Pipeline(
+            "north = memory([{ at: 1 }, { at: 12 }]).event_time(r => from_micros(r.at * 1000000), disorder = 0s, "
+            "idle = 30s)\n"
+            "south = memory([{ at: 3 }]).event_time(r => from_micros(r.at * 1000000), disorder = 0s, idle = 30s)\n"
+            "union(north, south).window(tumbling(10s)).count().map(c => c.value).to(out)",
+            ("out: 2", "out: 1"),
+            'sink out = files("out", mode = append)',
+            unit="stream",
+        ),
     ),
     "filter": (
         Pipeline(

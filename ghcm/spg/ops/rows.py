@@ -26,10 +26,16 @@ class EventTime:
 
     `disorder_us` None: nothing is ever late, the watermark stays at minus infinity until the input ends (bounded
     input only). A null time is a dead letter (`null_time`).
+
+    A partition of which nothing came for `idle_us` by the clock of the unit is idle until a record comes: its watermark
+    goes on with the least of those partitions that are not idle, of this task and of all others whose records may meet
+    its records (`ghcm.spg.meetings`), and never goes back. Where all are idle it stays. None: no partition is ever
+    idle. Stream units only.
     """
 
     time: Lambda
     disorder_us: int | None
+    idle_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

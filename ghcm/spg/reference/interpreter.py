@@ -47,6 +47,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference.ends import publish, write
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
+from ghcm.spg.reference.idle import watermarks_of_idle
 from ghcm.spg.reference.iterations import iterated
 from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.ordering import sorted_records, top
@@ -75,11 +76,15 @@ def run(
     `parameters`: canonical values by name; the others have their defaults. `base`: where paths and user modules start
     from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give. `sinks`:
     canonical rows of the sinks that are read. `tables`: pairs by (unit, task). `arrivals`: by task that goes by the
-    clock when each record comes to it (microseconds). GhcmError where there is nothing to read.
+    clock, or of which partitions may be idle, when each record comes to it (microseconds). GhcmError where there is
+    nothing to read.
     """
     unit = program.unit(unit_name)
     given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
     state = Run(program, unit, given, Outside(base, inputs or {}, sinks or {}, tables or {}, arrivals or {}))
+    if arrivals:  # which partitions are idle depends on what all of them give
+        outputs = _run_tasks(replace(state, result=Result()), {})
+        state.outside = replace(state.outside, floors=watermarks_of_idle(state, outputs))
     _run_tasks(state, {})
     return state.result
 

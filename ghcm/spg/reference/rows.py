@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never, cast
 
 from ghcm.errors import GhcmError
@@ -115,13 +116,15 @@ def _windows(assigner: Tumbling | Sliding, time: int) -> list[tuple[int, int]]:
 
 
 def event_time(run: Run, step: Step, op: EventTime, records: Sequence[Record]) -> list[Record]:
-    """The records with their time, and with the watermark of their partition before them."""
+    """The records with their time, and with the watermark of their partition before them, which an idle one follows."""
     timed: list[Record] = []
     greatest: dict[tuple[str, str], int] = {}
+    floors = run.outside.floors.get(step.id) or [NEVER] * len(records)
+    records = [replace(record, watermark=floor) for record, floor in zip(records, floors, strict=True)]
     for record, time in run.each(step, records, lambda record: _time(run, op, record)):
         seen = greatest.get(record.partition)
         watermark = NEVER if seen is None or op.disorder_us is None else max(NEVER, seen - op.disorder_us)
-        timed.append(Record(record.value, time, watermark, record.partition))
+        timed.append(Record(record.value, time, max(watermark, record.watermark), record.partition))
         greatest[record.partition] = time if seen is None else max(seen, time)
     return timed
 

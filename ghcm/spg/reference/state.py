@@ -80,7 +80,7 @@ class Result:
 class Outside:
     """What a run reads. `inputs`: raw bytes by source task and partition, read instead of files and sockets; `sinks`:
     canonical rows; `tables`: pairs by (unit, task); `arrivals`: by task when each record comes (microseconds); `base`:
-    where paths and user modules start from.
+    where paths and user modules start from; `floors`: by `EventTime` task the least watermark of each of its records.
     """
 
     base: Path
@@ -88,6 +88,7 @@ class Outside:
     sinks: Mapping[str, Sequence[object]]
     tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]]
     arrivals: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    floors: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
 
 @dataclass(frozen=True, slots=True)

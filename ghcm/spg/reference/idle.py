@@ -1,0 +1,123 @@
+"""Idle partitions: how far the watermark of each is when a record of it comes, as the script of arrivals says.
+
+Without a script no time passes, and no partition is ever idle. The clock begins with the first record of all; a task
+to which none comes has one partition, of which nothing comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ghcm.errors import GhcmError
+from ghcm.spg.meetings import companies
+from ghcm.spg.ops import EventTime
+from ghcm.spg.reference.functions import Failed
+from ghcm.spg.reference.state import NEVER, Record, Run
+
+__all__ = ["watermarks_of_idle"]
+
+_Place: TypeAlias = tuple[str, tuple[str, str]]
+"""A task and a partition of its source."""
+
+
+@dataclass(slots=True)
+class _Partition:
+    """What is known of a partition: how far it has come, when it was heard of last, and whether it is idle."""
+
+    op: EventTime
+    heard: int
+    watermark: int = NEVER
+    idle: bool = False
+
+    @property
+    def silent_at(self) -> int | None:
+        """When it will be idle, if nothing comes."""
+        return None if self.op.idle_us is None or self.idle else self.heard + self.op.idle_us
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A record that comes; `at` is its place among the records of the task."""
+
+    moment: int
+    task: str
+    at: int
+    partition: tuple[str, str]
+    time: int | None
+
+
+def watermarks_of_idle(run: Run, outputs: Mapping[str, Sequence[Record]]) -> dict[str, list[int]]:
+    """By `EventTime` task the least watermark of each of its records, from the whole output of all tasks."""
+    found: dict[str, list[int]] = {}
+    for company in set(companies(run.unit).values()):
+        ops = {id: op for id in company if isinstance(op := run.unit.task(id).op, EventTime)}
+        if any(op.idle_us is not None for op in ops.values()) and company & run.outside.arrivals.keys():
+            found |= _of_company(run, ops, outputs)
+    return found
+
+
+def _of_company(
+    run: Run, ops: Mapping[str, EventTime], outputs: Mapping[str, Sequence[Record]]
+) -> dict[str, list[int]]:
+    arrivals = sorted(
+        (each for id, op in ops.items() for each in _arrivals(run, id, op, outputs)),
+        key=lambda each: (each.moment, each.task, each.at),
+    )
+    places = _partitions(ops, arrivals)
+    partitions = list(places.values())
+    found = {id: [NEVER] * sum(each.task == id for each in arrivals) for id in ops}
+    for arrival in arrivals:
+        _wait(partitions, arrival.moment)
+        partition = places[arrival.task, arrival.partition]
+        found[arrival.task][arrival.at] = partition.watermark
+        partition.idle, partition.heard = False, arrival.moment
+        disorder = partition.op.disorder_us
+        if arrival.time is not None and disorder is not None:
+            partition.watermark = max(partition.watermark, arrival.time - disorder)
+        _follow(partitions)
+    return found
+
+
+def _partitions(ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival]) -> dict[_Place, _Partition]:
+    began = min((each.moment for each in arrivals), default=0)
+    places = {(each.task, each.partition) for each in arrivals}
+    places |= {(id, ("", "")) for id in ops.keys() - {each.task for each in arrivals}}
+    return {place: _Partition(ops[place[0]], began) for place in places}
+
+
+def _arrivals(run: Run, id: str, op: EventTime, outputs: Mapping[str, Sequence[Record]]) -> list[_Arrival]:
+    records = outputs[run.unit.task(id).inputs[0].producer]
+    script = run.outside.arrivals.get(id, ())
+    if len(script) < len(records):
+        hint = "The reference has no clock: `arrivals` says when each record comes."
+        raise GhcmError(f'"{id}" may have to wait, and {len(records)} records come to it', hint=hint)
+    return [
+        _Arrival(moment, id, at, record.partition, _time(run, op, record))
+        for at, (record, moment) in enumerate(zip(records, script, strict=False))
+    ]
+
+
+def _time(run: Run, op: EventTime, record: Record) -> int | None:
+    try:
+        time = run.apply(op.time, record.value)
+    except Failed:
+        return None
+    return time if isinstance(time, int) else None
+
+
+def _wait(partitions: Sequence[_Partition], until: int) -> None:
+    """Let the clock go on: one partition after the other becomes idle, or several at once."""
+    while due := [at for each in partitions if (at := each.silent_at) is not None and at <= until]:
+        for each in partitions:
+            each.idle |= each.silent_at == min(due)
+        _follow(partitions)
+
+
+def _follow(partitions: Sequence[_Partition]) -> None:
+    """Idle partitions have come as far as the least of the others."""
+    awake = [each.watermark for each in partitions if not each.idle]
+    for each in partitions:
+        if each.idle and awake:
+            each.watermark = max(each.watermark, min(awake))

@@ -1,0 +1,169 @@
+"""Idle sources: event time goes on without them, and what they give later is late where windows have closed; the
+reference, with the same moments of arrival, gives the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghcm.spg.meetings import companies
+from ghcm.spg.reference import Result, run
+from tests.conformance.compare import compare_dead
+from tests.conformance.live_runs import Running, checked, put
+from tests.unit.runtime.small_operators import dead_letters
+
+S, MS = 1_000_000, 1_000
+START = 1_700_000_000 * S
+
+LIVE = """program live
+record R { k: string, n: int, at: int }
+sink seen = files("seen", format = json, mode = append)
+sink out = files("out", format = json, mode = append)
+stream u {
+  a = files("in/a*", format = json, follow = true).as(R)
+  b = files("in/b*", format = json, follow = true).as(R)
+  union(a, b).to(seen)
+  timed_a = a.event_time(r => from_micros(r.at), disorder = 0s, idle = 100ms)
+  timed_b = b.event_time(r => from_micros(r.at), disorder = 0s IDLE)
+  union(timed_a, timed_b)
+    .map_to_pair(r => (r.k, r.n)).window(tumbling(1s)).reduce_by_key((a, b) => a + b).to(out)
+}
+"""
+BOTH = LIVE.replace("IDLE", ", idle = 100ms")
+ONE = LIVE.replace("IDLE", "")
+
+
+def lines(*records: tuple[int, int]) -> str:
+    """Records of number and time (milliseconds)."""
+    return "".join(json.dumps({"k": "k", "n": n, "at": at * MS}) + "\n" for n, at in records)
+
+
+def window(n: int, second: int) -> tuple[object, ...]:
+    return ("k", n, (second * S, (second + 1) * S))
+
+
+class Script:
+    """Gives files to a running unit, and the same at the same moments to the reference."""
+
+    def __init__(self, base: Path, text: str, *, optimised: bool) -> None:
+        (base / "in").mkdir()
+        self.base, self.text, self.optimised = base, text, optimised
+        self.given: dict[str, list[str]] = {"a": [], "b": []}
+        self.arrivals: dict[str, list[int]] = {"a": [], "b": []}
+        self.running = Running(base, START, text, optimised=optimised)
+
+    def give(self, source: str, *records: tuple[int, int]) -> None:
+        """A file with these records, and wait until all of it is through."""
+        text = lines(*records)
+        self.given[source].append(text)
+        self.arrivals[source] += [self.running.now] * len(records)
+        put(self.base, f"{source}{len(self.given[source])}", text)
+        total = sum(map(len, self.arrivals.values()))
+        self.running.until(lambda: len(self.running.rows("seen")) == total)
+        self.later(1)  # no two files come at the same moment
+
+    def later(self, ms: int) -> None:
+        self.running.now += ms * MS
+
+    def closed(self, *windows: tuple[object, ...]) -> None:
+        """Wait until these are all windows that have closed."""
+        self.running.until(lambda: self.running.rows("out") == list(windows))
+
+    def expected(self) -> Result:
+        program = checked(self.text)
+        inputs = {name: {"": "".join(texts).encode()} for name, texts in self.given.items()}
+        return run(
+            program, "u", inputs=inputs, arrivals={f"timed_{name}": moments for name, moments in self.arrivals.items()}
+        )
+
+    def agrees(self) -> list[object]:
+        """End, and compare what has closed and what was late with the reference, of which the numbers of the late
+        records are given.
+        """
+        expected, closed = self.expected(), self.running.rows("out")
+        self.running.close()
+        found = dead_letters(self.base, checked(self.text), "u")
+        assert compare_dead(expected.dead, [(each.task, each.reason.value, each.input) for each in found]) == []
+        assert set(closed) <= set(expected.sinks["out"])
+        return [json.loads(each.input) for each in found]
+
+
+@pytest.fixture(params=[True, False], ids=["optimised", "as written"])
+def script(request: pytest.FixtureRequest, tmp_path: Path) -> Script:
+    return Script(tmp_path, BOTH, optimised=request.param)
+
+
+def test_a_silent_source_holds_no_window_back(script: Script) -> None:
+    script.give("a", (1, 500), (2, 1500), (3, 5200))
+    script.later(80)
+    script.give("a", (4, 5500))
+    assert script.running.rows("out") == []
+    script.later(30)
+    script.closed(window(1, 0), window(2, 1))
+    script.give("b", (10, 1200), (20, 5400), (30, 5900))
+    script.give("a", (5, 8000))
+    script.give("b", (40, 7000))
+    script.closed(window(1, 0), window(2, 1), window(57, 5))
+    script.later(1000)
+    script.running.commit(2)
+    script.closed(window(1, 0), window(2, 1), window(57, 5))
+    assert script.agrees() == [{"key": "k", "value": 10}]
+
+
+def test_what_was_late_is_late_after_a_restart(script: Script) -> None:
+    script.give("a", (1, 500))
+    script.later(90)
+    script.give("a", (2, 3500))
+    script.later(20)
+    script.closed(window(1, 0))
+    script.running.close()
+    script.running = Running(script.base, script.running.now, BOTH, optimised=script.optimised)
+    script.give("b", (10, 800), (20, 3600))
+    script.give("a", (3, 5000))
+    script.give("b", (30, 5000))
+    script.closed(window(1, 0), window(25 - 3, 3))
+    assert script.agrees() == [{"key": "k", "value": 10}]
+
+
+def test_only_those_that_may_be_idle_are(tmp_path: Path) -> None:
+    script = Script(tmp_path, ONE, optimised=True)
+    script.give("a", (1, 500))
+    script.give("b", (2, 900), (3, 4100))
+    script.later(1000)
+    script.closed(window(3, 0))
+    script.give("a", (4, 700), (5, 4200))
+    script.give("b", (6, 6000))
+    script.closed(window(3, 0))
+    script.later(1000)
+    script.closed(window(3, 0), window(8, 4))
+    assert script.agrees() == [{"key": "k", "value": 4}]
+
+
+def test_without_a_script_nothing_is_idle_in_the_reference() -> None:
+    inputs = {"a": {"": lines((1, 500), (2, 5000)).encode()}, "b": {"": lines((3, 900)).encode()}}
+    program = checked(BOTH)
+    assert {task.id for task in program.unit("u").tasks} >= set(inputs)
+    assert run(program, "u", inputs=inputs).dead == []
+
+
+def test_those_are_waited_for_whose_records_may_meet() -> None:
+    text = """program p
+sink out = files("out", format = json, mode = append)
+sink out2 = files("out2", format = json, mode = append)
+sink out3 = files("out3", format = json, mode = append)
+stream u {
+  a = generate(rows = 1, step = 1s).event_time(r => r.time, disorder = 0s)
+  b = generate(rows = 1, step = 1s).event_time(r => r.time, disorder = 0s)
+  c = generate(rows = 1, step = 1s).event_time(r => r.time, disorder = 0s)
+  alone = generate(rows = 1, step = 1s).event_time(r => r.time, disorder = 0s)
+  union(a, b).window(tumbling(1s)).count().to(out)
+  union(b, c).window(tumbling(1s)).count().to(out2)
+  alone.window(tumbling(1s)).count().to(out3)
+}
+"""
+    together = frozenset({"a", "b", "c"})
+    found = companies(checked(text).unit("u"))
+    assert found == {"a": together, "b": together, "c": together, "alone": frozenset({"alone"})}
