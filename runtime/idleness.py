@@ -6,6 +6,7 @@ Which partitions are idle is the operators' business (`Idler`). Nothing here ask
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ghcm.runtime.operator import NEVER, Idler
 from ghcm.runtime.watermarks import least_of_partitions
@@ -16,13 +17,23 @@ from ghcm.spg.ops import EventTime
 __all__ = ["Idleness", "Member"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """How far a task has come: the least watermark of its partitions that are not silent, the greatest of those that
+    have ended; None where there are none.
+    """
+
+    least: int | None = NEVER
+    ended: int | None = None
+
+
 class Idleness:
     """What is common to the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
 
     def __init__(self, unit: Unit) -> None:
         idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
         self._companies = {id: company for id, company in companies(unit).items() if company & idle}
-        self._least: dict[str, int | None] = dict.fromkeys(self._companies, NEVER)
+        self._reached = dict.fromkeys(self._companies, _Reached())
         self._members: dict[str, Member] = {}
 
     def member(self, task: str) -> Member | None:
@@ -31,17 +42,20 @@ class Idleness:
             return None
         return self._members.setdefault(task, Member(self, task))
 
-    def tell(self, task: str, least: int | None) -> int | None:
-        """The least watermark of the task's partitions that are not idle is this now, None if there are none; the same
-        of its whole company.
+    def tell(self, task: str, reached: _Reached) -> int | None:
+        """A task has come so far; how far idle partitions of its company go on: as far as the least that is not silent,
+        or, once there is none, as far as what has ended had come. None: nowhere.
         """
         company = self._companies[task]
-        if self._least[task] != least:
-            self._least[task] = least
+        if self._reached[task] != reached:
+            self._reached[task] = reached
             for other in company - {task}:
                 if other in self._members:
                     self._members[other].stir()
-        return min((each for id in company if (each := self._least[id]) is not None), default=None)
+        all_reached = [self._reached[id] for id in company]
+        awake = [each.least for each in all_reached if each.least is not None]
+        ended = [each.ended for each in all_reached if each.ended is not None]
+        return min(awake) if awake else max(ended, default=None)
 
 
 class Member:
@@ -63,8 +77,11 @@ class Member:
         """Tell how far the partitions have come, and have the idle ones follow the others."""
         if open_partitions is None:
             return
+        marks = clock.watermarks()
         awake = open_partitions - clock.silent()
-        least = self._idleness.tell(self._task, least_of_partitions(awake, clock.watermarks()) if awake else None)
-        if least is not None:
+        ended = [mark for partition, mark in marks.items() if partition not in open_partitions]
+        reached = _Reached(least_of_partitions(awake, marks) if awake else None, max(ended, default=None))
+        watermark = self._idleness.tell(self._task, reached)
+        if watermark is not None:
             for partition in clock.idle() & open_partitions:
-                clock.follow(partition, least)
+                clock.follow(partition, watermark)

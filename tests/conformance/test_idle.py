@@ -142,6 +142,18 @@ def test_only_those_that_may_be_idle_are(tmp_path: Path) -> None:
     assert script.agrees() == [{"key": "k", "value": 4}]
 
 
+def test_beside_what_has_ended_an_idle_source_goes_on_as_far_as_that_came(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    put(tmp_path, "a1", lines((1, 500), (2, 3500)))
+    running = Running(tmp_path, START, BOTH.replace('a*", format = json, follow = true', 'a*", format = json'))
+    running.until(lambda: len(running.rows("seen")) == 2)
+    running.now += 100 * MS
+    running.until(lambda: running.rows("out") == [window(1, 0)])
+    put(tmp_path, "b1", lines((10, 800), (20, 3600), (30, 4000)))
+    running.until(lambda: running.rows("out") == [window(1, 0), window(22, 3)])
+    running.close()
+
+
 def test_without_a_script_nothing_is_idle_in_the_reference() -> None:
     inputs = {"a": {"": lines((1, 500), (2, 5000)).encode()}, "b": {"": lines((3, 900)).encode()}}
     program = checked(BOTH)

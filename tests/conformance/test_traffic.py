@@ -11,7 +11,16 @@ import duckdb
 import pytest
 
 from ghcm import driver
-from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator, labelled, rows, run, zeek_log_of
+from tests.conformance.traffic_runs import (
+    ARGUS_CSV,
+    EXAMPLE,
+    generator,
+    labelled,
+    rows,
+    run,
+    run_beside_silence,
+    zeek_log_of,
+)
 from tests.conformance.traffic_scores import BEGIN, END, MINUTES, PAGE, PER_SECOND, SEED, planted, scores, untroubled
 from tests.system.running import ghcm
 
@@ -156,6 +165,13 @@ def argus_csv(made: ModuleType, found: list[Any]) -> str:
         cells = (row["ts"], row["duration"], conn.proto, conn.src, row["id.orig_p"], "->", conn.dst, conn.port, state)
         lines.append(",".join(map(str, (*cells, packets, conn.sent + conn.received, conn.sent))) + "\n")
     return "".join(lines)
+
+
+def test_a_silent_source_holds_no_statistics_back(tmp_path: Path) -> None:
+    made = generator()
+    zeek = "".join(made.zeek(made.connections(SEED, 8, 2, ())))
+    out = run_beside_silence(tmp_path, lambda out: len(rows(out, "throughput")) >= 15, zeek=zeek)
+    assert len(rows(out, "throughput")) < 40, "what may still come from the socket is waited for"
 
 
 def test_alerts_of_suricata_are_among_the_alarms(tmp_path: Path) -> None:

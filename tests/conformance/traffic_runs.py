@@ -4,8 +4,10 @@ import importlib.util
 import shutil
 import socket
 import sys
+from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import ModuleType
 
 import duckdb
@@ -32,6 +34,36 @@ _EMPTY = {"zeek": ZEEK_LOG, "json": "", "argus": ARGUS_CSV, "suricata": ""}
 
 def run(folder: Path, live: str = "", servers: str = "", **texts: str) -> Path:
     """Run it to the end of its input: the text of a file per source, and what the socket sends. The folder of sinks."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        bundle = _bundle(folder, server, servers, texts)
+        sender = Thread(target=_send, args=(server, live.encode()), daemon=True)
+        sender.start()
+        Engine(bundle, connections=Connections(folder), state=folder / "state").run()
+        sender.join()
+    return folder / "out"
+
+
+def run_beside_silence(folder: Path, done: Callable[[Path], bool], **texts: str) -> Path:
+    """Run it while the server of the socket says nothing, by a clock that is fast, until what it has made is enough."""
+    clock, committed = count(0, 5_000_000), Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        engine = Engine(
+            _bundle(folder, server, "", texts),
+            connections=Connections(folder),
+            state=folder / "state",
+            changed=committed.set,
+            now=clock.__next__,
+        )
+        with engine:
+            while not done(folder / "out"):
+                engine.check()
+                assert committed.wait(60)
+                committed.clear()
+    return folder / "out"
+
+
+def _bundle(folder: Path, server: socket.socket, servers: str, texts: Mapping[str, str]) -> Bundle:
+    """The program in a folder of its own, with these inputs."""
     for source in SOURCES:
         into = folder / "in" / source
         into.mkdir(parents=True)
@@ -39,16 +71,10 @@ def run(folder: Path, live: str = "", servers: str = "", **texts: str) -> Path:
     shutil.copy(EXAMPLE / "servers.csv", folder)
     if servers:
         (folder / "servers.csv").write_text(servers)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        program = folder / "traffic.istream"
-        program.write_text((EXAMPLE / "traffic.istream").read_text().replace(SOCKET, address))
-        sender = Thread(target=_send, args=(server, live.encode()), daemon=True)
-        sender.start()
-        bundle = Bundle.open(build(program, folder / "traffic.ghcm"))
-        Engine(bundle, connections=Connections(folder), state=folder / "state").run()
-        sender.join()
-    return folder / "out"
+    address = f"127.0.0.1:{server.getsockname()[1]}"
+    program = folder / "traffic.istream"
+    program.write_text((EXAMPLE / "traffic.istream").read_text().replace(SOCKET, address))
+    return Bundle.open(build(program, folder / "traffic.ghcm"))
 
 
 def _send(server: socket.socket, data: bytes) -> None:

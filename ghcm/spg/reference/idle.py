@@ -1,7 +1,7 @@
 """Idle partitions: how far the watermark of each is when a record of it comes, as the script of arrivals says.
 
 Without a script no time passes, and no partition is ever idle. The clock begins with the first record of all; a task
-to which none comes has one partition, of which nothing comes.
+to which none comes has one partition, of which nothing comes. No partition ends before the last record has come.
 """
 
 from __future__ import annotations
