@@ -100,7 +100,7 @@ def test_a_long_line_is_given_though_nobody_wakes_again(monkeypatch: pytest.Monk
     source = SocketSource(Socket("localhost", 1, Format("text")), LINE, "p")
     source.open(None, lambda: None)
     assert connection.all_put.wait(60)
-    batch = source.poll(10, lambda *_: None)
+    batch = source.poll(10, lambda _reason, _detail, _text: None)
     assert batch is not None
     assert [len(str(row[0])) for row in batch.rows()] == [(4 * 64 << 10) + 1]
     source.close()
