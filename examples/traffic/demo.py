@@ -21,7 +21,7 @@ import httpx
 import polars as pl
 from demo_folder import free_folder, lay_out, put
 from demo_outside import call_from_outside, draw, page_of, rows_of, visit_page
-from demo_screen import clean, heading, say, screen, shown
+from demo_screen import clean, heading, say, screen, several, shown
 from rich.filesize import decimal
 from rich.live import Live
 
@@ -179,7 +179,7 @@ def sum_up(folder: Path) -> pl.DataFrame:
     screen.print(alarming if found.height else "no alarm: no rule has found anything in this")
     troubled = written(folder, "servers").filter(pl.col("state") != "up")
     for (name, state), windows in troubled.group_by("name", "state", maintain_order=True):
-        screen.print(f"key server {name}: {state} in {windows.height:,} windows")
+        screen.print(f"key server {name}: {state} in {several(windows.height, 'window')}")
     return found
 
 
@@ -201,7 +201,7 @@ def watch_calls(http: httpx.Client, control: Control, events: Iterator[Any]) -> 
         if call["state"] != "done":
             raise GhcmError(f"call {call['id']} {call['state']}", detail=str(call["feedback"]["error"]))
         sinks = call["feedback"]["sinks"]
-        counted = ", ".join(f"{sinks[name]['rows']} {name}" for name in sorted(sinks))
+        counted = ", ".join(several(sinks[name]["rows"], name.removesuffix("s")) for name in sorted(sinks))
         table.add_row(call["unit"], demo_screen.moment(call["parameters"]["until"]), call["state"], counted)
     if not calls:
         screen.print("nothing was alarming, so the policies have called nothing")

@@ -10,7 +10,7 @@ from typing import Any
 import demo_screen
 import httpx
 import polars as pl
-from demo_screen import clean, heading, say, screen, shown
+from demo_screen import clean, heading, say, screen, several, shown
 from rich.filesize import decimal
 
 from ghcm.errors import GhcmError
@@ -54,12 +54,12 @@ def call_from_outside(http: httpx.Client, found: pl.DataFrame, chains: demo_scre
     host = suspect or (talkers[0]["host"] if talkers else "10.0.0.10")
     for row in call(http, "host_profile", {"host": host}):
         screen.print(
-            f"    since {demo_screen.moment(row['first'] or '')}: {row['flows']:,} connections with about "
-            f"{row['peers']:,} hosts, {decimal(row['bytes'])}, {row['alarms']} alarms"
+            f"    since {demo_screen.moment(row['first'] or '')}: {several(row['flows'], 'connection')} with about "
+            f"{several(row['peers'], 'host')}, {decimal(row['bytes'])}, {several(row['alarms'], 'alarm')}"
         )
     if chains:
         for row in call(http, "scenarios_of", {"attacker": suspect, "n": 3}):
-            screen.print(f"    score {row['score']}, {row['length']} steps: {' → '.join(row['hosts'])}")
+            screen.print(f"    score {row['score']}, {several(row['length'], 'step')}: {' → '.join(row['hosts'])}")
 
 
 def call(http: httpx.Client, unit: str, parameters: dict[str, object]) -> demo_screen.Rows:
@@ -72,7 +72,7 @@ def call(http: httpx.Client, unit: str, parameters: dict[str, object]) -> demo_s
         raise GhcmError(f'the call of "{unit}" is {answer["state"]}', detail=str(answer.get("error") or ""))
     rows: demo_screen.Rows = clean(fetch(http, "GET", answer["links"]["data"]).json()["rows"])
     took = 1000 * (time.monotonic() - begun)
-    say(f"POST …/{unit}/calls {json.dumps(parameters)}: {len(rows)} rows ", f"in {took:.0f} ms")
+    say(f"POST …/{unit}/calls {json.dumps(parameters)}: {several(len(rows), 'row')} ", f"in {took:.0f} ms")
     return rows
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "plain",
     "say",
     "screen",
+    "several",
     "shown",
 ]
 
@@ -136,6 +137,10 @@ def heading(title: str, more: str) -> None:
 def say(text: str, aside: str = "") -> None:
     """A line that is not broken, so that it can be copied; less loud at its end."""
     screen.print(Text.assemble(text, (aside, "dim")), soft_wrap=True)
+
+
+def several(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def clean(value: Any) -> Any:

@@ -58,7 +58,7 @@ def test_the_demo_shows_everything_and_ends_with_0(tmp_path: Path) -> None:
     assert "a victim itself, goes on to 198.51.100.99: Beaconing" in " ".join(text.split())
     for call in ("talkers", "host_profile", "scenarios_of"):
         assert f"POST …/{call}/calls" in text
-    assert "about 1 hosts" in text  # what is known of the attacker
+    assert "about 1 host," in text  # what is known of the attacker
     assert (folder / "traffic.png").read_bytes().startswith(b"\x89PNG")
     assert "203.0.113.66" in "".join(xml.parse(folder / "attacks.svg").getroot().itertext())
 
