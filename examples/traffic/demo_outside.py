@@ -36,8 +36,9 @@ def fetch(http: httpx.Client, method: str, path: str, **more: Any) -> httpx.Resp
     except httpx.HTTPError as error:
         raise GhcmError(f"no answer to {method} {path}: {error}", code="GHCM-727") from error
     if answer.is_error:
-        told = answer.json()
-        raise GhcmError(str(told.get("message")), code=str(told.get("code")), detail=str(told.get("detail") or ""))
+        told = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+        message = str(told.get("message") or f"the Supervisor answered with HTTP {answer.status_code}")
+        raise GhcmError(message, code=str(told.get("code") or "GHCM-727"), detail=str(told.get("detail") or ""))
     return answer
 
 
