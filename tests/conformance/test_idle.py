@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.operator import NEVER, Context, Form, Idler
+from ghcm.runtime.operators import build
+from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.spg.meetings import companies
 from ghcm.spg.reference import Result, run
 from tests.conformance.compare import compare_dead
 from tests.conformance.live_runs import Running, checked, put
+from tests.conformance.text_programs import FORMS
+from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 from tests.unit.runtime.small_operators import dead_letters
 
 S, MS = 1_000_000, 1_000
@@ -152,6 +158,44 @@ def test_beside_what_has_ended_an_idle_source_goes_on_as_far_as_that_came(tmp_pa
     put(tmp_path, "b1", lines((10, 800), (20, 3600), (30, 4000)))
     running.until(lambda: running.rows("out") == [window(1, 0), window(22, 3)])
     running.close()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_forms_carry_how_far_an_idle_partition_has_come(form: Form) -> None:
+    program = checked(BOTH)
+    unit = program.unit("u")
+    task, moment = unit.task("timed_a"), START
+    code = module_of(program, unit).TASKS["timed_a"]
+    operator, box = build(task, unit, code, Context(form=form, now=lambda: moment)), Box(Refusal.NEVER)
+    assert isinstance(operator, EventTimeOperator)
+    both = frozenset({"p", "q"})
+
+    def come(at: int, partition: str) -> None:
+        batch = Batch.from_rows(task.schema, [("k", 1, at), ("k", 2, at - 1)], partition=partition)
+        assert operator.process(0, batch, box)
+
+    come(5 * S, "p")
+    moment += 60 * MS
+    come(5 * S, "p")
+    moment += 60 * MS
+    operator.look(both)
+    assert operator.silent() == {"q"}
+    assert not operator.idle()
+    operator.look(both)
+    assert operator.idle() == {"q"}
+    operator.follow("q", 5 * S)
+    come(3 * S, "q")
+    assert not operator.idle()
+    operator.look(both)
+    come(6 * S, "q")
+    assert operator.counts == {"rows": 0, "columns": 0} | {form: 8}
+    marks = [row[-1] for item in box.items if isinstance(item, Batch) for row in item.rows()]
+    assert marks == [NEVER, *[5 * S] * 6, 6 * S]
+    again = build(task, unit, code, Context(form=form, now=lambda: moment))
+    again.restore(operator.save())
+    assert isinstance(again, Idler)
+    assert again.watermarks() == {"p": 5 * S, "q": 6 * S}
+    assert not again.idle()
 
 
 def test_without_a_script_nothing_is_idle_in_the_reference() -> None:
