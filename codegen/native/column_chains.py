@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, varies
-from ghcm.expr import Expr, Lambda, MakeStruct, Var
+from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg.ops import (
     Filter,
     FlatMap,
@@ -190,6 +190,10 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     body = scope.opened(function.body, writer.lines)
     items = scope.value(body)
     writer.lines += guard(items.fails)
+    if each := _each_item(scope, body, step):
+        frames = [f"    frame.select({', '.join([*listed, *writer.hidden])})," for listed in each]
+        writer.lines += ["frame = columns.in_turn(", *frames, ")"]
+        return
     listed = selection([("value", items)])
     if varies(body, items):
         writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
@@ -198,6 +202,24 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     writer.lines.append('frame = frame.explode("value", empty_as_null=False, keep_nulls=False)')
     if isinstance(step.given, Struct):
         writer.lines.append('frame = frame.unnest("value")')
+
+
+def _each_item(scope: ColumnScope, body: Expr, step: Step) -> list[list[str]]:
+    """The columns of each item of a list that is made in place of records; none for any other list. To build lists of
+    structs only to take them apart again costs Polars twenty times as much.
+    """
+    if not isinstance(body, MakeList) or not isinstance(step.given, Struct):
+        return []
+    found: list[list[str]] = []
+    for item in body.items:
+        if not isinstance(item, MakeStruct):
+            return []
+        made = [(scope.value(each), each) for each in item.values]
+        if not any(varies(each, column) for column, each in made):
+            return []
+        pairs = zip(step.given.names, (column for column, _ in made), strict=True)
+        found.append(selection(list(pairs)))
+    return found
 
 
 def _key_by(writer: _Writer, step: Step, function: Lambda) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "finite",
     "float_sum",
     "greatest_float",
+    "in_turn",
     "inexact",
     "later",
     "mean",
@@ -58,6 +59,16 @@ def fill(frame: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     """Columns that do not depend on the records, as many rows as the frame has; hidden columns stay."""
     names = [column.meta.output_name() for column in columns]
     return frame.with_columns(*columns).select(*names, *(name for name in TIMES if name in frame.columns))
+
+
+def in_turn(*items: pl.DataFrame) -> pl.DataFrame:
+    """The records of frames of equal height: the first of each, the second of each, and so on."""
+    if len(items) == 1:
+        return items[0]
+    height = items[0].height
+    place = pl.int_range(height * len(items), dtype=pl.UInt32)
+    order = pl.select(place % len(items) * height + place // len(items)).to_series()
+    return pl.concat(items, how="vertical_relaxed", rechunk=True)[order]
 
 
 def later(*times: str) -> tuple[pl.Expr, pl.Expr]:
