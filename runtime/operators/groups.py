@@ -201,8 +201,12 @@ class GroupOperator:
         if len(taken) > 1:
             self._spill(taken)
             taken = []
-        frames = {window: frame for each in taken for window, frame in by_window(each)}
         closed = {window for window in self._windows if window[1] <= until}
+        made = self._made(taken[0].sort("end")) if taken and not closed else None
+        if made is not None:
+            yield from self._cut(made)
+            return
+        frames = {window: frame for each in taken for window, frame in by_window(each)}
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):
             frame = frames.get(window)
             if frame is not None and window in self._windows:
@@ -214,13 +218,20 @@ class GroupOperator:
 
     def _results(self, frame: pl.DataFrame, window: _Window | None, outbox: Outbox) -> Iterator[Batch]:
         """The results of merged groups of one window, in columns if that can be."""
-        results, task = self._code.results, self._task
-        made = in_columns(lambda: results(frame)) if results is not None and self._identity is None else None
-        if made is None:
-            self._spill([frame])
-            yield from self._batches(self._windows.pop(window or _UNWINDOWED), window, outbox)
+        made = self._made(frame)
+        if made is not None:
+            yield from self._cut(made)
             return
-        whole = Batch.from_frame(task.schema, made, timed=task.collection.timed)
+        self._spill([frame])
+        yield from self._batches(self._windows.pop(window or _UNWINDOWED), window, outbox)
+
+    def _made(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """The results of merged groups, of any windows; None where single states must do it."""
+        results = self._code.results
+        return in_columns(lambda: results(frame)) if results is not None and self._identity is None else None
+
+    def _cut(self, made: pl.DataFrame) -> Iterator[Batch]:
+        whole = Batch.from_frame(self._task.schema, made, timed=self._task.collection.timed)
         for start in range(0, len(whole), self._context.rows):
             yield whole.slice(start, start + self._context.rows)
 

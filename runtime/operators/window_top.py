@@ -75,21 +75,8 @@ class WindowTopOperator:
         frame = in_columns(lambda: columns(batch.frame(), self._context.parameters))
         if frame is None:
             return None
-        parts = [frame] if frame["window"].n_unique() < 2 else frame.partition_by("window", maintain_order=True)
-        best = pl.concat([self._first_of(part) for part in parts])
+        best = frame.clear() if not self._limit else _with_ties(frame, self._limit, descending=self._descending)
         return Batch.from_frame(self._task.schema, best, timed=self._task.collection.timed, partition=batch.partition)
-
-    def _first_of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The records of one window that come no later than the last one asked for."""
-        if frame.height <= self._limit:
-            return frame
-        if not self._limit:
-            return frame.clear()
-        by = frame["@by"]
-        bound = by.sort(descending=self._descending, nulls_last=True).slice(self._limit - 1, 1)
-        if bound.has_nulls():
-            return frame
-        return frame.filter(by >= bound if self._descending else by <= bound)
 
     def _take(self, batch: Batch, outbox: Outbox) -> None:
         keys = self._code.by(batch.rows(), self._letters.to(outbox), self._context.parameters)
@@ -112,16 +99,15 @@ class WindowTopOperator:
         return self._pending.give(outbox, lambda: self._closed(watermark, outbox))
 
     def _closed(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
-        timed = self._task.collection.timed
+        timed, width = self._task.collection.timed, len(self._task.schema.fields)
+        rows: list[Row] = []
         for window in sorted(self._windows, key=itemgetter(1)):
             if watermark != INFINITY and window[1] + self._lateness > watermark:
-                return
+                break
             self._complain(outbox)
             hidden = (window[1] - 1, NEVER) if timed else ()
-            ranked = self._first(self._windows.pop(window))
-            width = len(self._task.schema.fields)
-            rows = [(*row[:width], *hidden) for _, _, row in ranked]
-            yield from chunks(self._task.schema, rows, self._context.rows, timed=timed)
+            rows.extend((*row[:width], *hidden) for _, _, row in self._first(self._windows.pop(window)))
+        yield from chunks(self._task.schema, rows, self._context.rows, timed=timed)
 
     def _complain(self, outbox: Outbox) -> None:
         """Say once why nothing is counted."""
@@ -153,6 +139,18 @@ class WindowTopOperator:
                 if key is not None:
                     window: Any = row[self._window]
                     self._windows.setdefault(window, []).append((key[0], key[1], row))
+
+
+def _with_ties(frame: pl.DataFrame, limit: int, *, descending: bool) -> pl.DataFrame:
+    """The records that come in the order `@by` of their window no later than the last one asked for; all of a window
+    that has no such one.
+    """
+    end, by = pl.col("window").struct.field("end").alias("@end"), pl.col("@by")
+    last = by.sort(descending=descending, nulls_last=True).slice(limit - 1, 1).first().alias("@last")
+    bounds = frame.group_by(end).agg(last)
+    bounded = frame.with_columns(end).join(bounds, on="@end", how="left", maintain_order="left")
+    early = by >= pl.col("@last") if descending else by <= pl.col("@last")
+    return bounded.filter(pl.col("@last").is_null() | early).drop("@end", "@last")
 
 
 def _never(stage: str, record: object, reason: object, detail: str) -> None:
