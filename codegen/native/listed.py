@@ -62,7 +62,9 @@ def listed(aggregate: Aggregate, type_: Type, column: str, prefix: str, summary:
             result = f"{kept}.list.sort(descending=True).cast(pl.List({dtype_text(plain)}))"
             return Partial(((prefix, f"{values}{best}"),), state, merged=(f"{kept}{_KEPT}{best}",), result=result)
         case _F.APPROX_DISTINCT if _is_exact(plain):
-            return Partial(((prefix, f"{values}.unique()"),), state, merged=(f"{kept}{_KEPT}.unique()",))
+            places = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
+            partial = f"{gathered(column, type_)}.{places}{'.drop_nulls()' if is_nullable(type_) else ''}"
+            return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
         case _:
             return Partial(((prefix, values),), state)
 

@@ -17,6 +17,8 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+import polars as pl
+
 from ghcm.runtime.native.aggregates import FloatSum, float_sum, merge_float
 
 __all__ = ["Approximate", "Chosen", "Collected", "Different", "Greatest", "Quantile", "Spread", "lower"]
@@ -229,6 +231,8 @@ def lower(value: object) -> str:
 
 _REGISTERS = 4096
 _REST = 52
+_RAISED = 6
+_MOST = (1 << _RAISED) - 1
 _SCALE = 0.7213 / (1 + 1.079 / _REGISTERS) * _REGISTERS * _REGISTERS
 
 
@@ -251,6 +255,24 @@ class Approximate:
         different = set(values)
         return _raised(None, map(_place, map(self.text, different))) if different else None
 
+    def places(self, values: pl.Series) -> pl.Series:
+        """For each value its register and what it raises it to, as one number; null for null."""
+        given = values.to_list()
+        texts = given if self.text is str else [None if value is None else self.text(value) for value in given]
+        known = list(map(_PACKED.get, texts))
+        made = {text: _packed(text) for text, place in zip(texts, known, strict=True) if place is None}
+        if made:
+            if len(_PACKED) > _REMEMBERED:
+                _PACKED.clear()
+            _PACKED.update(made)
+            known = [made[text] if place is None else place for text, place in zip(texts, known, strict=True)]
+        return pl.Series(known, dtype=pl.UInt32)
+
+    def of_places(self, places: Iterable[int]) -> Any:
+        """The state of several values of which `places` were taken."""
+        found = [(place >> _RAISED, place & _MOST) for place in places]
+        return _raised(None, found) if found else None
+
     def result(self, state: dict[int, int] | None) -> int:
         """About how many."""
         places = sorted((state or {}).items(), key=itemgetter(0))
@@ -267,6 +289,18 @@ def _place(text: str) -> tuple[int, int]:
     hashed = int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[:8])
     rest = hashed & ((1 << _REST) - 1)
     return hashed >> _REST, _REST + 1 - rest.bit_length()
+
+
+_PACKED: dict[str | None, int | None] = {}
+_REMEMBERED = 1 << 18
+"""Texts whose places are kept: to look one up costs a tenth of hashing it."""
+
+
+def _packed(text: str | None) -> int | None:
+    if text is None:
+        return None
+    register, place = _place.__wrapped__(text)
+    return register << _RAISED | place
 
 
 def _raised(state: dict[int, int] | None, places: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -22,6 +22,8 @@ __all__ = ["GroupFrames", "WindowPlace", "by_window", "read_groups"]
 WindowPlace: TypeAlias = tuple[int, int]
 _UNMERGED = 32_768
 """Rows that may wait unmerged; beyond, as many as the merged groups are."""
+_FRAMES, _SMALL = 64, 8
+"""So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
 
 
 class GroupFrames:
@@ -34,7 +36,10 @@ class GroupFrames:
         self._key_type = key_type
         self._frames: list[pl.DataFrame] = []
         self._rows = 0
+        self._repeats = False
+        """Whether a group may stand in one frame several times."""
         self._limit = _UNMERGED
+        self._most = _FRAMES
         self._least = INFINITY
 
     def __len__(self) -> int:
@@ -52,10 +57,18 @@ class GroupFrames:
         self._frames.append(frame)
         self._rows += frame.height
         self._least = min(self._least, _least_end(frame))
-        if self._rows > self._limit:
-            self._frames = self.merge(self._frames)
+        if len(self._frames) > self._most:
+            small = [each for each in self._frames if each.height * _SMALL < self._rows]
+            self._frames = [*(each for each in self._frames if each.height * _SMALL >= self._rows), *self.merge(small)]
             self._rows = sum(each.height for each in self._frames)
-            self._limit = _UNMERGED + 2 * self._rows
+            self._most = _FRAMES + len(self._frames)
+        if self._rows > self._limit:
+            self._limit = _UNMERGED + 2 * sum(each.height for each in self.whole())
+
+    def restore(self, frame: pl.DataFrame) -> None:
+        """Take groups that `held` gave before, of all frames in one."""
+        self._repeats = True
+        self.add(frame)
 
     def take(self, until: int) -> list[pl.DataFrame]:
         """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
@@ -65,7 +78,7 @@ class GroupFrames:
             return []
         frames, self._frames = self._frames, []
         taken: list[pl.DataFrame] = []
-        self._rows, self._least, self._limit = 0, INFINITY, _UNMERGED
+        self._rows, self._least, self._limit, self._most = 0, INFINITY, _UNMERGED, _FRAMES
         for frame in frames:
             if until == INFINITY or "end" not in frame.columns:
                 taken.append(frame)
@@ -94,18 +107,32 @@ class GroupFrames:
             yield window, merged
 
     def held(self) -> list[pl.DataFrame]:
+        """All groups as they are; they stay."""
+        return list(self._frames)
+
+    def whole(self) -> list[pl.DataFrame]:
         """All groups, merged where that can be; they stay."""
-        self._frames = self.merge(self._frames)
-        self._rows = sum(frame.height for frame in self._frames)
-        return self._frames
+        merged = self.merge(self._frames)
+        self._repeats &= len(merged) > 1 or merged is self._frames
+        self._frames, self._rows = merged, sum(frame.height for frame in merged)
+        return merged
+
+    def of(self, keys: pl.DataFrame) -> list[pl.DataFrame]:
+        """The groups of these keys (the column `key`; without a column: all), merged where that can be; they stay."""
+        if not keys.width:
+            return self.whole()
+        found = [frame.join(keys, on="key", how="semi", nulls_equal=True) for frame in self._frames]
+        return self.merge([frame for frame in found if frame.height])
 
     def merge(self, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-        """One frame of several, or these where columns cannot."""
-        if len(frames) < 2:
+        """One frame of several, or several where columns cannot: then a group may stand in one of them twice."""
+        if not frames or (len(frames) < 2 and not self._repeats):
             return frames
         whole = pl.concat(frames)
         merged = in_columns(lambda: self._merged(whole))
-        return frames if merged is None else [merged]
+        if merged is not None:
+            return [merged]
+        return frames if len(frames) > 1 else [whole.head(1), whole.slice(1)]
 
     def read(self, frame: pl.DataFrame) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
         """As `read_groups`."""

@@ -7,48 +7,37 @@ cannot be given is a dead letter with the key and window as input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 import polars as pl
 
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
-from ghcm.runtime.keys import grouping, identity_of, value_of
+from ghcm.runtime.columns import Row, series
+from ghcm.runtime.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.forgiving import forgiving, has_lambda
+from ghcm.runtime.operators.frame_state import FrameState, Places, unpack_groups
 from ghcm.runtime.operators.group_frames import GroupFrames, by_window, read_groups
+from ghcm.runtime.operators.group_layout import layout_of, spread
 from ghcm.runtime.operators.letters import Letters, group_type
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.operators.state import pack
 from ghcm.runtime.operators.windows import lateness_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
-from ghcm.types import Null, Shape, Type
+from ghcm.types import Shape
 
 __all__ = ["GroupOperator"]
 
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 _Window: TypeAlias = tuple[int, int]
 _UNWINDOWED: _Window = (NEVER, INFINITY)
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where key, value and window stand in the input rows, and what the output looks like."""
-
-    key: int | None
-    value: int | None
-    window: int | None
-    key_type: Type
-    names: tuple[str, ...]
 
 
 class GroupOperator:
@@ -61,30 +50,22 @@ class GroupOperator:
         self._letters = Letters(unit, task)
         takes = unit.task(task.inputs[0].producer).collection
         self._takes = takes
-        columns = takes.columns
-        keyed = takes.shape is not Shape.STREAM
-        key = columns.get("key") if keyed else None
-        self._layout = _Layout(
-            None if key is None else columns.index("key"),
-            columns.index("value") if "value" in columns.names else None,
-            columns.index("window") if takes.windowed else None,
-            Null() if key is None else key.type,
-            task.schema.names,
-        )
-        self._identity = None if key is None else identity_of(key.type)
-        self._key_value = None if key is None else value_of(key.type)
+        self._layout = layout = layout_of(takes, task)
+        self._identity = None if layout.key is None else identity_of(layout.key_type)
+        self._key_value = None if layout.key is None else value_of(layout.key_type)
         self._code = forgiving(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
-        self._counts_nothing = isinstance(op, Count) and not keyed and takes.bounded and not takes.windowed
+        self._counts_nothing = isinstance(op, Count) and layout.key is None and takes.bounded and not takes.windowed
         self._windows: dict[_Window, dict[object, object]] = {}
         self._changed: set[object] = set()
         self._pending = Pending()
         self._frames = GroupFrames(self._code, self._layout.key_type) if self._code.merged is not None else None
-        self._places: dict[object, int] = {}
-        """The key group of each key that the last snapshot held: to work it out is dearer than all else in `save`."""
+        self._fresh: list[pl.DataFrame] = []
+        """The keys of columns that came since the latest values were told."""
+        self._places = Places(self._layout.key_type, context.groups)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -105,6 +86,8 @@ class GroupOperator:
             return False
         if self._frames is not None:
             self._frames.add(frame)
+            if self._told:
+                self._fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
         else:
             self._merge(*read_groups(frame, self._layout.key_type, self._code.states))
         return True
@@ -255,18 +238,48 @@ class GroupOperator:
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
-        if self._table and not self._told:
-            self._spill_all()
-            return True
-        return self._pending.give(outbox, lambda: self._latest(outbox))
+        return not self._told or self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
-        if self._table:
+        if self._identity is not None:
             self._spill_all()
-        if self._changed:
-            groups = self._groups(_UNWINDOWED)
-            changed, self._changed = self._changed, set()
-            yield from self._batches({key: state for key, state in groups.items() if key in changed}, None, outbox)
+        changed, self._changed = self._changed, set()
+        singles, found = self._windows.get(_UNWINDOWED, {}), self._renewed(changed)
+        states = self._together(found)
+        made = self._made(found[0]) if len(found) == 1 and singles.keys().isdisjoint(states) else None
+        if made is not None:
+            yield from self._cut(made)
+        else:
+            yield from self._batches(self._both(states, singles), None, outbox)
+        changed -= states.keys()
+        yield from self._batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
+
+    def _renewed(self, changed: Collection[object]) -> list[pl.DataFrame]:
+        """What columns hold of these keys and of those that came in columns."""
+        fresh, self._fresh = self._fresh, []
+        if self._frames is None or not len(self._frames) or not (fresh or changed):
+            return []
+        return self._frames.of(self._keys([*fresh, *([self._named(changed)] if changed else [])]))
+
+    def _keys(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat(frames).unique() if frames and self._layout.key is not None else pl.DataFrame()
+
+    def _named(self, keys: Iterable[object]) -> pl.DataFrame:
+        return pl.DataFrame([series("key", list(keys), self._layout.key_type)])
+
+    def _together(self, frames: Iterable[pl.DataFrame]) -> dict[object, object]:
+        """The single states of unwindowed groups in columns."""
+        states: dict[object, object] = {}
+        for frame in frames:
+            assert self._frames is not None
+            keys, _, found = self._frames.read(frame)
+            self._add_states(states, keys, found)
+        return states
+
+    def _both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
+        """States that nobody else holds, with what others have of their keys."""
+        merge, parameters = self._code.merge, self._context.parameters
+        return {key: merge(state, others[key], parameters) if key in others else state for key, state in states.items()}
 
     def finish(self, outbox: Outbox) -> bool:
         """As `Operator.finish`: the results of bounded unwindowed input."""
@@ -305,7 +318,7 @@ class GroupOperator:
                 rows.append((key, value, *hidden))
                 continue
             parts: dict[str, object] = {"key": key, "value": value, "window": window}
-            rows.append((*(parts[name] for name in names), *hidden) if plain else (*_spread(value), *hidden))
+            rows.append((*(parts[name] for name in names), *hidden) if plain else (*spread(value), *hidden))
         yield from chunks(self._task.schema, rows, self._context.rows, timed=self._task.collection.timed)
 
     def _dead_group(self, key: object, window: _Window | None, failure: RecordFailure, outbox: Outbox) -> None:
@@ -317,10 +330,11 @@ class GroupOperator:
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
-        self._spill_all()
+        if self._identity is not None or self._layout.window is not None:
+            self._spill_all()
         found: list[tuple[object, object]] = []
         wanted = None if key is None else (self._identity(key) if self._identity is not None else key)
-        for groups in self._windows.values():
+        for groups in self._copied(key):
             chosen = groups.items() if key is None else [(wanted, groups[wanted])] if wanted in groups else []
             for identity, state in chosen:
                 try:
@@ -330,43 +344,37 @@ class GroupOperator:
                 found.append((self._key_value(identity) if self._key_value is not None else identity, value))
         return found
 
+    def _copied(self, key: object) -> list[Mapping[object, object]]:
+        """All states, or at least those of one key."""
+        if self._frames is None or not len(self._frames):
+            return list(self._windows.values())
+        singles = self._windows.get(_UNWINDOWED, {})
+        if key is None or self._layout.key is None:
+            return [singles | self._both(self._together(self._frames.whole()), singles)]
+        kept = {key: singles[key]} if key in singles else {}
+        return [kept | self._both(self._together(self._frames.of(self._named([key]))), kept)]
+
     # --- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
         groups: dict[int, list[tuple[object, ...]]] = {}
-        known, places = self._places, dict[object, int]()
-        of_key = grouping(self._layout.key_type, self._context.groups)
-        for window, identity, key, state in self._entries():
-            group = known.get(identity)
-            if group is None:
-                group = 0 if self._layout.key is None else of_key(key)
-            places[identity] = group
-            groups.setdefault(group, []).append((window, key, state))
-        self._places = places
-        return {group: pack(entries) for group, entries in groups.items()}
-
-    def _entries(self) -> Iterator[tuple[_Window, object, object, object]]:
-        """Window, identity, key and state of each group."""
+        self._places.turn()
+        for window, states in self._windows.items():
+            keys = list(states if self._key_value is None else map(self._key_value, states))
+            places = self._places.of_keys(keys) if self._layout.key is not None else [0] * len(keys)
+            for place, key, state in zip(places, keys, states.values(), strict=True):
+                groups.setdefault(place, []).append((window, key, state))
+        packed = {group: pack(entries) for group, entries in groups.items()}
         held = self._frames.held() if self._frames is not None else []
-        if len(held) > 1 or (held and self._windows):
-            self._spill_all()
-            held = []
-        for frame in held:
-            assert self._frames is not None
-            keys, windows, states = self._frames.read(frame)
-            identities = keys if self._identity is None else map(self._identity, keys)
-            yield from zip(windows or repeat(_UNWINDOWED), identities, keys, states, strict=False)
-        for window, groups in self._windows.items():
-            for identity, state in groups.items():
-                yield window, identity, self._key_value(identity) if self._key_value is not None else identity, state
+        return FrameState(packed, held, self._places) if held else packed
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
         for data in state.values():
-            for window, key, kept in unpack(data):
-                self._groups(window)[self._identity(key) if self._identity is not None else key] = kept
-
-
-def _spread(value: object) -> tuple[object, ...]:
-    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+            singles, frame = unpack_groups(data)
+            for window, key, kept in singles:
+                self._groups(cast("_Window", window))[self._identity(key) if self._identity is not None else key] = kept
+            if frame is not None:
+                assert self._frames is not None
+                self._frames.restore(frame)
