@@ -14,6 +14,9 @@ from ghcm.spg.graph import Task
 
 __all__ = ["ChangesOperator"]
 
+_FEW = 1024
+"""Pairs that may be saved more than twice as often as needed."""
+
 
 class ChangesOperator:
     """Holds the last pair given of each key. A table gives its latest values at each commit and after a recovery some
@@ -27,7 +30,11 @@ class ChangesOperator:
         self._key_type = task.schema.fields[0].type
         self._key = identity_of(self._key_type)
         self._value = identity_of(task.schema.fields[1].type)
+        self._group = grouping(self._key_type, context.groups)
         self._given: dict[object, Row] = {}
+        self._unsaved: dict[object, Row] = {}
+        self._parts: dict[int, list[bytes]] = {}
+        self._parted = 0
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
@@ -41,7 +48,7 @@ class ChangesOperator:
             key = row[0] if self._key is None else self._key(row[0])
             last = self._given.get(key)
             if last is None or self._differs(last[1], row[1]):
-                self._given[key] = row
+                self._given[key] = self._unsaved[key] = row
                 rows.append(row)
         yield from chunks(self._schema, rows, self._context.rows, timed=False)
 
@@ -63,15 +70,27 @@ class ChangesOperator:
         return True
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: the last pairs, by the key groups of their keys."""
+        """As `Operator.save`: the last pairs, by the key groups of their keys; as parts, of which the later ones hold
+        what has changed since, so that a commit costs as much as has happened since the last one.
+        """
+        if self._parted > 2 * len(self._given) + _FEW:
+            self._parts, self._parted, self._unsaved = {}, 0, dict(self._given)
         groups: dict[int, list[Row]] = {}
-        of_key = grouping(self._key_type, self._context.groups)
-        for row in self._given.values():
-            groups.setdefault(of_key(row[0]), []).append(row)
-        return {group: pack(rows) for group, rows in groups.items()}
+        for row in self._unsaved.values():
+            groups.setdefault(self._group(row[0]), []).append(row)
+        for group, rows in groups.items():
+            self._parts.setdefault(group, []).append(pack(rows))
+        self._parted += len(self._unsaved)
+        self._unsaved = {}
+        return {group: pack(parts) for group, parts in self._parts.items()}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
-        for data in state.values():
-            for row in unpack(data):
-                self._given[row[0] if self._key is None else self._key(row[0])] = row
+        for group, data in state.items():
+            parts: list[bytes] = unpack(data)
+            self._parts[group] = parts
+            for part in parts:
+                rows: list[Row] = unpack(part)
+                self._parted += len(rows)
+                for row in rows:
+                    self._given[row[0] if self._key is None else self._key(row[0])] = row
