@@ -263,10 +263,15 @@ def _merged(writer: _Writer, parts: list[Partial]) -> str:
     texts = all_merged(parts)
     if not texts:
         return ""
+    orders = {part.order for part in parts if part.order}
+    ordered = ""
+    if len(orders) == 1:
+        texts = tuple(text for part in parts for text in part.in_order or part.merged)
+        ordered = f".sort({', '.join(*orders)}, nulls_last=False)"
     names = [name for part in parts for name, _ in part.columns]
     columns = ", ".join(f'{text}.alias("{name}")' for name, text in zip(names, texts, strict=True))
     keys = ", ".join(f'"{key}"' for key in writer.keys)
-    grouped = f"frame.group_by({keys}).agg({columns})" if keys else f"frame.select({columns})"
+    grouped = f"frame{ordered}.group_by({keys}).agg({columns})" if keys else f"frame{ordered}.select({columns})"
     floats = "".join(f', "{name}"' for part in parts for name in part.floats)
     return _columnar(writer, "merged", [f"return columns.finite({grouped}{floats})" if floats else f"return {grouped}"])
 

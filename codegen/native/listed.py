@@ -100,7 +100,11 @@ def chosen(
     first = f"columns.chosen(pl.struct({whole}), [{', '.join([place, *_fields(record, taken)])}], {there}, last={last})"
     merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
-    return Partial(((prefix, first),), f"columns.canonical({prefix})", merged=(merged,), result=result)
+    order = (f"{kept}.is_{'not_' if last else ''}null()", *parts)
+    in_order = (f"{kept}.{'last' if last else 'first'}()",)
+    return Partial(
+        ((prefix, first),), f"columns.canonical({prefix})", (), (merged,), result, order=order, in_order=in_order
+    )
 
 
 def _is_exact(type_: Type) -> bool:

@@ -24,7 +24,9 @@ class Partial:
 
     `floats` are the columns that hold float sums: where one is not finite, rows must add exactly. `merged` are the
     aggregations that make one of several such columns each, and `result` is the expression of a group's result; empty
-    where Polars cannot. The result may be anything where one of the masks `unsure` is true.
+    where Polars cannot. The result may be anything where one of the masks `unsure` is true. Where there is an `order`,
+    the columns are merged as `in_order` instead, if the rows are sorted by that (nulls first): Polars sorts the rows of
+    all groups in a fraction of the time in which it sorts those of each.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -33,6 +35,8 @@ class Partial:
     merged: tuple[str, ...] = ()
     result: str = ""
     unsure: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    in_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
