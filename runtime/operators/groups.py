@@ -71,12 +71,21 @@ class GroupOperator:
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """As `Operator.process`."""
-        if self._code.partial is not None and columnar(batch, self._context) and self._columns(batch):
+        if self._code.partial is not None and self._prefers_columns(batch) and self._columns(batch):
             self.counts["columns"] += len(batch)
         else:
             self.counts["rows"] += len(batch)
             self._rows(batch, outbox)
         return True
+
+    def _prefers_columns(self, batch: Batch) -> bool:
+        """Windows whose groups are columns take few records that way too: single states among them would have all of
+        them closed one by one, which in sliding windows is so once and for ever.
+        """
+        frames, context = self._frames, self._context
+        if frames is None or self._layout.window is None or context.form != "auto":
+            return columnar(batch, context)
+        return bool(len(frames)) or self._code.slices is not None or columnar(batch, context)
 
     def _columns(self, batch: Batch) -> bool:
         partial = self._code.partial
