@@ -208,15 +208,19 @@ def beaconing_hosts(regular: Pipeline) -> Pipeline:
     beat: from each call to the next but one (so that a retry does not hide it) it is equally long, within a
     tenth, and ten seconds or more.
     """
-    return regular.filter(lambda b: (b.value.calls >= 12) & has_beat(b.value.latest)).map(
-        lambda b: Alert(
-            ts=fn.from_micros(b.value.latest.get(11)),
-            src=b.key._1,
-            dst=b.key._2,
-            port=b.key._3,
-            signature="Beaconing: " + fn.to_string(b.value.calls) + " calls at a beat",
-            category="Command and control",
-            severity=1,
-            origin="beaconing",
+    return (
+        regular.filter(lambda b: b.value.calls >= 12)
+        .filter(lambda b: has_beat(b.value.latest))
+        .map(
+            lambda b: Alert(
+                ts=fn.from_micros(b.value.latest.get(11)),
+                src=b.key._1,
+                dst=b.key._2,
+                port=b.key._3,
+                signature="Beaconing: " + fn.to_string(b.value.calls) + " calls at a beat",
+                category="Command and control",
+                severity=1,
+                origin="beaconing",
+            )
         )
     )
