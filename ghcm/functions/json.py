@@ -9,7 +9,7 @@ from __future__ import annotations
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, fixed
 from ghcm.support import Never
-from ghcm.types import List, Nullable, Type
+from ghcm.types import List, Nullable, String, Struct, Type
 
 __all__ = ["TABLE"]
 
@@ -29,12 +29,30 @@ def _any(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution(arguments, STRING) if len(arguments) == 1 else None
 
 
+def _record(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A text, an empty list of what is read from it, and that type with the places of its fields."""
+    match arguments:
+        case (String(), List(item=(Struct() | List(item=Struct())) as type_), String()):
+            return Resolution(arguments, type_)
+        case _:
+            return None
+
+
 TABLE = (
     Function(
         "to_json",
         "to_json(x)",
         _any,
         "the value as compact JSON, as sinks write it: fields in their order, floats as the shortest text that reads back the same (NaN and the infinities as strings), timestamps, dates and decimals as strings, durations in seconds, bytes as base64, maps as objects in the order of their keys, or as lists of pairs where keys are no strings",
+        columnar=_COLUMNAR,
+    ),
+    Function(
+        "json_to",
+        "json_to(s, Record)",
+        _record,
+        "the record that a JSON object holds, by the rules of JSON sources: fields stand at their paths, a field that is missing or null is null where its type allows that, other members are ignored; `json_to(s, [Record])` gives the list of an array; fails where the text is malformed, holds half a surrogate pair, or does not fit the record",
+        failures=(Failure.BAD_CAST,),
+        constants=(1,),
         columnar=_COLUMNAR,
     ),
     _read(

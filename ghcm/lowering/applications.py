@@ -19,6 +19,7 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.definitions import call_defined
 from ghcm.lowering.enums import beside_enums, to_enum
+from ghcm.lowering.json_values import json_to
 from ghcm.lowering.maps import entries_of
 from ghcm.lowering.readable import unreadable
 from ghcm.lowering.regex import BadPattern, Pattern, canonical
@@ -72,6 +73,8 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         return None
     if function == "to_enum":
         return to_enum((*receiver, *operands), written.span, scope, context, value)
+    if function == "json_to":
+        return json_to((*receiver, *operands), written.span, scope, context, value)
     arguments = [value(operand.value, scope) for operand in (*receiver, *operands)]
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):

@@ -222,6 +222,6 @@ def _written(function: Function) -> tuple[str, ...]:
 
 
 def _expression(example: Example) -> Shown:
-    reads = bool(re.search(r"\br\b", example.text))
-    given = "r: {} = {}".format(*example.given) if reads else ""
+    reads = bool(re.search(r"\br\b(?!')", example.text))
+    given = "r: {} = {}".format(*example.given) if reads else example.declares
     return Shown(example.text, given, (f"fails: {example.fails.value}" if example.fails else example.gives,))

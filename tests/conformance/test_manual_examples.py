@@ -24,7 +24,7 @@ PLAIN = Example("", "").given
 def plain(family: str) -> list[Example]:
     """The examples of constants that do not fail."""
     examples = (each for named in EXAMPLES[family].values() for each in named)
-    return [each for each in examples if not each.fails and each.given == PLAIN]
+    return [each for each in examples if not each.fails and each.given == PLAIN and not each.declares]
 
 
 def side_by_side(examples: list[Example]) -> Program:

@@ -42,7 +42,18 @@ def _to_json(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     return helper("json.to_json", codes[0], Code(write))
 
 
-EMITTERS: dict[str, Emit] = {**{each.name: _read for each in FAMILIES["json"]}, "to_json": _to_json}
+def _json_to(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    spelt = constant(expr.arguments[2])
+    assert isinstance(spelt, str), "the lowering writes it"
+    read = scope.module.constant("_from_json", f"json_values.reader({quoted(spelt)})")
+    return helper("json.json_to", codes[0], Code(read))
+
+
+EMITTERS: dict[str, Emit] = {
+    **{each.name: _read for each in FAMILIES["json"]},
+    "to_json": _to_json,
+    "json_to": _json_to,
+}
 
 
 def form_text(type_: Type) -> str:

@@ -8,6 +8,7 @@ from ghcm.codegen.spark.functions.emitting import Emit, Writer
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call, Literal
 from ghcm.json_paths import parse_path
+from ghcm.spg.notation.types import parse_type
 
 __all__ = ["EMITTERS"]
 
@@ -28,7 +29,14 @@ def _to_json(writer: Writer, call: Call) -> str:
     return writer.call("written_as_json", writer.emit(value), writer.type(value.type))
 
 
+def _json_to(writer: Writer, call: Call) -> str:
+    value, _, spelt = call.arguments
+    assert isinstance(spelt, Literal) and isinstance(spelt.value, str), "the lowering writes it"
+    return writer.call("json_to", writer.emit(value), writer.type(parse_type(spelt.value)))
+
+
 EMITTERS: dict[str, Emit] = {
+    "json_to": _json_to,
     "to_json": _to_json,
     "json_get": _read("json_get"),
     "json_string": _read("json_string"),

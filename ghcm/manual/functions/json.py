@@ -12,6 +12,17 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("""to_json({ n: 1, tags: ["a"], ratio: 0.5 })""", r'"{\"n\":1,\"tags\":[\"a\"],\"ratio\":0.5}"'),
         Example('map_of("b", 1, "a", 2).to_json()', r'"{\"a\":2,\"b\":1}"'),
     ),
+    "json_to": (
+        Example(
+            """json_to(r'{"id": {"host": "a"}, "n": null, "more": 1}', Seen)""",
+            '{"host": "a", "n": null}',
+            declares='record Seen { host: string from "id.host", n: int? }',
+        ),
+        Example(
+            """json_to(r'[{"n": 1}, {}]', [Count])""", '[{"n": 1}, {"n": null}]', declares="record Count { n: int? }"
+        ),
+        Example("""json_to(r'{"n": "1"}', Count)""", fails=Failure.BAD_CAST, declares="record Count { n: int? }"),
+    ),
     "json_get": (
         Example("""json_get(r'{"user": {"tags": ["a", "b"]}}', "$.user.tags[1]")""", '"b"'),
         Example("""json_get(r'{"n": 1.50}', "$.n")""", '"1.50"'),

@@ -44,7 +44,7 @@ from ghcm.types import (
 )
 from ghcm.values import from_json
 
-__all__ = ["LONGEST", "Bad", "decoded"]
+__all__ = ["LONGEST", "Bad", "decoded", "value_in"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = re.compile(
@@ -106,6 +106,12 @@ def _lines(data: bytes, file: str) -> Iterator[tuple[int, str | Bad]]:
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def value_in(text: str, type_: Type) -> object:
+    """The value of a JSON text; ValueError where it holds none of that type."""
+    data: object = json.loads(text, parse_constant=lambda name: _misfit("JSON", name))
+    return _from_data(data, type_)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Any, NoReturn, TypeAlias, cast
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
+from ghcm.values import Json
 
-__all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string", "to_json"]
+__all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string", "json_to", "to_json"]
 
 _Data: TypeAlias = object
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -31,6 +32,19 @@ class _Number(str):
 def to_json(value: object, form: Callable[[Any], Any]) -> str:
     """The value as compact JSON text."""
     return _COMPACT.encode(form(value))
+
+
+def json_to(text: str, read: Callable[[Json], object]) -> Any:
+    """The value that the text holds, as `ghcm.runtime.native.json_values` reads it."""
+    if "\\u" in text:
+        _text([_parsed(text)])
+    if text.count("[") + text.count("{") > _DEEPEST and _depth(text) > _DEEPEST:
+        raise RecordFailure(Failure.BAD_CAST, f"the JSON is nested more than {_DEEPEST} deep")
+    try:
+        return read(cast("Json", json.loads(text, parse_constant=_constant)))
+    except ValueError as error:
+        detail = str(error).encode("utf-8", "backslashreplace").decode()
+        raise RecordFailure(Failure.BAD_CAST, detail) from None
 
 
 def json_get(text: str, *path: str | int) -> str | None:

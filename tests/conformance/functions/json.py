@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ghcm.signatures import STRING
+from ghcm.spg.notation.types import print_type
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -22,7 +23,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from tests.conformance.functions.case import INF, NAN, VALUES, Case, case
+from tests.conformance.functions.case import INF, NAN, PROTO, VALUES, Case, case
 
 __all__ = ["CASES"]
 
@@ -52,7 +53,37 @@ WRITTEN: dict[Type, tuple[object, ...]] = {
     List(List(Nullable(Duration()))): ([], [[1], [None, 1_500_000], []], None),
 }
 
+SEEN = Struct(
+    (
+        Field("at", Nullable(Timestamp())),
+        Field("host", Nullable(String()), "id.host"),
+        Field("n", Nullable(Int())),
+        Field("x", Nullable(Float())),
+        Field("small", Nullable(Int32())),
+        Field("yes", Nullable(Bool())),
+        Field("day", Nullable(Date())),
+        Field("lasted", Nullable(Duration())),
+        Field("raw", Nullable(Bytes())),
+        Field("kind", Nullable(PROTO)),
+        Field("tags", Nullable(List(Nullable(String())))),
+        Field("by", Nullable(Map(String(), Float()))),
+        Field("inner", Nullable(Struct((Field("c", Int(), "a.b"),))), "x.y"),
+    )
+)
+DATA = (
+    '{}', '{"at": "2026-01-02T03:04:05Z", "id": {"host": "a"}, "n": 1}', '{"id.host": "flat", "id": {"host": "nested"}}', '{"id": {"host": null}}', '{"id": 7}', '{"id": {"host": 7}}',
+    '{"at": 1.5}', '{"at": -0.0000005}', '{"at": "2026-01-02"}', '{"at": "2026-13-02"}', '{"at": true}', '{"n": 1.0}', '{"n": "1"}', '{"n": 9223372036854775808}', '{"n": -9223372036854775808}', '{"n": true}',
+    '{"x": 1}', '{"x": 1e3}', '{"x": -0.0}', '{"x": "NaN"}', '{"x": 123456789012345678901234567890}', '{"small": 2147483648}', '{"small": -2147483648}', '{"yes": false}', '{"yes": 0}', '{"day": "2026-02-29"}', '{"day": "2024-02-29"}', '{"day": 1}',
+    '{"lasted": 1.5}', '{"lasted": "1.5"}', '{"raw": "AAE="}', '{"raw": "A"}', '{"kind": "tcp"}', '{"kind": "TCP"}', '{"kind": 1}', '{"tags": []}', '{"tags": ["a", null, "\\u00e9"]}', '{"tags": [1]}', '{"tags": "a"}', '{"tags": {}}',
+    '{"by": {}}', '{"by": {"a": 1, "b": 0.5}}', '{"by": {"a": null}}', '{"by": [["a", 1]]}', '{"by": [["a"]]}', '{"inner": 1}', '{"x.y": {"a": {"b": 5}}}', '{"x.y": {"a.b": 5}}', '{"x.y": {}}', '{"x.y": null}', '{"more": [1, {"deep": "\\ud83d\\ude00"}], "n": 4}', '{"more": "\\ud800", "n": 4}',
+    '{"n": 1, "n": 2}', '"{\\"n\\": 1}"', '[{"n": 1}]', '[{"n": 1}, {"n": null}]', '[{"n": 1}, null]', "[]", "[[]]",
+)  # fmt: skip
+"""JSON texts that hold records, and what nearly does."""
+READ = tuple(text for text in TEXTS if text is None or len(text) < 2000)
+
 CASES: tuple[Case, ...] = (
+    case("json_to", STRING, List(SEEN), STRING, constants=([], print_type(SEEN)), values=((*READ, *DATA),)),
+    case("json_to", STRING, List(List(SEEN)), STRING, constants=([], print_type(List(SEEN))), values=((*READ, *DATA),)),
     *(case("to_json", type_, values=(values,)) for type_, values in WRITTEN.items()),
     *(case("json_get", STRING, STRING, constants=(path,), values=(TEXTS,)) for path in PATHS),
     *(case(name, STRING, STRING, constants=(path,), values=(TEXTS,)) for name in ("json_string", "json_int", "json_float", "json_bool", "json_list") for path in ("$.a",)),

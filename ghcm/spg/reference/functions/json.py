@@ -9,6 +9,8 @@ from typing import Any, NoReturn, cast
 
 from ghcm.functions import Failure
 from ghcm.json_paths import parse_path
+from ghcm.spg.notation.types import parse_type
+from ghcm.spg.reference.decoding import value_in
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
 from ghcm.types import Bool, Float, Int, Int32, List, Map, String, Struct, Type, strip
 from ghcm.values import encode
@@ -118,6 +120,14 @@ def _of(kind: Callable[[Any], bool], give: Callable[[Any], Any], word: str) -> M
     return meaning
 
 
+def _json_to(types: Types, text: str, _: object, spelt: str) -> Any:
+    _text([_parsed(text)])
+    try:
+        return value_in(text, parse_type(spelt))
+    except ValueError as error:
+        fail(Failure.BAD_CAST, str(error).encode("utf-8", "backslashreplace").decode())
+
+
 def _to_json(types: Types, value: Any) -> str:
     return _written(value, types.arguments[0])
 
@@ -151,6 +161,7 @@ def _quoted(name: str) -> str:
 
 MEANINGS: dict[str, Meaning] = {
     "to_json": _to_json,
+    "json_to": _json_to,
     "json_get": _of(lambda _: True, _text, "value"),
     "json_string": _of(lambda data: isinstance(data, str) and not isinstance(data, _Number), _text, "string"),
     "json_int": _of(lambda _: True, _whole, "number"),
