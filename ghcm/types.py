@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -42,6 +42,7 @@ __all__ = [
     "Struct",
     "Timestamp",
     "Type",
+    "Variant",
     "accepts",
     "as_nullable",
     "is_nullable",
@@ -203,10 +204,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Named fields in order. `name` is the record's, for messages; structs are equal by their fields."""
+    """Named fields in order. `name` is the record's, for messages; structs are equal by their fields.
+
+    A union is a struct, too: its first field is the tag, then come the fields of all its records, null where the tag
+    says another one. Only the checks of programs know its `variants`.
+    """
 
     fields: tuple[Field, ...]
     name: str | None = field(default=None, compare=False)
+    variants: tuple[Variant, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         if self.name:
@@ -230,6 +236,19 @@ class Struct:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """A record that a union may be, and the text of the tag that says so."""
+
+    text: str
+    record: Struct
+
+    @property
+    def name(self) -> str:
+        """The record's name."""
+        return self.record.name or self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Nullable:
     """A value of type `of`, or null. It never nests and never wraps `Null`."""
 
@@ -240,23 +259,9 @@ class Nullable:
 
 
 Type: TypeAlias = (
-    Bool
-    | Int
-    | Int32
-    | Float
-    | Decimal
-    | String
-    | Enumeration
-    | Bytes
-    | Timestamp
-    | Date
-    | Duration
-    | Null
-    | List
-    | Map
-    | Struct
-    | Nullable
-)
+    Bool | Int | Int32 | Float | Decimal | String | Enumeration | Bytes | Timestamp | Date | Duration | Null
+    | List | Map | Struct | Nullable
+)  # fmt: skip
 
 WINDOW = Struct((Field("start", Timestamp()), Field("end", Timestamp())), name="Window")
 
@@ -314,6 +319,8 @@ def unify(left: Type, right: Type) -> Type | None:
     >>> str(unify(Int(), Nullable(Float())))
     'float?'
     """
+    if isinstance(left, Struct) and isinstance(right, Struct) and left.variants != right.variants:
+        return _unify_unions(left, right)
     if left == right:
         return left
     if isinstance(left, Null):
@@ -335,8 +342,16 @@ def unify(left: Type, right: Type) -> Type | None:
         parts = [unify(mine.type, other.type) for mine, other in zip(left.fields, right.fields, strict=True)]
         if all(part is not None for part in parts):
             fields = tuple(Field(name, part) for name, part in zip(left.names, parts, strict=True) if part is not None)
-            return Struct(fields, left.name if left.name == right.name else None)
+            return Struct(fields, left.name if left.name == right.name else None, left.variants)
     return None
+
+
+def _unify_unions(left: Struct, right: Struct) -> Type | None:
+    """A union that has been narrowed to some of its records, and one that has been narrowed to others."""
+    if not left.variants or not right.variants or left.name != right.name:
+        return None
+    both = (*left.variants, *(each for each in right.variants if each not in left.variants))
+    return unify(replace(left, variants=both), replace(right, variants=both))
 
 
 class Shape(Enum):

@@ -56,7 +56,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _ENDINGS = ("()", "", ": 0")
 """What makes a name an operator call, a value or a type, or a field of a record that is made."""
 
-_TYPES = (ast.RecordDecl, ast.EnumDecl)
+_TYPES = (ast.RecordDecl, ast.EnumDecl, ast.UnionDecl)
 _LEXEMES = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[()\[\]{}]')
 
 

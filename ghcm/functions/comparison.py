@@ -6,8 +6,8 @@ lists null equals null and is least.
 
 from __future__ import annotations
 
-from ghcm.functions.table import Function
-from ghcm.signatures import BOOL, Resolution, comparable
+from ghcm.functions.table import Failure, Function
+from ghcm.signatures import BOOL, STRING, Resolution, comparable, fixed
 from ghcm.types import Type, unify
 
 __all__ = ["TABLE"]
@@ -38,4 +38,13 @@ TABLE = (
     Function("ge", "a >= b", compare, "whether a is greater or equal", method=False),
     Function("least", "min(a, b)", same, "the smaller of two values; null if either is null", method=False),
     Function("greatest", "max(a, b)", same, "the greater of two values; null if either is null", method=False),
+    Function(
+        "ensure",
+        "ensure(condition, message)",
+        fixed(BOOL, BOOL, STRING),
+        "true; fails with the message where the condition is false. A filter by it makes dead letters of records that a program does not expect",
+        failures=(Failure.BAD_RECORD,),
+        method=False,
+        constants=(1,),
+    ),
 )

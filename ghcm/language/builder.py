@@ -85,6 +85,15 @@ class _Builder:
     def quoted_value(self, meta: Meta, token: Token) -> ast.Name:
         return ast.Name(self._text(token), self._span(meta))
 
+    def union(self, meta: Meta, name: ast.Name, tag: ast.Name, *variants: ast.VariantDecl | None) -> ast.UnionDecl:
+        return ast.UnionDecl(name, tag, _present(variants), self._span(meta))
+
+    def named_variant(self, meta: Meta, record: ast.Name) -> ast.VariantDecl:
+        return ast.VariantDecl(record, record, self._span(meta))
+
+    def tagged_variant(self, meta: Meta, text: ast.Name, record: ast.Name) -> ast.VariantDecl:
+        return ast.VariantDecl(text, record, self._span(meta))
+
     def field(self, meta: Meta, name: ast.Name, type_: ast.TypeExpr, path: Token | None) -> ast.FieldDecl:
         return ast.FieldDecl(name, type_, None if path is None else self._text(path), self._span(meta))
 
@@ -212,7 +221,10 @@ class _Builder:
     def range(self, meta: Meta, first: ast.Expr, last: ast.Expr) -> ast.Range:
         return ast.Range(first, last, self._span(meta))
 
-    def any_of(self, meta: Meta, *patterns: ast.Expr | ast.Range) -> ast.AnyOf:
+    def bound_variant(self, meta: Meta, record: ast.Name, name: ast.Name) -> ast.BoundVariant:
+        return ast.BoundVariant(record.text, name, self._span(meta))
+
+    def any_of(self, meta: Meta, *patterns: ast.Expr | ast.Range | ast.BoundVariant) -> ast.AnyOf:
         return ast.AnyOf(patterns, self._span(meta))
 
     def _names_in(self, pattern: ast.Pattern) -> bool:
@@ -252,6 +264,10 @@ class _Builder:
 
     def is_null(self, meta: Meta, operand: ast.Expr, negated: Token | None) -> ast.IsNull:
         return ast.IsNull(operand, negated is not None, self._span(meta))
+
+    def is_variant(self, meta: Meta, operand: ast.Expr, negated: Token | None, record: ast.Name) -> ast.Binary:
+        op: ast.BinaryOp = "is" if negated is None else "is not"
+        return ast.Binary(op, operand, ast.Ref(record.text, record.span), self._span(meta))
 
     # --- calls and values
 

@@ -24,7 +24,7 @@ _LOOSE, _OR, _AND, _NOT, _COMPARISON, _COALESCE, _SUM, _PRODUCT, _UNARY, _TIGHT 
 _LEVELS: dict[str, int] = {
     "or": _OR, "and": _AND, "==": _COMPARISON, "!=": _COMPARISON, "<": _COMPARISON, "<=": _COMPARISON,
     ">": _COMPARISON, ">=": _COMPARISON, "??": _COALESCE, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT,
-    "//": _PRODUCT, "%": _PRODUCT, "in": _COMPARISON, "not in": _COMPARISON,
+    "//": _PRODUCT, "%": _PRODUCT, "in": _COMPARISON, "not in": _COMPARISON, "is": _COMPARISON, "is not": _COMPARISON,
 }  # fmt: skip
 
 
@@ -132,6 +132,8 @@ def _pattern(pattern: ast.Pattern | None) -> str:
             return "_"
         case ast.Range(first=first, last=last):
             return f"{flat(first)}..{flat(last)}"
+        case ast.BoundVariant(record=record, name=name):
+            return f"{record} {name.text}"
         case ast.AnyOf(patterns=patterns):
             return " or ".join(map(_pattern, patterns))
         case _:

@@ -113,7 +113,9 @@ def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia)
         case ast.RecordDecl(), ast.RecordDecl():
             return _short(first, trivia) and _short(second, trivia)
         case ast.EnumDecl(), ast.EnumDecl():
-            return _enum_on_one_line(first, trivia) and _enum_on_one_line(second, trivia)
+            return _on_one_line(first, trivia) and _on_one_line(second, trivia)
+        case ast.UnionDecl(), ast.UnionDecl():
+            return _on_one_line(first, trivia) and _on_one_line(second, trivia)
         case ((ast.CacheDecl() | ast.SinkDecl()), (ast.CacheDecl() | ast.SinkDecl())):
             return True
         case _:
@@ -125,7 +127,9 @@ def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], t
         case ast.RecordDecl():
             return _record(declaration, run, trivia)
         case ast.EnumDecl():
-            return _enum(declaration, run, trivia)
+            return _listed(declaration, [each for each in run if isinstance(each, ast.EnumDecl)], trivia)
+        case ast.UnionDecl():
+            return _listed(declaration, [declaration], trivia)
         case ast.CacheDecl(connector=connector):
             return _connector(f"cache {declaration.name.text} = ", connector, declaration.span, trivia)
         case ast.SinkDecl(connector=connector):
@@ -218,34 +222,57 @@ def _closing_comments(span: Span | None, trivia: Trivia) -> list[str]:
     return _comments(trivia.before(span.end), _STEP) if span is not None else []
 
 
-# --- enums -----------------------------------------------------------------------------------------------------------
+# --- enums and unions ------------------------------------------------------------------------------------------------
 
 
-def _enum_on_one_line(enum: ast.EnumDecl, trivia: Trivia) -> bool:
-    inside = enum.span is not None and trivia.waits(enum.span.start, enum.span.end)
-    return not inside and len(_enum_text(enum, len(enum.name.text))) <= WIDTH
+def _on_one_line(listed: ast.EnumDecl | ast.UnionDecl, trivia: Trivia) -> bool:
+    inside = listed.span is not None and trivia.waits(listed.span.start, listed.span.end)
+    return not inside and len(_list_text(listed, 0)) <= WIDTH
 
 
-def _enum_text(enum: ast.EnumDecl, width: int) -> str:
-    values = ", ".join(map(flat_value, enum.values))
-    return f"enum {enum.name.text.ljust(width)} {{ {values} }}" if values else f"enum {enum.name.text} {{ }}"
+def _list_text(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
+    inner = ", ".join(text for text, _ in _listed_parts(listed))
+    return f"{_list_head(listed, width)} {{ {inner} }}" if inner else f"{_list_head(listed, 0)} {{ }}"
 
 
-def _enum(enum: ast.EnumDecl, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
-    """On one line where it fits, else a value on each."""
-    if _enum_on_one_line(enum, trivia):
-        names = [each for each in run if isinstance(each, ast.EnumDecl)]
-        width = max(len(each.name.text) for each in names)
-        if any(len(_enum_text(each, width)) > WIDTH for each in names):
+def _list_head(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
+    match listed:
+        case ast.EnumDecl(name=name):
+            return f"enum {name.text.ljust(width)}"
+        case ast.UnionDecl(name=name, tag=tag):
+            return f"union {name.text} by {tag.text}"
+        case _:
+            assert_never(listed)
+
+
+def _listed_parts(listed: ast.EnumDecl | ast.UnionDecl) -> list[tuple[str, Span | None]]:
+    if isinstance(listed, ast.EnumDecl):
+        return [(flat_value(value), value.span) for value in listed.values]
+    return [
+        (
+            each.record.text if each.text.text == each.record.text else f"{flat_value(each.text)}: {each.record.text}",
+            each.span,
+        )
+        for each in listed.variants
+    ]
+
+
+def _listed(
+    listed: ast.EnumDecl | ast.UnionDecl, neighbours: Sequence[ast.EnumDecl | ast.UnionDecl], trivia: Trivia
+) -> list[str]:
+    """On one line where it fits, else a value or record on each."""
+    if _on_one_line(listed, trivia):
+        width = max(len(each.name.text) for each in neighbours)
+        if any(len(_list_text(each, width)) > WIDTH for each in neighbours):
             width = 0
-        return [_with_trailing(_enum_text(enum, width), trivia, enum.span)]
-    lines = [f"enum {enum.name.text} {{"]
-    for index, value in enumerate(enum.values):
-        leading = _leading(value.span, trivia, _STEP)
+        return [_with_trailing(_list_text(listed, width), trivia, listed.span)]
+    lines = [f"{_list_head(listed, 0)} {{"]
+    for index, (text, span) in enumerate(_listed_parts(listed)):
+        leading = _leading(span, trivia, _STEP)
         lines += leading[1:] if index == 0 and leading[:1] == [""] else leading
-        lines.append(_with_trailing(f"  {flat_value(value)}", trivia, value.span))
-    lines += _closing_comments(enum.span, trivia)
-    return [*lines, _with_trailing("}", trivia, enum.span)]
+        lines.append(_with_trailing(f"  {text}", trivia, span))
+    lines += _closing_comments(listed.span, trivia)
+    return [*lines, _with_trailing("}", trivia, listed.span)]
 
 
 # --- units -----------------------------------------------------------------------------------------------------------

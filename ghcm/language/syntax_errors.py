@@ -26,7 +26,10 @@ _WORDS = {
     "FLOAT": "a number",
 }
 _SOFT = frozenset(
-    ("PROGRAM", "RECORD", "ENUM", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "ON", "FROM", "FUNCTION", "WITH")
+    (
+        *("PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE"),
+        *("ON", "BY", "FROM", "FUNCTION", "WITH"),
+    )
 )
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS", "IN"))
 _INFIX = _COMPARISONS | {
@@ -172,7 +175,7 @@ def _form(scene: _Scene) -> _Words | None:
     if accepted == frozenset(("LBRACE", "DOT", "LPAR", "LSQB")):
         return "GHCM-100", f'expected "{{", found {_found(scene)}', "", "put what match looks at in parentheses"
     if rule == "declaration" and scene.before is None:
-        detail = "Outside of units stand records, enums, caches, sinks, functions and units."
+        detail = "Outside of units stand records, enums, unions, caches, sinks, functions and units."
         hint = "pipelines stand inside a unit: stream NAME { ... }"
         return "GHCM-121", f"expected a declaration, found {_found(scene)}", detail, hint
     return None

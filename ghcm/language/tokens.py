@@ -27,7 +27,9 @@ _ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", 
 _LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW", "IN", "RANGE"))
 _NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH", "LET"}
 _NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
-_DECLARES = frozenset(["PROGRAM", "RECORD", "ENUM", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"])
+_DECLARES = frozenset(
+    ["PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"]
+)
 
 _FOREIGN = {
     "&&": ("AND", "and"),
@@ -72,10 +74,13 @@ def read_tokens(source: Source, problems: Diagnostics) -> Tokens:
 
 
 def begins_declaration(tokens: list[Token], index: int) -> bool:
-    """Whether a declaration begins at `index`: its word, and behind it a name. No expression looks like that."""
+    """Whether a declaration begins at `index`: its word, and behind it on the line a name. Only a pattern of a match
+    looks like that, too, and an arrow or `or` stands behind it."""
     if tokens[index].type not in _DECLARES or index + 1 >= len(tokens):
         return False
-    return tokens[index + 1].type == "NAME" or tokens[index + 1].type in _DECLARES
+    behind = tokens[index + 1]
+    named = behind.line == tokens[index].line and (behind.type == "NAME" or behind.type in _DECLARES)
+    return named and not (index + 2 < len(tokens) and tokens[index + 2].type in ("ARROW", "OR"))
 
 
 # --- mistakes of one token -------------------------------------------------------------------------------------------

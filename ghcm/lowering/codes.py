@@ -39,6 +39,7 @@ class Code(StrEnum):
     FIELD_UNKNOWN = "GHCM-215", "a record that is made with a field that it does not have"
     FIELD_TWICE = "GHCM-216", "a field that is given twice"
     NO_MEMBER = "GHCM-217", "a text that is no value of the enum"
+    BAD_UNION = "GHCM-223", "a union that cannot be, or a field of a record that it may not be"
     BAD_MATCH = "GHCM-218", "a match that leaves a case open or names one in vain"
     BAD_PATTERN = "GHCM-219", "a regular expression on which the engines do not agree"
     BAD_LAMBDA = "GHCM-220", "a function of other parameters than asked for, or where a value is asked for"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Var
+from ghcm.lowering.narrowing import path_of
+from ghcm.lowering.variants import as_record, as_union
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -24,6 +26,7 @@ from ghcm.types import (
     String,
     Struct,
     Type,
+    Variant,
     accepts,
     as_nullable,
     is_nullable,
@@ -41,6 +44,10 @@ def convert(expr: Expr, to: Type) -> Expr | None:
         if made is not None:
             return made
     match expr, strip(to):
+        case ((MakeStruct() | Var() | Get() | Call()), Struct() as union) if union.variants and _of_other(expr, union):
+            return as_union(expr, union)
+        case _, Struct() as record if not record.variants and (variant := _only(expr, record)) is not None:
+            return as_record(expr, variant)
         case MakeStruct(values=values, type=Struct(fields=found)), Struct(fields=wanted) as struct if _alike(
             found, wanted
         ):
@@ -64,13 +71,44 @@ def convert(expr: Expr, to: Type) -> Expr | None:
             type_ = as_nullable(List(each.type)) if is_nullable(of.type) else List(each.type)
             return ForEach(Each.MAP, of, variable, each, type_)
         case _:
-            return expr if accepts(to, expr.type) else _computed(expr, to)
+            return expr if accepts(to, expr.type) and _agree(to, expr.type) else _computed(expr, to)
 
 
-def common_type(values: Sequence[Expr]) -> Type | None:
+def _of_other(expr: Expr, union: Struct) -> bool:
+    """Whether it is not that union already, of whichever of its records."""
+    struct = strip(expr.type)
+    if not isinstance(struct, Struct) or struct.name != union.name or not struct.variants:
+        return True
+    return not set(struct.variants) <= set(union.variants)
+
+
+def _only(expr: Expr, record: Struct) -> Variant | None:
+    """The record that a union can only be, where it is this one."""
+    union = expr.type
+    if not isinstance(union, Struct) or len(union.variants) != 1 or path_of(expr) is None:
+        return None
+    return next((each for each in union.variants if each.name == record.name and each.record == record), None)
+
+
+def _agree(to: Type, found: Type) -> bool:
+    """Whether what has the form of a union is one, at any depth."""
+    match strip(to), strip(found):
+        case List(item=mine), List(item=other):
+            return _agree(mine, other)
+        case Struct(variants=mine, fields=fields), Struct(variants=other, fields=others):
+            whole = not mine or (bool(other) and set(other) <= set(mine))
+            return whole and all(_agree(one.type, two.type) for one, two in zip(fields, others, strict=True))
+        case _:
+            return True
+
+
+def common_type(values: Sequence[Expr], unions: Sequence[Struct] = ()) -> Type | None:
     """The smallest type that all values convert to, or None. An empty list takes the type of the others, and so do
-    constant strings that are values of an enum."""
+    constant strings that are values of an enum. Several records are the one union that holds them all."""
     telling = [value for value in values if not (isinstance(value, MakeList) and not value.items)] or list(values[:1])
+    holding = [each for each in unions if _holds(each, telling)]
+    if len(holding) == 1:
+        return as_nullable(holding[0]) if any(is_nullable(each.type) for each in telling) else holding[0]
     found: Type | None = telling[0].type
     for value in telling[1:]:
         found = None if found is None else unify(found, value.type)
@@ -79,6 +117,18 @@ def common_type(values: Sequence[Expr]) -> Type | None:
         if enum is not None and all(accepts(Nullable(enum), each.type) or _literal_of(each, enum) for each in telling):
             return as_nullable(enum) if is_nullable(found) else enum
     return found
+
+
+def _holds(union: Struct, values: Sequence[Expr]) -> bool:
+    """Whether values are different records of a union, or it itself; a bare null may be among them."""
+    types = [strip(each.type) for each in values if not isinstance(each.type, Null)]
+    structs = [each for each in types if isinstance(each, Struct)]
+    mine = [
+        each.variants or next(((one,) for one in union.variants if one.name == each.name and one.record == each), ())
+        for each in structs
+    ]
+    several = len({each.name for each in structs}) > 1
+    return several and len(structs) == len(types) and all(each and set(each) <= set(union.variants) for each in mine)
 
 
 def _literal_of(expr: Expr, enum: Type) -> bool:

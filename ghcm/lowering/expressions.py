@@ -30,10 +30,12 @@ from ghcm.lowering.picking import contained, picked
 from ghcm.lowering.records import record_value
 from ghcm.lowering.types import has_null
 from ghcm.lowering.updates import CHOICES, chosen_fields, updated
+from ghcm.lowering.variants import is_record, type_in_union
 from ghcm.source import Span
 from ghcm.types import (
     INT_MAX,
     Bool,
+    Field,
     List,
     Map,
     Null,
@@ -96,6 +98,9 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return contained(written, scope, context, value)
         case ast.Index() | ast.Slice():
             return picked(written, scope, context, value, _part)
+        case ast.Binary(op="is" | "is not", left=left):
+            union = typed(left, scope, context)
+            return None if union is None else is_record(written, union, context)
         case ast.Binary(op=op, left=left, right=right, span=span):
             first, second = typed(left, scope, context), typed(right, scope, context)
             if first is None or second is None:
@@ -234,6 +239,7 @@ def _report_no_value(name: str, span: Span | None, scope: Scope, context: Contex
             "sink": f"{name}.read() gives its records as a collection.",
             "record": f"{name} {{ ... }} makes one.",
             "enum": f"{name}.value is one of its values.",
+            "union": "One of its records makes one.",
         }.get(kind, "")
         context.report(
             Code.NOT_A_VALUE, f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value', span, hint=hint
@@ -289,8 +295,22 @@ def _part(of: Expr, name: str, span: Span | None, scope: Scope, context: Context
             hint=suggest(name, struct.names),
         )
         return None
+    if isinstance(of, MakeStruct) and all(path_of(each) is not None for each in of.values):
+        return _as_known(of.values[struct.index(name)], scope)
+    if struct.variants:
+        return _of_union(of, field, span, scope, context)
     type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
     return _as_known(Get(of, field.name, type_), scope)
+
+
+def _of_union(of: Expr, field: Field, span: Span | None, scope: Scope, context: Context) -> Expr | None:
+    """The field of a union, without its `?` where every record that it may be has it."""
+    found = type_in_union(of, field.name, span, scope, context)
+    if found is None:
+        return None
+    read = Get(of, field.name, as_nullable(field.type) if is_nullable(of.type) else field.type)
+    certain = is_nullable(read.type) and not is_nullable(found) and not is_nullable(of.type)
+    return to_known(read) if certain else _as_known(read, scope)
 
 
 def _as_known(expr: Expr, scope: Scope) -> Expr:
@@ -315,7 +335,7 @@ def _if_else(written: ast.IfElse, scope: Scope, context: Context) -> Expr | None
     no = typed(written.no, scope if test is None else scope.knowing(known(test, Outcome.NOT_TRUE)), context)
     if test is None or yes is None or no is None:
         return None
-    type_ = common_type((yes, no))
+    type_ = common_type((yes, no), context.records.known_unions)
     then, otherwise = (None, None) if type_ is None else (convert(yes, type_), convert(no, type_))
     if type_ is None or then is None or otherwise is None:
         message = f'the two sides of "if" have no type in common: "{yes.type}" and "{no.type}"'
@@ -330,7 +350,7 @@ def _list(written: ast.ListExpr, scope: Scope, context: Context) -> Expr | None:
         return None
     if not items:
         return MakeList((), List(Null()))
-    type_ = common_type(items)
+    type_ = common_type(items, context.records.known_unions)
     converted = [] if type_ is None else [made for item in items if (made := convert(item, type_)) is not None]
     if type_ is None or len(converted) < len(items):
         found = ", ".join(dict.fromkeys(f'"{item.type}"' for item in items))

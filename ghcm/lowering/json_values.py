@@ -10,6 +10,7 @@ from ghcm.expr import Call, Expr, Literal
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.union_types import has_union
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type
 from ghcm.types import List, String, Struct, as_nullable, is_nullable, strip
@@ -32,6 +33,10 @@ def json_to(
     if not isinstance(strip(text.type), String):
         message = f'"json_to" does not take "{text.type}"'
         context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
+        return None
+    if has_union(type_):
+        message = f'"json_to" makes no "{type_}", which holds a union'
+        context.report(Code.BAD_UNION, message, operands[1].value.span, hint="A source reads unions.")
         return None
     witness, spelt = Literal([], List(type_)), Literal(print_type(type_), String())
     return Call("json_to", (text, witness, spelt), as_nullable(type_) if is_nullable(text.type) else type_)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ghcm.expr import Call, Expr, If, Literal
 from ghcm.language import ast
 from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.conversion import common_type, convert
+from ghcm.lowering.conversion import common_type, convert, to_known
 from ghcm.lowering.keeping import keeping
-from ghcm.lowering.narrowing import Outcome, known
+from ghcm.lowering.narrowing import Outcome, known, left_of, path_of
 from ghcm.lowering.nesting import DEEPEST
 from ghcm.lowering.patterns import check_cases, with_values
+from ghcm.lowering.variants import as_record, tag_is, variant_named
 from ghcm.source import Span
-from ghcm.types import Bool
+from ghcm.types import Bool, Nullable, Struct, Type, is_nullable, strip
 
 __all__ = ["match_value"]
 
@@ -27,10 +30,22 @@ def match_value(written: ast.Match, scope: Scope, context: Context, value: Value
         context.report(Code.TOO_DEEP, message, written.span, hint="A join with a table of the cases does the same.")
         return None
     subject = value(written.subject, scope)
-    checked = None if subject is None else with_values(written, subject.type, context)
-    if subject is None or checked is None or not check_cases(checked, subject.type, context):
+    if subject is None:
+        return None
+    possible = _possible(subject, scope)
+    checked = with_values(written, possible, context)
+    if checked is None or not check_cases(checked, possible, context):
         return None
     return keeping(subject, "it", scope, lambda it, inner: _cases(checked, it, inner, context, value))
+
+
+def _possible(subject: Expr, scope: Scope) -> Type:
+    """The type of what is looked at; of a union only the records that it may be here."""
+    union = strip(subject.type)
+    if not isinstance(union, Struct) or not union.variants:
+        return subject.type
+    left = left_of(union.variants, path_of(subject), scope.facts) or union.variants
+    return replace(union, variants=left) if union == subject.type else Nullable(replace(union, variants=left))
 
 
 def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, value: Value) -> Expr | None:
@@ -41,7 +56,8 @@ def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, va
         if case.pattern is not None and test is None:
             values.append(None)
             continue
-        values.append(value(case.value, scope if test is None else scope.knowing(known(test, Outcome.TRUE))))
+        inner = scope if test is None else scope.knowing(known(test, Outcome.TRUE))
+        values.append(value(case.value, _binding(subject, case.pattern, inner, context)))
         tests.append(test)
         if test is not None:
             scope = scope.knowing(known(test, Outcome.NOT_TRUE))
@@ -51,8 +67,22 @@ def _cases(written: ast.Match, subject: Expr, scope: Scope, context: Context, va
     return _chain(written, tests, made, context)
 
 
+def _binding(subject: Expr, pattern: ast.Pattern | None, scope: Scope, context: Context) -> Scope:
+    """The scope of a case, in which the record of a union has the name that its pattern gives."""
+    union = strip(subject.type)
+    if not isinstance(pattern, ast.BoundVariant) or not isinstance(union, Struct):
+        return scope
+    name, variant = pattern.name.text, next(each for each in union.variants if each.name == pattern.record)
+    if name in scope.parameters:
+        message = f'"{name}" would hide the parameter of the unit of that name'
+        context.report(Code.RESERVED, message, pattern.name.span)
+    context.note(pattern.name.span, variant.record)
+    there = to_known(subject) if is_nullable(subject.type) else subject
+    return scope.binding({name: as_record(there, variant)})
+
+
 def _chain(written: ast.Match, tests: list[Expr | None], values: list[Expr], context: Context) -> Expr | None:
-    type_ = common_type(values)
+    type_ = common_type(values, context.records.known_unions)
     converted = [] if type_ is None else [made for each in values if (made := convert(each, type_)) is not None]
     if type_ is None or len(converted) < len(values):
         found = ", ".join(dict.fromkeys(f'"{each.type}"' for each in values))
@@ -68,7 +98,15 @@ def _chain(written: ast.Match, tests: list[Expr | None], values: list[Expr], con
 
 
 def _test(subject: Expr, pattern: ast.Pattern, scope: Scope, context: Context, value: Value) -> Expr | None:
+    union = strip(subject.type)
     match pattern:
+        case ast.Ref(name=name, span=span) | ast.BoundVariant(record=name, span=span) if (
+            isinstance(union, Struct) and union.variants
+        ):
+            variant = variant_named(name, union, span, context)
+            return None if variant is None else tag_is(subject, variant)
+        case ast.BoundVariant():
+            return None
         case ast.AnyOf(patterns=patterns, span=span):
             tests = [_test(subject, each, scope, context, value) for each in patterns]
             return _joined("or", tests, span, context)

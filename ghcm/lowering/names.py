@@ -1,4 +1,4 @@
-"""The names that a program declares: one space for records, enums, msg caches, sinks and units."""
+"""The names that a program declares: one space for records, enums, unions, msg caches, sinks and units."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def declare(
     kinds: dict[str, str] = {}
     records: dict[str, ast.RecordDecl] = {}
     enums: dict[str, ast.EnumDecl] = {}
+    unions: dict[str, ast.UnionDecl] = {}
     caches: dict[str, ast.CacheDecl] = {}
     sinks: dict[str, ast.SinkDecl] = {}
     units: dict[str, ast.UnitDecl] = {}
@@ -60,6 +61,8 @@ def declare(
                 kinds[name], records[name] = "record", declaration
             case ast.EnumDecl():
                 kinds[name], enums[name] = "enum", declaration
+            case ast.UnionDecl():
+                kinds[name], unions[name] = "union", declaration
             case ast.CacheDecl():
                 kinds[name], caches[name] = "msg cache", declaration
             case ast.SinkDecl():
@@ -68,10 +71,11 @@ def declare(
                 kinds[name], functions[name] = "function", declaration
             case ast.UnitDecl():
                 kinds[name], units[name] = "unit", declaration
-    context = Context(diagnostics, Records(records, diagnostics, enums), kinds, notes, for_reference=for_reference)
+    known = Records(records, diagnostics, enums, unions)
+    context = Context(diagnostics, known, kinds, notes, for_reference=for_reference)
     for name in enums:
         context.records.enum(name)
-    for name in records:
+    for name in (*records, *unions):
         context.records.get(name)
     define(functions, context, typed)
     _check_caches(units, caches, context)

@@ -2,6 +2,8 @@
 
 A place is a path from a lambda's or unit's parameter through fields, as a tuple of names. The functions here read typed
 expressions; they follow three-valued logic, in which `otherwise` is taken for false *and* for null.
+
+What a union is known not to be is a place, too: its path and then `not` with the record's name.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from typing import TypeAlias
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.types import Nullable, Struct, Type, is_nullable, strip
+from ghcm.lowering.union_types import narrowed_union
+from ghcm.types import Nullable, Struct, Type, Variant, is_nullable, strip
 
-__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "narrow", "path_of", "present"]
+__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "left_of", "narrow", "path_of", "present"]
 
 Path: TypeAlias = tuple[str, ...]
 Facts: TypeAlias = frozenset[Path]
@@ -79,8 +82,32 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
             return _in_all(ways)
         case Let(variable=variable, value=value, body=body):
             return _outside(known(body, outcome), variable, value)
+        case Call(function="eq" | "ne" as name, arguments=(Get(of=of, field=field), Literal(value=value))) if (
+            _tag_of(of) == field
+        ):
+            same = (name == "eq") is (outcome in (Outcome.TRUE, Outcome.NOT_FALSE))
+            return _told(of, value, same) | (present(condition) if outcome in _CERTAIN.values() else NOTHING)
         case _:
             return present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
+
+
+def _tag_of(expr: Expr) -> str:
+    """The name of the field that says what a union is; none of other values."""
+    struct = strip(expr.type)
+    return struct.fields[0].name if isinstance(struct, Struct) and struct.variants else ""
+
+
+def _told(of: Expr, text: object, same: bool) -> Facts:
+    """What a union is known not to be where its tag is this text, or is another."""
+    path, struct = path_of(of), strip(of.type)
+    if path is None or not isinstance(struct, Struct):
+        return NOTHING
+    return frozenset((*path, f"not {each.name}") for each in struct.variants if (each.text == text) is not same)
+
+
+def left_of(variants: tuple[Variant, ...], path: Path | None, facts: Facts) -> tuple[Variant, ...]:
+    """The records that a union at a place may still be."""
+    return variants if path is None else tuple(each for each in variants if (*path, f"not {each.name}") not in facts)
 
 
 def _outside(facts: Facts, variable: Var, value: Expr) -> Facts:
@@ -105,6 +132,8 @@ def _narrow(type_: Type, paths: list[Path]) -> Type:
     inner = strip(type_)
     if not isinstance(inner, Struct):
         return type_
+    if inner.variants:
+        inner = narrowed_union(inner, left_of(inner.variants, (), frozenset(paths)))
     fields = tuple(
         replace(field, type=_narrow(field.type, [path[1:] for path in paths if path and path[0] == field.name]))
         for field in inner.fields

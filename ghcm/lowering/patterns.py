@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.lowering.enums import report_no_value
-from ghcm.types import Bool, Enumeration, String, Type, is_nullable, strip
+from ghcm.lowering.variants import variant_named
+from ghcm.types import Bool, Enumeration, String, Struct, Type, is_nullable, strip
 
 __all__ = ["check_cases", "with_values"]
+
+_One: TypeAlias = ast.Expr | ast.Range | ast.BoundVariant
 
 
 def with_values(written: ast.Match, type_: Type, context: Context) -> ast.Match | None:
     """The match with the names in its patterns as the values of the enum that they are; None after a report."""
     enum = strip(type_)
+    if isinstance(enum, Struct) and enum.variants:
+        return written if _names_records(written, enum, context) else None
     correct = True
 
-    def constant(pattern: ast.Expr | ast.Range) -> ast.Expr | ast.Range:
+    def constant(pattern: _One) -> _One:
         nonlocal correct
         if isinstance(enum, Enumeration) and isinstance(pattern, ast.Ref | ast.Literal):
             text = pattern.name if isinstance(pattern, ast.Ref) else pattern.value
@@ -27,6 +33,10 @@ def with_values(written: ast.Match, type_: Type, context: Context) -> ast.Match 
                 report_no_value(enum, text, pattern.span, context)
                 correct = False
             return ast.Literal(text, String(), pattern.span) if isinstance(text, str) else pattern
+        if isinstance(pattern, ast.BoundVariant):
+            message = f'"{type_}" is no union, and "{pattern.record} {pattern.name.text}" is a record of one'
+            context.report(Code.BAD_MATCH, message, pattern.span)
+            correct = False
         if isinstance(pattern, ast.Ref):
             hint = 'a string stands in quotes; "_" matches everything else'
             context.report(Code.BAD_MATCH, f'"{pattern.name}" is no pattern', pattern.span, hint=hint)
@@ -40,6 +50,31 @@ def with_values(written: ast.Match, type_: Type, context: Context) -> ast.Match 
 
     cases = tuple(replace(case, pattern=changed(case.pattern)) for case in written.cases)
     return replace(written, cases=cases) if correct else None
+
+
+def _names_records(written: ast.Match, union: Struct, context: Context) -> bool:
+    """Whether all patterns are records of the union, or null; the others are reported."""
+    correct = True
+    for case in written.cases:
+        for part in case.pattern.patterns if isinstance(case.pattern, ast.AnyOf) else (case.pattern,):
+            match part:
+                case None | ast.Literal(value=None):
+                    pass
+                case ast.Ref(name=name, span=span) | ast.BoundVariant(record=name, span=span):
+                    correct = variant_named(name, union, span, context) is not None and correct
+                case _:
+                    message = f'"{union}" is a union, whose cases are records'
+                    hint = f"match e {{ {union.variants[0].name} x => x..., _ => ... }}"
+                    context.report(Code.BAD_MATCH, message, part.span, hint=hint)
+                    correct = False
+        if isinstance(case.pattern, ast.AnyOf):
+            for part in case.pattern.patterns:
+                if isinstance(part, ast.BoundVariant):
+                    message = f'"{part.name.text}" is a name for one record, and here are several'
+                    hint = "What all of them have is read of the union itself."
+                    context.report(Code.BAD_MATCH, message, part.name.span, hint=hint)
+                    correct = False
+    return correct
 
 
 def check_cases(written: ast.Match, type_: Type, context: Context) -> bool:
@@ -67,6 +102,8 @@ def _missing(type_: Type, seen: list[object]) -> tuple[str, ...] | None:
     match strip(type_):
         case Bool():
             return (*(f'"{_shown(each)}"' for each in (True, False) if each not in seen), *null)
+        case Struct(variants=variants) if variants:
+            return (*(f'"{each.name}"' for each in variants if each.name not in seen), *null)
         case Enumeration(values=values):
             return (*(f'"{each}"' for each in values if each not in seen), *null)
         case _:
@@ -102,9 +139,11 @@ def _of_range(range_: ast.Range) -> Iterator[str]:
             yield "the ends of a range are numbers, durations or strings, both of one kind"
 
 
-def _constant(pattern: ast.Expr) -> tuple[object] | None:
-    """The value of a constant, in a tuple because it may be null."""
+def _constant(pattern: ast.Expr | ast.BoundVariant) -> tuple[object] | None:
+    """The value of a constant, or the name of a union's record, in a tuple because it may be null."""
     match pattern:
+        case ast.Ref(name=name) | ast.BoundVariant(record=name):
+            return (name,)
         case ast.Literal(value=value):
             return (value,)
         case ast.Unary(op="-", operand=ast.Literal(value=int() | float() as value)):

@@ -25,6 +25,13 @@ def record_value(written: ast.RecordExpr, scope: Scope, context: Context, value:
         parts = {name: made for name, (made, _) in given.items() if made is not None}
         struct = Struct(tuple(Field(name, made.type) for name, made in parts.items()))
         return MakeStruct(tuple(parts.values()), struct)
+    if written.name in context.records.unions:
+        union = context.records.get(written.name)
+        names = [each.name for each in union.variants] if union is not None else []
+        message = f'"{written.name}" is a union, and one of its records makes one'
+        hint = f"{names[0]} {{ ... }} is one." if names else ""
+        context.report(Code.BAD_UNION, message, written.span, hint=hint)
+        return None
     if written.name not in context.records.names:
         context.report(
             Code.UNKNOWN_NAME,
@@ -116,6 +123,9 @@ def _would_fit(expr: Expr, to: Type) -> bool:
 
 def _difference(to: Type, found: Type) -> str:
     """What exactly differs between two records, where both are."""
+    union = strip(to)
+    if isinstance(union, Struct) and union.variants:
+        return f"A value of it is one of {', '.join(each.name for each in union.variants)}."
     if not isinstance(to, Struct) or not isinstance(found, Struct):
         return ""
     if set(to.names) == set(found.names) and to.names != found.names:

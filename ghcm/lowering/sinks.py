@@ -211,7 +211,7 @@ def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
     if not isinstance(written, ast.Ref):
         given.wrong("record", "the name of a record", written.span)
         return _Wrong()
-    names = context.records.names
+    names = (*context.records.names, *context.records.unions)
     if written.name not in names:
         message = f'there is no record "{written.name}"'
         context.report(Code.UNKNOWN_NAME, message, written.span, hint=suggest(written.name, names))

@@ -11,6 +11,7 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
+from ghcm.lowering.union_types import has_union, union_type
 from ghcm.source import Span
 from ghcm.types import (
     Bool,
@@ -31,6 +32,7 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    Variant,
     as_nullable,
     is_nullable,
     tuple_of,
@@ -44,6 +46,7 @@ LINE = Struct((Field("text", String()), Field("file", String()), Field("number",
 _PLAIN: Mapping[str, Type] = {
     str(type_): type_ for type_ in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration())
 }
+_WRITTEN = ("list<T>", "map<K, V>", "decimal(p, s)")
 _GENERIC = ("list", "map", "decimal")
 BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window", "enum"))
 """Names of types that no declaration may take."""
@@ -59,6 +62,7 @@ class Records:
     declared: Mapping[str, ast.RecordDecl]
     diagnostics: Diagnostics
     enums: Mapping[str, ast.EnumDecl] = field(default_factory=dict[str, ast.EnumDecl])
+    unions: Mapping[str, ast.UnionDecl] = field(default_factory=dict[str, ast.UnionDecl])
     _enums: dict[str, Enumeration | None] = field(default_factory=dict[str, "Enumeration | None"])
     _resolved: dict[str, _Known] = field(default_factory=lambda: {"Line": LINE})
     _open: list[str] = field(default_factory=list[str])
@@ -69,18 +73,28 @@ class Records:
         return (*self.declared, "Line")
 
     def get(self, name: str) -> Struct | None:
-        """The record of that name, which must be one of `names`."""
+        """The record or union of that name, which must be one of `names` or of `unions`."""
         if name in self._resolved:
             return self._resolved[name]
         if name in self._open:
             self._report_recursion(name)
             return None
         self._open.append(name)
-        declaration = self.declared[name]
-        fields = self._fields(declaration.fields, f'record "{name}"', declaration.name.span)
+        found = self._union(self.unions[name]) if name in self.unions else self._record(self.declared[name])
         self._open.pop()
-        self._resolved.setdefault(name, None if fields is None else Struct(fields, name))
+        self._resolved.setdefault(name, found)
         return self._resolved[name]
+
+    def _record(self, declaration: ast.RecordDecl) -> Struct | None:
+        name = declaration.name.text
+        fields = self._fields(declaration.fields, f'record "{name}"', declaration.name.span)
+        return None if fields is None else Struct(fields, name)
+
+    @property
+    def known_unions(self) -> tuple[Struct, ...]:
+        """The unions of the program that are right."""
+        found = (self.get(name) for name in self.unions)
+        return tuple(each for each in found if each is not None)
 
     def enum(self, name: str) -> Enumeration | None:
         """The enum of that name, which must be one of `enums`."""
@@ -116,16 +130,16 @@ class Records:
             return None
         if name in _PLAIN:
             return _PLAIN[name]
-        if name in self.names:
+        if name in self.names or name in self.unions:
             return self.get(name)
         if name in self.enums:
             return self.enum(name)
-        known = (*_PLAIN, *_GENERIC, *self.names, *self.enums)
+        known = (*_PLAIN, *_GENERIC, *self.names, *self.enums, *self.unions)
         self.diagnostics.error(
             Code.BAD_TYPE.value,
             f'there is no type "{name}"',
             written.span,
-            detail=f"Types are {', '.join((*_PLAIN, 'list<T>', 'map<K, V>', 'decimal(p, s)'))}, records and enums.",
+            detail=f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions.",
             hint=habits.TYPES.get(name.lower(), "") or suggest(name, known),
         )
         return None
@@ -154,6 +168,9 @@ class Records:
             return List(known[0])
         if is_nullable(known[0]) or not comparable(known[0]):
             self._error(f'"{known[0]}" cannot be the key of a map', written.span)
+            return None
+        if has_union(known[1]):
+            self._error(f'"{known[1]}" cannot be the value of a map', written.span, hint="A list can hold unions.")
             return None
         return Map(known[0], known[1])
 
@@ -188,12 +205,61 @@ class Records:
             return None
         return Enumeration(tuple(found), name)
 
+    def _union(self, declaration: ast.UnionDecl) -> Struct | None:
+        name, tag = declaration.name.text, declaration.tag.text
+        found: list[Variant] = []
+        for each in declaration.variants:
+            record = each.record.text
+            if record not in self.declared:
+                message, hint = f'there is no record "{record}"', suggest(record, self.declared)
+                self.diagnostics.error(Code.UNKNOWN_NAME.value, message, each.record.span, hint=hint)
+                continue
+            if each.text.text in [other.text for other in found] or record in [other.name for other in found]:
+                twice = f'union "{name}" has the record "{record}" or its tag "{each.text.text}" twice'
+                self.diagnostics.error(Code.DECLARED_TWICE.value, twice, each.span)
+                continue
+            struct = self.get(record)
+            if struct is None:
+                continue
+            if struct.get(tag) is not None:
+                message = f'"{record}" has a field "{tag}", which is the tag of union "{name}"'
+                hint = "The tag says which record it is and is no field of the records."
+                self.diagnostics.error(Code.BAD_UNION.value, message, each.record.span, hint=hint)
+                continue
+            found.append(Variant(each.text.text, struct))
+        if len(found) < len(declaration.variants):
+            return None
+        return self._united(declaration, tuple(found))
+
+    def _united(self, declaration: ast.UnionDecl, variants: tuple[Variant, ...]) -> Struct | None:
+        name = declaration.name.text
+        if not variants:
+            hint = "It is written union Event by kind { login: Login, logout: Logout }."
+            self.diagnostics.error(
+                Code.BAD_UNION.value, f'union "{name}" has no records', declaration.name.span, hint=hint
+            )
+            return None
+        made = union_type(name, declaration.tag.text, variants)
+        if isinstance(made, Struct):
+            return made
+        part, first, second = made
+        fields = [each.record.get(part) for each in (first, second)]
+        shown = [f'"{each.type}"' + (f' from "{each.path}"' if each.path else "") for each in fields if each]
+        self.diagnostics.error(
+            Code.BAD_UNION.value,
+            f'field "{part}" of union "{name}" is not one column',
+            declaration.name.span,
+            detail=f"It is {shown[0]} in {first.name} and {shown[1]} in {second.name}.",
+            hint="Fields of one name have one type, with or without a ?, and one place.",
+        )
+        return None
+
     def _report_recursion(self, name: str) -> None:
         circle = [*self._open[self._open.index(name) :], name]
         self.diagnostics.error(
             Code.RECURSIVE.value,
             f'record "{name}" contains itself',
-            self.declared[name].name.span,
+            (self.unions[name] if name in self.unions else self.declared[name]).name.span,
             detail=f"It goes round: {' -> '.join(circle)}.",
             hint="A key that leads to the other record can stand for it.",
         )

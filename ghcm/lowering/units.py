@@ -16,6 +16,7 @@ from ghcm.lowering.flows import Bound, Draft, Flow
 from ghcm.lowering.ids import REPLY, name_tasks
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.lowering.records import fits
+from ghcm.lowering.union_types import has_union
 from ghcm.spg.graph import Parameter
 from ghcm.types import Shape, Type
 
@@ -28,6 +29,10 @@ def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
     for parameter in unit.parameters:
         name = parameter.name.text
         type_ = context.records.type_of(parameter.type)
+        if type_ is not None and has_union(type_):
+            message = f'parameter "{name}" of unit "{unit.name.text}" is a union, which no call can hand over'
+            hint = "A call hands over records; a function of the program takes unions."
+            context.report(Code.BAD_UNION, message, parameter.span, hint=hint)
         if name in types:
             message = f'unit "{unit.name.text}" has the parameter "{name}" twice'
             context.report(Code.DECLARED_TWICE, message, parameter.name.span)

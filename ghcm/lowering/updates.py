@@ -83,6 +83,11 @@ def _record(of: Expr, what: str, span: Span | None, context: Context) -> Struct 
     if not isinstance(struct, Struct):
         context.report(Code.NO_FIELD, f'"{what}" is of records, and this is "{of.type}"', span)
         return None
+    if struct.variants:
+        message = f'"{what}" is of records, and "{struct}" is one of {", ".join(each.name for each in struct.variants)}'
+        hint = f"match e {{ {struct.variants[0].name} x => ... }} has the record, of which another is made."
+        context.report(Code.BAD_UNION, message, span, hint=hint)
+        return None
     if is_nullable(of.type):
         hint = "if r is null then null else ... gives null for it."
         context.report(Code.MAY_BE_NULL, f'"{what}" is of records, and this one may be null', span, hint=hint)

@@ -23,6 +23,12 @@ class Form:
 
 _ITEMS = "; it fails where it fails for any item"
 
+_EVENT = (
+    "record Login { user: string, host: string }\n"
+    "record Logout { user: string, seconds: int }\n"
+    "union Event by kind { login: Login, Logout }\n"
+)
+
 FORMS: tuple[Form, ...] = (
     Form(
         ("map",),
@@ -71,6 +77,27 @@ FORMS: tuple[Form, ...] = (
             Example("match r.p { tcp => 6, udp => 17 }", "17", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
             Example('r.p == "tcp" or r.p > "tcp"', "true", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
             Example("r.p.upper()", '"UDP"', given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
+        ),
+    ),
+    Form(
+        ("union", "is"),
+        "union Event by kind { login: Login, Logout }, e is Login, match e { Login l => ..., Logout => ... }",
+        'class Event(OneOf, by="kind"): login: Login, ...; is_(e, Login), match_(e, {Login: ..., Logout: ...})',
+        "one of a few records, as a type; the field `kind` says which, by the text that stands before the record, or by its name. "
+        "What all of them have is read as of a record, the rest where it is known which record it is: in a case of `match`, which "
+        "names every record or ends in `_`, behind `filter(e => e is Login)`, and in `if e is Login then ...`. There a union that can "
+        "only be one record is that record, and `Login l` gives it a name. Where a union is asked for, a record of it is one, and "
+        "records of one union are it together, in `if`, `match` and lists. A source reads the tag beside the fields; an unknown "
+        "tag, or a field that the record needs and that is missing, makes a dead letter. Sinks write one object or row with the fields of "
+        "all records, null where it is another one. A union is no value of a map and no parameter of a unit",
+        tuple(
+            Example(text, gives, given=("{ e: Event }", f"{{ e: {value} }}"), declares=_EVENT)
+            for text, gives, value in (
+                ("match r.e { Login l => l.host, Logout => to_string(r.e.seconds) }", '"h"', 'Login { user: "a", host: "h" }'),
+                ("if r.e is Logout then r.e.seconds else 0", "7", 'Logout { user: "a", seconds: 7 }'),
+                ("r.e.user", '"a"', 'Logout { user: "a", seconds: 7 }'),
+                ("r.e", '{"kind": "login", "user": "a", "host": "h", "seconds": null}', 'Login { user: "a", host: "h" }'),
+            )
         ),
     ),
     Form(

@@ -18,7 +18,24 @@ BINARY: tuple[ast.BinaryOp, ...] = (
 )  # fmt: skip
 
 _words = st.sampled_from(
-    ["a", "b", "_", "_1", "batch", "from", "on", "record", "enum", "with", "function", "r", "us", "Alarm"]
+    [
+        "a",
+        "b",
+        "_",
+        "_1",
+        "batch",
+        "from",
+        "on",
+        "record",
+        "enum",
+        "union",
+        "by",
+        "with",
+        "function",
+        "r",
+        "us",
+        "Alarm",
+    ]
 )
 _random = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)
 names = (_words | _random).filter(lambda text: text not in RESERVED)
@@ -40,8 +57,11 @@ literals = (
     | st.just(ast.Literal(None, Null()))
 )
 _constants: st.SearchStrategy[ast.Expr] = literals | _numbers.map(lambda number: ast.Unary("-", number))
-_single: st.SearchStrategy[ast.Expr | ast.Range] = _constants | st.builds(ast.Range, _constants, _constants)
+_single: st.SearchStrategy[ast.Expr | ast.Range | ast.BoundVariant] = _constants | st.builds(
+    ast.Range, _constants, _constants
+)
 _single |= names.filter(lambda name: name != "_").map(ast.Ref)
+_single |= st.builds(ast.BoundVariant, names, _names)
 _several = st.lists(_single, min_size=2, max_size=3).map(lambda patterns: ast.AnyOf(tuple(patterns)))
 _patterns: st.SearchStrategy[ast.Pattern | None] = st.none() | _single | _several
 
@@ -105,6 +125,7 @@ def _bigger(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(ast.Unary, st.sampled_from(["-", "not"]), inner),
         st.builds(ast.Binary, st.sampled_from(BINARY), inner, inner).filter(_legal),
         st.builds(ast.IsNull, inner, st.booleans()),
+        st.builds(ast.Binary, st.sampled_from(["is", "is not"]), inner, names.map(ast.Ref)),
         st.builds(ast.Index, inner, inner),
         st.builds(ast.Slice, inner, st.none() | inner, st.none() | inner),
         st.builds(ast.IfElse, inner, inner, inner),
@@ -154,10 +175,12 @@ def _ended(start: ast.Expr, end: str, arguments: tuple[ast.Argument, ...]) -> as
 
 _assigned: st.SearchStrategy[ast.Statement] = st.builds(ast.Assign, _names, exprs | _chains())
 _done = st.builds(_ended, _chains(), st.sampled_from(["to", "publish", "reply"]), _arguments(exprs))
+_variants = st.builds(ast.VariantDecl, _names | _texts.map(ast.Name), _names)
 _parameters = st.lists(st.builds(ast.Parameter, _names, types, st.none() | exprs), max_size=4).map(tuple)
 _declarations: st.SearchStrategy[ast.Declaration] = st.one_of(
     st.builds(ast.RecordDecl, _names, st.lists(_fields(types), max_size=6).map(tuple)),
     st.builds(ast.EnumDecl, _names, _values | st.just(())),
+    st.builds(ast.UnionDecl, _names, _names, st.lists(_variants, max_size=4).map(tuple)),
     st.builds(ast.CacheDecl, _names, exprs | _chains()),
     st.builds(ast.SinkDecl, _names, exprs | _chains()),
     st.builds(ast.FunctionDecl, _names, _parameters, types, exprs),

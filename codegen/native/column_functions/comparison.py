@@ -44,6 +44,11 @@ def _extreme(name: str) -> Emit:
     return emit
 
 
+def _ensure(scope: Scope, expr: Call) -> Column:
+    found = scope.value(expr.arguments[0])
+    return with_masks(found, found.fails, helper("comparison.ensure_fails", found))
+
+
 EMITTERS: dict[str, Emit] = {
     "eq": _comparison("=="),
     "ne": _comparison("!="),
@@ -53,6 +58,7 @@ EMITTERS: dict[str, Emit] = {
     "ge": _comparison(">="),
     "least": _extreme("comparison.least"),
     "greatest": _extreme("comparison.greatest"),
+    "ensure": _ensure,
 }
 
 _NESTED = "Polars orders no structs, and takes nulls inside structs and lists for unknown"

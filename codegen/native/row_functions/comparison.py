@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from ghcm.codegen.expressions import constant, plainly_ordered
-from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, kind_of, negated
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, negated
 from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
 from ghcm.expr import Call
 from ghcm.types import Float
@@ -58,4 +58,5 @@ EMITTERS: dict[str, Emit] = {
     "ge": _comparison(">=", lambda left, right: helper("comparison.less_or_equal", right, left)),
     "least": _extreme("min", "comparison.least"),
     "greatest": _extreme("max", "comparison.greatest"),
+    "ensure": call_of("comparison.ensure"),
 }

@@ -15,4 +15,5 @@ EMITTERS: dict[str, Emit] = {
     "ge": plain("at_least"),
     "least": plain("least"),
     "greatest": plain("greatest"),
+    "ensure": plain("ensure"),
 }

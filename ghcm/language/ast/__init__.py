@@ -23,7 +23,9 @@ from ghcm.language.ast.declarations import (
     RecordDecl,
     SinkDecl,
     Statement,
+    UnionDecl,
     UnitDecl,
+    VariantDecl,
 )
 from ghcm.language.ast.expressions import (
     AnyOf,
@@ -32,6 +34,7 @@ from ghcm.language.ast.expressions import (
     Attribute,
     Binary,
     BinaryOp,
+    BoundVariant,
     Case,
     Expr,
     IfElse,
@@ -64,6 +67,7 @@ __all__ = [
     "Attribute",
     "Binary",
     "BinaryOp",
+    "BoundVariant",
     "CacheDecl",
     "Case",
     "Declaration",
@@ -99,8 +103,10 @@ __all__ = [
     "TupleType",
     "TypeExpr",
     "Unary",
+    "UnionDecl",
     "UnitDecl",
     "Update",
+    "VariantDecl",
     "is_tree",
 ]
 

@@ -22,7 +22,9 @@ __all__ = [
     "RecordDecl",
     "SinkDecl",
     "Statement",
+    "UnionDecl",
     "UnitDecl",
+    "VariantDecl",
 ]
 
 
@@ -61,6 +63,25 @@ class EnumDecl:
 
     name: Name
     values: tuple[Name, ...]
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDecl:
+    """`login: Login` of a union: the tag's text, which is the record's name where none is written, and the record."""
+
+    text: Name
+    record: Name
+    span: Place = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class UnionDecl:
+    """`union Event by kind { login: Login, Logout }`: one of these records; the field `tag` says which."""
+
+    name: Name
+    tag: Name
+    variants: tuple[VariantDecl, ...]
     span: Place = no_span()
 
 
@@ -117,7 +138,7 @@ class UnitDecl:
     span: Place = no_span()
 
 
-Declaration: TypeAlias = RecordDecl | EnumDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
+Declaration: TypeAlias = RecordDecl | EnumDecl | UnionDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ __all__ = [
     "Attribute",
     "Binary",
     "BinaryOp",
+    "BoundVariant",
     "Case",
     "Expr",
     "IfElse",
@@ -116,13 +117,31 @@ class Unary:
 
 
 BinaryOp: TypeAlias = OneOf[
-    "+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??", "in", "not in"
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "==",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "and",
+    "or",
+    "??",
+    "in",
+    "not in",
+    "is",
+    "is not",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """`left op right`."""
+    """`left op right`; on the right of `is` and `is not` stands the name of a record, as a `Ref`."""
 
     op: BinaryOp
     left: Expr
@@ -169,14 +188,23 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
-    """`"a" or "b"` as a pattern; at least two."""
+class BoundVariant:
+    """`Login l` as a pattern of a union: the record, under a name."""
 
-    patterns: tuple[Expr | Range, ...]
+    record: str
+    name: Name
     span: Place = no_span()
 
 
-Pattern: TypeAlias = "Expr | Range | AnyOf"
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """`"a" or "b"` as a pattern; at least two."""
+
+    patterns: tuple[Expr | Range | BoundVariant, ...]
+    span: Place = no_span()
+
+
+Pattern: TypeAlias = "Expr | Range | BoundVariant | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The Python front end: pipelines as chained calls whose lambdas are traced into the same syntax tree as the text's."""
 
 from ghcm.language.fluent.annotations import Digits, int32
-from ghcm.language.fluent.choices import between, coalesce, if_else, match_, try_
+from ghcm.language.fluent.choices import between, coalesce, if_else, is_, match_, try_
 from ghcm.language.fluent.functions import agg, associative, commutative, fn
 from ghcm.language.fluent.interchange import arrow_schema_of, dataclass_of, json_schema_of, pydantic_of, record_of
 from ghcm.language.fluent.pipelines import Pipeline
@@ -21,11 +21,13 @@ from ghcm.language.fluent.sources import (
     union,
 )
 from ghcm.language.fluent.stores import Cache, Sink
+from ghcm.language.fluent.unions import OneOf
 from ghcm.language.fluent.units import Unit
 
 __all__ = [
     "Cache",
     "Digits",
+    "OneOf",
     "Pipeline",
     "Program",
     "Record",
@@ -44,6 +46,7 @@ __all__ = [
     "generate",
     "if_else",
     "int32",
+    "is_",
     "json_schema_of",
     "kafka",
     "match_",

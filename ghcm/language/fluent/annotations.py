@@ -18,7 +18,7 @@ __all__ = ["Digits", "int32", "type_of"]
 
 _KNOWN = (
     "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
-    "a Record, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
+    "a Record, a OneOf, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
 )
 
 
@@ -80,7 +80,9 @@ def _nullable(arguments: tuple[object, ...], span: Span) -> ast.TypeExpr:
     given = [each for each in arguments if each is not types.NoneType]
     if len(given) != 1 or len(given) == len(arguments):
         detail = "A value has one type, and may be null where | None says so."
-        raise mistake("GHCM-132", "a union of types is no type of the language", span, detail=detail)
+        records = all(hasattr(each, "__ghcm_name__") for each in given)
+        hint = 'class Event(OneOf, by="kind"): ... is one of several records' if records else ""
+        raise mistake("GHCM-132", "a union of types is no type of the language", span, detail=detail, hint=hint)
     return ast.NullableType(type_of(given[0], span), span)
 
 

@@ -9,17 +9,24 @@ from typing import Any, cast
 from ghcm.language import ast
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.records import Record
 from ghcm.language.fluent.tracing import Traced, call
 from ghcm.language.fluent.values import expr_of
 from ghcm.source import Span
 
-__all__ = ["between", "coalesce", "if_else", "match_", "try_"]
+__all__ = ["between", "coalesce", "if_else", "is_", "match_", "try_"]
 
 
 def if_else(condition: object, yes: object, no: object) -> Any:
     """`if condition then yes else no`."""
     span = here()
     return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span))
+
+
+def is_(union: object, record: type[Record]) -> Any:
+    """`e is Login`: whether a union is that record."""
+    span = here()
+    return Traced(ast.Binary("is", expr_of(union, span), expr_of(record, span), span))
 
 
 @dataclass(frozen=True, slots=True)

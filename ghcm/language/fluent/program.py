@@ -16,6 +16,7 @@ from ghcm.language.fluent.problems import collecting, keep, mistake, report
 from ghcm.language.fluent.records import Record, declare, made, records_of
 from ghcm.language.fluent.references import resolve, targets
 from ghcm.language.fluent.stores import Cache, Sink, declare_store
+from ghcm.language.fluent.unions import OneOf, declare_union, is_union, unions_of
 from ghcm.language.fluent.units import Function, Unit, declare_unit
 from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
@@ -107,6 +108,9 @@ class Program:
                 found += _kept(own.order, lambda own=own: declare_function(own))  # type: ignore[misc]
             for unit in self._units:
                 found += _kept(unit.__ghcm_unit__.order, lambda unit=unit: declare_unit(unit))  # type: ignore[misc]
+            for union in _unions_in([declaration for _, declaration in found], self._namespace):
+                order = union.__ghcm_made__.order
+                found += _kept(order, lambda union=union: declare_union(union))  # type: ignore[misc]
             found += self._records([declaration for _, declaration in found])
             for each in _enums_in([declaration for _, declaration in found]):
                 found += _kept(-1, lambda each=each: declare_enum(each))  # type: ignore[misc]
@@ -159,6 +163,11 @@ def _connector(connector: object) -> Pipeline:
 
 def _records_in(declarations: list[ast.Declaration]) -> list[type[Record]]:
     return [each for each in targets(tuple(declarations)) if isinstance(each, type) and issubclass(each, Record)]
+
+
+def _unions_in(declarations: list[ast.Declaration], namespace: dict[str, Any]) -> list[type[OneOf]]:
+    """The unions of the program's module, and those of others that declarations mention, each once."""
+    return list(dict.fromkeys((*unions_of(namespace), *filter(is_union, targets(tuple(declarations))))))
 
 
 def _enums_in(declarations: list[ast.Declaration]) -> list[type[Enum]]:

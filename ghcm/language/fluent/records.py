@@ -19,7 +19,7 @@ from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import expr_of, name_of
 from ghcm.source import Span
 
-__all__ = ["Made", "Record", "at", "declare", "made", "parts_of", "records_of"]
+__all__ = ["Made", "Record", "at", "declare", "made", "parts_of", "place_of", "records_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,11 @@ class _At:
 def at(path: str) -> Any:
     """The place of a field in the source's format, as its default: `src: str = at("id.orig_h")`."""
     return _At(path)
+
+
+def place_of(found: object) -> str | None:
+    """What `at` says; None where it says nothing."""
+    return found.path if isinstance(found, _At) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +116,7 @@ def parts_of(record: type[Record]) -> Iterator[tuple[str, object, str | None]]:
     hints = _hints(record)
     for name in _fields(record):
         path = getattr(record, name, None)
-        yield name, hints[name], path.path if isinstance(path, _At) else None
+        yield name, hints[name], place_of(path)
 
 
 def _order(record: type[Record]) -> int:

@@ -12,6 +12,7 @@ from ghcm.lowering.conversion import to_known
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.operators.sources import conforming
 from ghcm.lowering.sampling import sampled
 from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
@@ -151,7 +152,7 @@ def python(step: Step, flow: Flow) -> Bound:
         _lost(step)
     module, _, function = name.partition(":")
     op = PythonBatch(module, function) if by == "batch" else PythonCall(module, function)
-    return _made(step, flow, op, Shape.STREAM, type_)
+    return conforming(step, _made(step, flow, op, Shape.STREAM, type_))
 
 
 def sample(step: Step, flow: Flow) -> Bound:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from ghcm.expr import Lambda, Var
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.constants import NotConstant, constant
@@ -16,11 +17,12 @@ from ghcm.lowering.expressions import typed
 from ghcm.lowering.flows import Bound, Draft, Flow, Raw, RawSource
 from ghcm.lowering.records import fits
 from ghcm.lowering.types import LINE, has_null
+from ghcm.lowering.variants import conforms
 from ghcm.operators import Never
-from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Socket, Source
+from ghcm.spg.ops import Connector, Files, Filter, Format, Generate, Kafka, Memory, Socket, Source
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
 
-__all__ = ["decode", "files", "format_of", "generate", "kafka", "memory", "settle", "socket"]
+__all__ = ["conforming", "decode", "files", "format_of", "generate", "kafka", "memory", "settle", "socket"]
 
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _BY_SUFFIX = {
@@ -114,7 +116,19 @@ def generate(step: Step) -> Bound:
 def decode(step: Step, raw: Raw, element: Struct) -> Flow | None:
     """The sources of a raw collection as tasks that give records of `element`, with the union that joins them."""
     tasks = [_source(step, source, element) for source in raw.sources]
-    return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
+    if None in tasks:
+        return None
+    flow = _together(step, raw, [task for task in tasks if task is not None])
+    return conforming(step, flow) if any(source.connector is not None for source in raw.sources) else flow
+
+
+def conforming(step: Step, flow: Flow) -> Flow:
+    """The records in which no union lacks a field of the record that it says it is; the others are dead letters."""
+    record = Var("record", flow.collection.element)
+    check = conforms(record)
+    if check is None:
+        return flow
+    return replace(flow, draft=step.row(Filter(Lambda((record,), check)), flow, flow.collection))
 
 
 def settle(step: Step, raw: Raw) -> Flow | None:
@@ -131,7 +145,7 @@ def settle(step: Step, raw: Raw) -> Flow | None:
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
-    element = common_type(known) if known else None
+    element = common_type(known, step.context.records.known_unions) if known else None
     if element is None or has_null(element):
         step.report(
             Code.NEEDS_RECORD,

@@ -56,7 +56,7 @@ def _record(step: Step) -> Struct | None:
     written = step.given.expr("record")
     names = step.context.records.names
     match written:
-        case ast.Ref(name=name) if name in names:
+        case ast.Ref(name=name) if name in names or name in step.context.records.unions:
             return step.context.records.get(name)
         case ast.Ref(name=name, span=span):
             step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=suggest(name, names))

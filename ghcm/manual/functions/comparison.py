@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
 __all__ = ["EXAMPLES"]
@@ -15,4 +16,5 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "ge": (Example("1 >= 2", "false"),),
     "least": (Example("min(3, 2)", "2"),),
     "greatest": (Example('max("a", "b")', '"b"'),),
+    "ensure": (Example('ensure(1 < 2, "no")', "true"), Example('ensure(1 > 2, "too small")', fails=Failure.BAD_RECORD)),
 }

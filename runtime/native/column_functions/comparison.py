@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["greatest", "least"]
+__all__ = ["ensure_fails", "greatest", "least"]
+
+
+def ensure_fails(condition: pl.Expr) -> pl.Expr:
+    """Where a condition is false."""
+    return condition.is_not_null() & ~condition
 
 
 def least(left: pl.Expr, right: pl.Expr) -> pl.Expr:

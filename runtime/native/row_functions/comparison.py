@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from math import isnan
 
-__all__ = ["equal", "greatest", "least", "less", "less_or_equal"]
+from ghcm.functions import Failure
+from ghcm.runtime.native.rows import RecordFailure
+
+__all__ = ["ensure", "equal", "greatest", "least", "less", "less_or_equal"]
+
+
+def ensure(condition: bool, message: str) -> bool:
+    """True, or a failure with the message."""
+    if not condition:
+        raise RecordFailure(Failure.BAD_RECORD, message)
+    return True
 
 
 def equal(left: float, right: float) -> bool:

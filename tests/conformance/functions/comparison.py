@@ -25,6 +25,7 @@ COMPARED = (
 STRUCTS = (tuple_of(INT, STRING), tuple_of(Nullable(FLOAT), Nullable(STRING)))
 
 CASES: tuple[Case, ...] = (
+    case("ensure", BOOL, STRING, constants=("it's \"wrong\"",)),
     *(case(name, type_, type_) for name in ("eq", "ne", "lt", "le", "gt", "ge") for type_ in (*COMPARED, *STRUCTS)),
     *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, PROTO, TIMESTAMP, List(INT), STRUCTS[1])),
 )  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ghcm.spg.reference.functions.meaning import Meaning
+from ghcm.functions import Failure
+from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 from ghcm.spg.reference.order import order_key
 
 __all__ = ["MEANINGS"]
@@ -13,6 +14,10 @@ __all__ = ["MEANINGS"]
 
 def _comparison(holds: Callable[[Any, Any], bool]) -> Meaning:
     return lambda types, left, right: holds(order_key(left, types.first), order_key(right, types.first))
+
+
+def _ensure(types: Types, condition: bool, message: str) -> bool:
+    return condition or fail(Failure.BAD_RECORD, message)
 
 
 MEANINGS: dict[str, Meaning] = {
@@ -24,4 +29,5 @@ MEANINGS: dict[str, Meaning] = {
     "ge": _comparison(lambda a, b: a >= b),
     "least": lambda types, a, b: a if order_key(a, types.first) <= order_key(b, types.first) else b,
     "greatest": lambda types, a, b: a if order_key(a, types.first) >= order_key(b, types.first) else b,
+    "ensure": _ensure,
 }

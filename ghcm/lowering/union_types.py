@@ -1,0 +1,74 @@
+"""Unions of records as types: one struct of the tag and of the fields of all records, and what a narrower one holds.
+
+A field that every record has is as null as it is there; any other is null where the union is another record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghcm.types import (
+    Enumeration,
+    Field,
+    List,
+    Map,
+    Nullable,
+    Struct,
+    Type,
+    Variant,
+    as_nullable,
+    is_nullable,
+    strip,
+)
+
+__all__ = ["field_in", "has_union", "narrowed_union", "union_type"]
+
+
+def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | tuple[str, Variant, Variant]:
+    """The union of records, or a field that two of them have with different types or places, and the two."""
+    fields: dict[str, tuple[Field, Variant]] = {}
+    for variant in variants:
+        for field in variant.record.fields:
+            mine, owner = fields.setdefault(field.name, (field, variant))
+            if strip(mine.type) != strip(field.type) or mine.path != field.path:
+                return field.name, owner, variant
+    first = Field(tag, Enumeration(tuple(each.text for each in variants)))
+    whole = Struct((first, *(each for each, _ in fields.values())), name, variants)
+    return narrowed_union(whole, variants)
+
+
+def narrowed_union(union: Struct, left: tuple[Variant, ...]) -> Struct:
+    """The union where it can only be some of its records, with all its fields; unchanged where nothing is left."""
+    if not left:
+        return union
+    rest = (replace(each, type=_type_of(each, left)) for each in union.fields[1:])
+    return replace(union, fields=(union.fields[0], *rest), variants=left)
+
+
+def field_in(name: str, variants: tuple[Variant, ...]) -> Type | None:
+    """The type of a field that all these records have; None where one has it not."""
+    found = [field.type for each in variants if (field := each.record.get(name)) is not None]
+    if not found or len(found) < len(variants):
+        return None
+    return next((each for each in found if is_nullable(each)), found[0])
+
+
+def _type_of(field: Field, variants: tuple[Variant, ...]) -> Type:
+    """What the column of a field holds where the union is one of these records."""
+    found = field_in(field.name, variants)
+    return as_nullable(field.type) if found is None else found
+
+
+def has_union(type_: Type) -> bool:
+    """Whether a part of the type is a union."""
+    match type_:
+        case Nullable(of=of):
+            return has_union(of)
+        case List(item=item):
+            return has_union(item)
+        case Map(key=key, value=value):
+            return has_union(key) or has_union(value)
+        case Struct(fields=fields, variants=variants):
+            return bool(variants) or any(has_union(each.type) for each in fields)
+        case _:
+            return False
