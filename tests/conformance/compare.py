@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.operator import Publication
 from ghcm.spg.graph import Program
-from ghcm.spg.reference import DeadLetterRow, Result
+from ghcm.spg.reference import DeadLetterRow, Published, Result
 from ghcm.types import Float, List, Map, Struct, Type, strip
 from ghcm.values import Json, encode
 
-__all__ = ["TOLERANCE", "compare_dead", "compare_rows", "differences", "same_value"]
+__all__ = ["TOLERANCE", "compare_calls", "compare_dead", "compare_rows", "differences", "letters", "same_value"]
 
 TOLERANCE = 1e-12
 
@@ -49,15 +52,54 @@ def compare_rows(
     if ordered and len(expected) == len(found):
         pairs = zip(expected, found, strict=True)
         return [_differs(one, two, type_) for one, two in pairs if not same_value(one, two, type_, magnitude)]
-    missing = list(expected)
-    surplus: list[object] = []
-    for row in found:
+    alike = Counter(map(repr, expected)) & Counter(map(repr, found))
+    missing, surplus = _without(alike, expected), list[object]()
+    for row in _without(alike, found):
         place = next((i for i, each in enumerate(missing) if same_value(each, row, type_, magnitude)), None)
         if place is None:
             surplus.append(row)
         else:
             del missing[place]
     return [f"missing {show(row, type_)}" for row in missing] + [f"surplus {show(row, type_)}" for row in surplus]
+
+
+def _without(alike: Counter[str], rows: Sequence[object]) -> list[object]:
+    """The rows that are left when those of the same text are paired off: few, so that each may meet each."""
+    paired: Counter[str] = Counter()
+    left: list[object] = []
+    for row in rows:
+        text = repr(row)
+        paired[text] += 1
+        if paired[text] > alike[text]:
+            left.append(row)
+    return left
+
+
+def letters(found: Iterable[DeadLetter]) -> list[tuple[str, str, str]]:
+    """Dead letters of the native engine as (task, reason, input)."""
+    return [(each.task, each.reason.value, each.input) for each in found]
+
+
+def compare_calls(
+    program: Program, expected: Iterable[Published], found: Iterable[tuple[str, Publication]]
+) -> list[str]:
+    """What the instructions of a run, by the task that sent them, differ in; their order counts."""
+    mine = [(each.task, each.unit, each.arguments) for each in expected]
+    other = [(task, each.unit, each.arguments) for task, each in found]
+    if len(mine) != len(other):
+        return [f"{len(mine)} instructions expected, {len(other)} found"]
+    pairs = zip(mine, other, strict=True)
+    return [f"expected {one}, found {two}" for one, two in pairs if not _same_call(program, one, two)]
+
+
+_Call = tuple[str, str, Mapping[str, object]]
+
+
+def _same_call(program: Program, one: _Call, two: _Call) -> bool:
+    if one[:2] != two[:2] or one[2].keys() != two[2].keys():
+        return False
+    types = {each.name: each.type for each in program.unit(one[1]).parameters}
+    return all(same_value(one[2][name], two[2][name], types[name]) for name in one[2])
 
 
 def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, str, str]]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import os
 import sys
 import uuid
@@ -12,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -22,6 +21,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.ops import Reply
 from ghcm.types import Type
 from ghcm.values import from_json, to_json
+from tests.conformance.compare import compare_rows
 
 __all__ = ["Outcome", "agree", "instructions", "load_job", "reply_element", "run_on_spark", "start_spark"]
 
@@ -104,7 +104,9 @@ def run_in_reference(
     """The same of the reference."""
     done = reference.run(program, unit, parameters=parameters, base=folder, **outside)
     dead = sorted((each.task, each.reason.value, each.input) for each in done.dead)
-    return Outcome(list(done.reply or []), dead, instructions(program, done), {"sinks": done.sinks})
+    return Outcome(
+        list(done.reply or []), dead, instructions(program, done), {"sinks": done.sinks, "magnitude": done.magnitude}
+    )
 
 
 def instructions(program: Program, done: reference.Result) -> list[tuple[str, str, str]]:
@@ -137,14 +139,8 @@ def agree(
     assert there.dead == here.dead, f"dead letters: surplus {surplus}, missing {missing}"
     assert there.calls == here.calls
     if element is not None:
-        mine = [from_json(each, element) for each in there.reply]
-        if not ordered:
-            mine, other = _sorted(mine), _sorted(here.reply)
-        else:
-            other = here.reply
-        assert len(mine) == len(other), (mine, other)
-        pairs = zip(mine, other, strict=True)
-        differ = [f"spark {one!r}, reference {two!r}" for one, two in pairs if not same(one, two)]
+        reply = [from_json(each, element) for each in there.reply]
+        differ = compare_rows(here.reply, reply, element, here.result["magnitude"], ordered=ordered)
         assert not differ, "\n".join([f"{len(differ)} rows differ", *differ[:30]])
     return there
 
@@ -155,33 +151,6 @@ def reply_element(program: Program, unit: str) -> Type | None:
         if isinstance(task.op, Reply):
             return program.unit(unit).task(task.inputs[0].producer).collection.element
     return None
-
-
-def same(one: object, two: object) -> bool:
-    """Equal, floats to 1e-12 and NaN as itself."""
-    if isinstance(one, float) and isinstance(two, float):
-        return (math.isnan(one) and math.isnan(two)) or math.isclose(one, two, rel_tol=1e-12, abs_tol=1e-300)
-    if isinstance(one, tuple | list) and isinstance(two, tuple | list):
-        a, b = cast("Sequence[object]", one), cast("Sequence[object]", two)
-        return type(one) is type(two) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(one, dict) and isinstance(two, dict):
-        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    return type(one) is type(two) and one == two
-
-
-def _sorted(rows: Sequence[object]) -> list[object]:
-    return sorted(rows, key=lambda row: _text(_rounded(row)))
-
-
-def _rounded(value: object) -> object:
-    """Something that sorts alike for values that are the same."""
-    if isinstance(value, float):
-        return f"{value:.9e}" if math.isfinite(value) and value != 0 else str(value + 0.0)
-    if isinstance(value, tuple | list):
-        return [_rounded(each) for each in value]
-    if isinstance(value, dict):
-        return [[_rounded(k), _rounded(v)] for k, v in value.items()]
-    return str(value)
 
 
 def _text(data: object) -> str:

@@ -17,7 +17,7 @@ from ghcm.spg.text import parse_program, print_program
 from ghcm.spg.verify import verify
 from ghcm.types import String, Type
 from tests.conformance.aggregate_cases import TYPES, every_aggregate
-from tests.conformance.comparing import assert_same_letters, assert_same_rows
+from tests.conformance.compare import differences, letters
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.unit.runtime.operators.harness import run_unit
 
@@ -39,8 +39,7 @@ def test_native(type_: Type, form: Form, scalar: bool, nullable: bool) -> None:
     assert print_program(parse_program(text)) == text
     expected = run(program, "u")
     found = run_unit(program, program.unit("u"), form, size=5)
-    assert_same_rows(found.sinks["out"], expected.sinks["out"], magnitude=expected.magnitude)
-    assert_same_letters(found.letters, expected.dead)
+    assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters)) == []
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from ghcm.runtime.operator import Form as Way
 from ghcm.spg.ops import FlatMap, Map, Reply, Union
 from ghcm.spg.reference import run
 from ghcm.types import List, as_nullable, strip
-from tests.conformance.comparing import assert_same_letters, assert_same_rows
+from tests.conformance.compare import differences, letters
 from tests.conformance.expression_forms import FORMS, Form, function_of, rows
 from tests.conformance.functions.units import batch_unit, memory, program_of, stream, task
 from tests.conformance.spark_runs import agree
@@ -29,8 +29,7 @@ def test_both_forms_mean_what_the_reference_does(form: Form) -> None:
     ways: tuple[Way, ...] = ("rows", "columns")
     for way in ways:
         found = run_unit(program, program.unit("u"), way, size=1)
-        assert_same_rows(found.sinks.get("out", []), expected.sinks["out"], ordered=True)
-        assert_same_letters(found.letters, expected.dead)
+        assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters), ordered=True) == []
         if way == "columns":
             assert (found.counts["made"]["columns"] > 0) == form.columnar, found.counts["made"]
 
@@ -73,5 +72,4 @@ def test_lists_made_for_flat_map(text: str) -> None:
     expected = run(program, "u")
     for way in ("rows", "columns"):
         found = run_unit(program, program.unit("u"), way, size=1)
-        assert_same_rows(found.sinks.get("out", []), expected.sinks["out"], ordered=True)
-        assert_same_letters(found.letters, expected.dead)
+        assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters), ordered=True) == []

@@ -13,15 +13,17 @@ from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.expr import Call, Get, Var
 from ghcm.functions import FAMILIES, FUNCTIONS, Nulls
+from ghcm.runtime.operator import Form
+from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.reference.functions import MEANINGS
 from ghcm.support import Never
-from tests.conformance.comparing import assert_same_letters, assert_same_rows
+from tests.conformance.compare import compare_dead, compare_rows, letters
 from tests.conformance.functions.case import Case, call_of, fields_of, rows_of
 from tests.conformance.functions.families import FAMILY_CASES
 from tests.conformance.functions.units import case_program, family_program, stream
 from tests.conformance.spark_runs import agree
-from tests.unit.runtime.operators.harness import run_unit
+from tests.unit.runtime.operators.harness import Given, run_unit
 
 CASES = [pytest.param(case, id=str(case)) for cases in FAMILY_CASES.values() for case in cases]
 LAZY = {"and", "or", "coalesce"}
@@ -55,13 +57,20 @@ def test_only_the_tables_refuse(case: Case) -> None:
             assert 'pl.col("a0")' in scope.value(call).text
 
 
+def run_as_expected(program: Program, form: Form, size: int) -> Given:
+    """The unit run natively: it replies what the reference replies."""
+    expected, unit = run(program, "functions"), program.unit("functions")
+    found = run_unit(program, unit, form, size=size)
+    element = unit.tasks[-1].collection.element
+    assert compare_rows(expected.reply or [], found.reply or [], element, ordered=True) == []
+    assert compare_dead(expected.dead, letters(found.letters)) == []
+    return found
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_rows_agree(case: Case) -> None:
     program = case_program(case, list(rows_of(case)))
-    expected = run(program, "functions")
-    found = run_unit(program, program.unit("functions"), "rows", size=1000)
-    assert_same_rows(found.reply or [], expected.reply or [], ordered=True)
-    assert_same_letters(found.letters, expected.dead)
+    found = run_as_expected(program, "rows", 1000)
     assert found.counts["made"]["columns"] == 0
 
 
@@ -80,10 +89,7 @@ def test_columns_agree(case: Case) -> None:
     )
     for part, size in parts:
         program = case_program(case, part)
-        expected = run(program, "functions")
-        found = run_unit(program, program.unit("functions"), "columns", size=size)
-        assert_same_rows(found.reply or [], expected.reply or [], ordered=True)
-        assert_same_letters(found.letters, expected.dead)
+        found = run_as_expected(program, "columns", size)
         if size == 4 and part and not _is_refused(case):
             assert found.counts["made"]["columns"] > 0
         if size == 1:

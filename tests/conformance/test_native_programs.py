@@ -15,7 +15,7 @@ from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import ReadSink, Sort, Top
 from ghcm.spg.reference import Result, run
 from ghcm.types import Struct
-from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
+from tests.conformance.compare import compare_calls, compare_rows, differences, letters
 from tests.laws.spg_values import rows_of
 from tests.laws.spgs import CASES, operator_case, programs
 from tests.unit.runtime.operators.harness import Given, run_unit
@@ -37,7 +37,7 @@ def check(program: Program, sinks: dict[str, Sequence[object]] | None = None) ->
         }
         for form in FORMS:
             found.append(run_unit(each, unit, form, size=4, inputs=inputs))
-            compare(unit, found[-1], expected)
+            compare(program, unit, found[-1], expected)
     return found
 
 
@@ -45,15 +45,13 @@ def _batches(schema: Struct, rows: Sequence[object]) -> list[Batch]:
     return [Batch.from_rows(schema, [row if isinstance(row, tuple) else (row,)]) for row in rows]
 
 
-def compare(unit: Unit, found: Given, expected: Result) -> None:
+def compare(program: Program, unit: Unit, found: Given, expected: Result) -> None:
     last = [task.op for task in unit.tasks][-2:]
     ordered = any(isinstance(op, Sort | Top) for op in last)
-    for name, rows in expected.sinks.items():
-        assert_same_rows(found.sinks.get(name, []), rows, ordered=ordered, magnitude=expected.magnitude)
-    assert_same_letters(found.letters, expected.dead)
-    assert_same_rows(found.reply or [], expected.reply or [])
-    sent = [plain(tuple(each.arguments.items())) for _, each in found.publications]
-    assert sent == [plain(tuple(each.arguments.items())) for each in expected.instructions]
+    assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters), ordered=ordered) == []
+    replied = unit.tasks[-1].collection.element
+    assert compare_rows(expected.reply or [], found.reply or [], replied, expected.magnitude) == []
+    assert compare_calls(program, expected.instructions, found.publications) == []
 
 
 @pytest.mark.parametrize("name", CASES)

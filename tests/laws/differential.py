@@ -28,8 +28,8 @@ from ghcm.spg.ops import PythonBatch, ReadSink, Sort, Source, Top, Union
 from ghcm.spg.reference import Result, run
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
-from tests.conformance.compare import compare_rows, differences
-from tests.conformance.comparing import plain
+from tests.conformance.compare import compare_calls, compare_rows, differences
+from tests.conformance.compare import letters as letters_of
 from tests.laws.coverage import Coverage, watch_failures
 from tests.laws.seeds import example, shrunk
 from tests.laws.spg_whole import Case, cases
@@ -119,15 +119,14 @@ def _decoded(case: Case, task: Task) -> tuple[list[tuple[object, ...]], list[Let
 
 def _differences(case: Case, expected: Result, found: Given, letters: Sequence[Letter]) -> Iterator[str]:
     ordered = any(isinstance(task.op, Sort | Top) for task in case.unit.tasks[-2:])
-    dead = [*letters, *((each.task, each.reason.value, each.input) for each in found.letters)]
+    dead = [*letters, *letters_of(found.letters)]
     yield from differences(case.program, expected, sinks=found.sinks, dead=dead, ordered=ordered)
     if expected.reply is not None:
         element = case.unit.tasks[-1].collection.element
         reply = compare_rows(expected.reply, found.reply or [], element, expected.magnitude, ordered=ordered)
         yield from (f"reply: {each}" for each in reply)
-    sent = [plain(tuple(each.arguments.items())) for _, each in found.publications]
-    if sent != [plain(tuple(each.arguments.items())) for each in expected.instructions]:
-        yield f"instructions: expected {expected.instructions}, found {sent}"
+    calls = compare_calls(case.program, expected.instructions, found.publications)
+    yield from (f"instructions: {each}" for each in calls)
 
 
 # --- many ------------------------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Memory
-from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
+from ghcm.spg.graph import Forward, Input, Mode, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import (
     EventTime,
     MapToPair,
     Op,
+    Publish,
     Sliding,
     Source,
     To,
@@ -70,7 +71,9 @@ class Builder:
 
     def program(self) -> Program:
         unit = Unit("u", "stream", False, (), None, tuple(self.tasks), HERE)
-        called = Unit("called", "stream", True, (), None, (), HERE)
+        calls = (task.op.call for task in self.tasks if isinstance(task.op, Publish))
+        parameters = {name: Parameter(name, what.type, True) for call in calls for name, what in call.arguments}
+        called = Unit("called", "stream", True, tuple(parameters.values()), None, (), HERE)
         return Program("p", (), tuple(self.sinks), (unit, called))
 
 

@@ -35,7 +35,7 @@ from ghcm.spg.ops import (
     Top,
 )
 from ghcm.spg.reference import Result, run
-from tests.conformance.comparing import assert_same_letters, assert_same_rows, plain
+from tests.conformance.compare import compare_calls, differences, letters
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 from tests.unit.runtime.operators.small_units import UNITS
 
@@ -75,11 +75,8 @@ def check(program: Program, form: Form, refusal: Refusal, restores: bool, size: 
 
 def compare(program: Program, found: Given, expected: Result) -> None:
     ordered = any(isinstance(task.op, Sort | Top) for task in program.unit("u").tasks)
-    for name, rows in expected.sinks.items():
-        assert_same_rows(found.sinks.get(name, []), rows, ordered=ordered, magnitude=expected.magnitude)
-    assert_same_letters(found.letters, expected.dead)
-    sent = [(task, plain(tuple(each.arguments.items()))) for task, each in found.publications]
-    assert sent == [(each.task, plain(tuple(each.arguments.items()))) for each in expected.instructions]
+    assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters), ordered=ordered) == []
+    assert compare_calls(program, expected.instructions, found.publications) == []
 
 
 @pytest.mark.parametrize("form", ["rows", "columns"])
