@@ -183,7 +183,7 @@ class Engine:
         resting = [self._runs[name] for name, swap in swaps.items() if swap.changes]
         try:
             if not self._ready.wait(timeout):
-                raise GhcmError("the units are still being started", code="GHCM-732", hint="submit again.")
+                raise GhcmError("the units are still being started", code="GHCM-755", hint="submit again.")
             self._rest(resting, timeout)
             self.check()
             commit()
@@ -313,7 +313,7 @@ class Engine:
             names = " and ".join(f'"{name}"' for name in sorted(left))
             raise GhcmError(
                 f"unit {names} has not come to a commit within {timeout:.0f} seconds",
-                code="GHCM-732",
+                code="GHCM-755",
                 detail="Nothing was changed.",
                 hint="see what its sinks wait for: ghcm logs has it. Then submit again.",
             )

@@ -210,6 +210,6 @@ def _source(connector: Connector, schema: Struct, name: str, base: Path) -> Read
         case Kafka():
             raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
         case Parquet() | Redis():
-            raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-720")
+            raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
         case _:
             assert_never(connector)

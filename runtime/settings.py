@@ -164,11 +164,11 @@ def _from_file(path: Path, *, required: bool) -> dict[str, object]:
         if not required:
             return {}
         hint = "correct GHCM_CONFIG, or unset it"
-        raise GhcmError(f'there is no settings file "{path}"', code="GHCM-602", hint=hint) from None
+        raise GhcmError(f'there is no settings file "{path}"', code="GHCM-621", hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GhcmError(f'"{path}" is no valid TOML', code="GHCM-602", detail=f"{error}.") from None
+        raise GhcmError(f'"{path}" is no valid TOML', code="GHCM-621", detail=f"{error}.") from None
     except OSError as error:
-        raise GhcmError(f'"{path}" cannot be read: {error.strerror}', code="GHCM-602") from None
+        raise GhcmError(f'"{path}" cannot be read: {error.strerror}', code="GHCM-621") from None
 
 
 def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:
@@ -211,7 +211,7 @@ def _table(value: object) -> Mapping[str, object] | None:
 def _bad(errors: list[ErrorDetails], sources: list[tuple[str, dict[str, object]]]) -> GhcmError:
     lines = [_line(error, sources) for error in errors]
     count = "a setting is" if len(lines) == 1 else f"{len(lines)} settings are"
-    return GhcmError(f"{count} wrong", code="GHCM-602", detail="\n            ".join(lines), hint=_hint(errors))
+    return GhcmError(f"{count} wrong", code="GHCM-621", detail="\n            ".join(lines), hint=_hint(errors))
 
 
 def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> str:

@@ -19,12 +19,12 @@ __all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "p
 
 MEDIA_TYPE = "application/problem+json"
 
-_OF_CALLERS = {"GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410, "GHCM-742": 409}
+_OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410}
 """What a caller can bring about, with values that fit the unit: an instruction that is too large or holds data, a
-version of a sink that has been replaced, an id that is another call's.
+version of a sink that has been replaced, an id that is no call's or another call's.
 """
 
-_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740"))
+_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740", "GHCM-754"))
 """A server, disk or store that cannot be used just now: the same call may do later."""
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
@@ -122,7 +122,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     return response(
         Problem(
             422,
-            "GHCM-310",
+            "GHCM-320",
             f"the call does not fit the unit: see {named}",
             detail=f"{first[:1].upper()}{first[1:]}" + ("" if first.endswith("?") else "."),
             hint="the types of the parameters stand in /docs.",
@@ -143,17 +143,17 @@ def _unread_body(request: Request, error: RequestValidationError) -> Problem | N
     known = ", ".join(f'"{name}"' for name in parameters_of(request.scope.get("endpoint")))
     if mistake["type"] == "missing":
         return Problem(
-            422, "GHCM-310", "the call has no body", detail=f"The unit has the parameters {known}.", hint=_BODY
+            422, "GHCM-324", "the call has no body", detail=f"The unit has the parameters {known}.", hint=_BODY
         )
     sent = request.headers.get("content-type", "")
     if "json" not in sent:
         detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."
-        return Problem(415, "GHCM-310", "the body of the call is not sent as JSON", detail=detail, hint=_JSON_TYPE)
-    return Problem(422, "GHCM-310", "the body of the call is no JSON object", hint=_BODY)
+        return Problem(415, "GHCM-324", "the body of the call is not sent as JSON", detail=detail, hint=_JSON_TYPE)
+    return Problem(422, "GHCM-324", "the body of the call is no JSON object", hint=_BODY)
 
 
 def _no_json(detail: str) -> Problem:
-    return Problem(400, "GHCM-310", "the body of the call is no JSON", detail=detail, hint=_BODY)
+    return Problem(400, "GHCM-324", "the body of the call is no JSON", detail=detail, hint=_BODY)
 
 
 def describe(endpoint: Callable[..., object], parameters: Iterable[str]) -> None:
@@ -178,7 +178,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
             message, hint = f'"{request.url.path}" does not take {request.method}', "what it takes stands in /docs."
         case _:
             message, hint = str(error.detail), ""
-    answer = response(Problem(error.status_code, "GHCM-320", message, hint=hint))
+    answer = response(Problem(error.status_code, "GHCM-324", message, hint=hint))
     answer.headers.update(error.headers or {})
     return answer
 

@@ -17,7 +17,7 @@ def about(name: str, first: Kind, *, json: bool) -> None:
     if not found:
         article = "an" if first is Kind.OPERATOR else "a"
         hint = unknown(name) or "docs/reference.md lists all of them."
-        raise GhcmError(f'"{name}" is no name of {article} {first.value}', code="GHCM-605", hint=hint)
+        raise GhcmError(f'"{name}" is no name of {article} {first.value}', code="GHCM-623", hint=hint)
     if json:
         terminal.json_line({"entries": [asdict(entry) | {"kind": entry.kind.value} for entry in found]})
     else:

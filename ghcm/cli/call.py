@@ -106,7 +106,7 @@ def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict
         try:
             return cast("dict[str, object]", json_text.loads(arguments[0]))
         except ValueError as error:
-            raise GhcmError("the parameters are no JSON object", code="GHCM-605", detail=f"{error}.") from None
+            raise GhcmError("the parameters are no JSON object", code="GHCM-622", detail=f"{error}.") from None
     types = _types(url, program, unit)
     found: dict[str, object] = {}
     for argument in arguments:
@@ -114,14 +114,14 @@ def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict
         if not equals:
             raise GhcmError(
                 f'"{argument}" is no parameter',
-                code="GHCM-605",
+                code="GHCM-622",
                 hint="write NAME=VALUE, or all of them as one JSON object.",
             )
         if types and name not in types:
             known = ", ".join(f'"{each}"' for each in types)
             raise GhcmError(
                 f'unit "{unit}" has no parameter "{name}"',
-                code="GHCM-605",
+                code="GHCM-622",
                 detail=f"It has {known}.",
                 hint=suggest(name, types),
             )

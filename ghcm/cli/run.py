@@ -71,7 +71,7 @@ def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
         found: Any = event.get("job")
         match event.get("event"):
             case "job" if found["id"] == job and found["state"] == "failed":
-                raise GhcmError(f'job "{job}" has failed', code="GHCM-745", detail=_sentence(found["reason"]))
+                raise GhcmError(f'job "{job}" has failed', code="GHCM-701", detail=_sentence(found["reason"]))
             case "job.complete" if found == job:
                 report.look()
                 if not serves:

@@ -72,7 +72,7 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
             if each["id"] == job["id"]:
                 job = each
         if job["state"] == "failed":
-            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-745")
+            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-701")
         if job["state"] in ("running", "done", "stopped"):
             break
     return job

@@ -57,7 +57,7 @@ def infer(path: Path, format_: str | None = None, name: str | None = None, rows:
     if not struct.fields:
         raise GhcmError(
             f'cannot infer a record from "{path}": no record of it can be read as {known}',
-            code="GHCM-722",
+            code="GHCM-736",
             detail=next(iter([*decoded.dead, *left]), "It has no records."),
             hint="JSON is read as lines, one object each: jq -c makes them of anything else."
             if known in ("json", "eve")

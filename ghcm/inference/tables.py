@@ -108,5 +108,5 @@ def _schema(path: Path, format_: str) -> pa.Schema:
             return ipc.open_stream(mapped).schema
     except pa.ArrowInvalid as error:
         raise GhcmError(
-            f'"{path}" is no {format_} file that can be read', code="GHCM-722", detail=str(error)
+            f'"{path}" is no {format_} file that can be read', code="GHCM-736", detail=str(error)
         ) from error

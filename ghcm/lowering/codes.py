@@ -5,11 +5,12 @@ Golden tests hold one wrong program for every code, and the documentation lists 
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import StrEnum, unique
 
 __all__ = ["Code"]
 
 
+@unique
 class Code(StrEnum):
     """A kind of mistake. 2xx names and types, 3xx units, calls and sinks, 4xx operators, 5xx engines."""
 
@@ -86,7 +87,7 @@ class Code(StrEnum):
     ENDLESS_COUNT = "GHCM-417", "a count of a stream that never ends"
     UNION_DIFFERS = "GHCM-418", "a union of collections that are not alike"
     BAD_JOIN = "GHCM-419", "a join without an equality, or of what cannot be joined"
-    BAD_STEP = "GHCM-429", "a step of an iteration that gives something else than it takes, or that writes"
+    BAD_STEP = "GHCM-430", "a step of an iteration that gives something else than it takes, or that writes"
     UNNAMED_STATE = "GHCM-420", "a task that keeps state and has no name to find it again"
     SAME_ID = "GHCM-421", "two tasks of the same name"
     ENDLESS_BATCH = "GHCM-422", "input that never ends, in a unit that must end"

@@ -37,7 +37,7 @@ class ControlServer:
         folder = self._path.parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.stat().st_uid != os.getuid():
-            raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-721", hint="choose another --state.")
+            raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint="choose another --state.")
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:

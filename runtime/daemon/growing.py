@@ -68,7 +68,7 @@ def _runs(keeper: JobKeeper, detail: str, hint: str) -> GhcmError:
 def _no_answer(keeper: JobKeeper) -> GhcmError:
     return GhcmError(
         f'the engine of job "{keeper.id}" does not answer',
-        code="GHCM-732",
+        code="GHCM-755",
         detail=f"It was asked to change and has said nothing for {_PATIENCE_S:.0f} seconds.",
         hint="ghcm ps shows its version, ghcm logs what it does.",
     )

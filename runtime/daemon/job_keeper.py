@@ -30,7 +30,7 @@ _PROGRESS_SECONDS = 5.0
 but soon after its start.
 """
 
-_ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-732", hint="submit again."))
+_ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-755", hint="submit again."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class JobKeeper:
         does not, whatever comes in between; then nothing has changed.
         """
         if self.child is None or self.child.pid is None:
-            raise GhcmError(f'the engine of job "{self.id}" is being started', code="GHCM-732", hint="submit again.")
+            raise GhcmError(f'the engine of job "{self.id}" is being started', code="GHCM-755", hint="submit again.")
         self.grown = asyncio.get_running_loop().create_future()
         try:
             self.child.tell({"op": "grow", "version": version, "bundle": str(bundle), "since": since})

@@ -102,7 +102,7 @@ class Lock:
             os.close(self._file)
             raise GhcmError(
                 f'another daemon (process {owner or "unknown"}) owns the state directory "{state.path}"',
-                code="GHCM-720",
+                code="GHCM-752",
                 hint="use the one that runs, end it, or give this one a directory of its own with --state.",
             ) from None
         os.ftruncate(self._file, 0)

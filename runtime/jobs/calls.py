@@ -198,7 +198,7 @@ def _accept(connection: sqlite3.Connection, instruction: Instruction) -> Call:
     if (call.program, call.unit) != (instruction.program, instruction.unit):
         raise GhcmError(
             f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
-            code="GHCM-742",
+            code="GHCM-325",
             hint="give every call an id of its own; the same id means the same call",
         )
     return call
@@ -251,4 +251,4 @@ def _expired(id: str) -> Feedback:
 
 
 def _unknown(id: str) -> GhcmError:
-    return GhcmError(f'there is no call "{id}"', code="GHCM-742", hint="list the calls to see their ids")
+    return GhcmError(f'there is no call "{id}"', code="GHCM-323", hint="list the calls to see their ids")

@@ -94,7 +94,7 @@ class JobStore:
                 (version, bundle, json.dumps(since), id, version - 1),
             )
             if changed.rowcount != 1:
-                raise GhcmError(f'job "{id}" cannot become version {version}: it has been changed', code="GHCM-744")
+                raise GhcmError(f'job "{id}" cannot become version {version}: it has been changed', code="GHCM-755")
         return self.known(id)
 
     def get(self, id: str) -> Job | None:

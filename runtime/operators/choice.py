@@ -115,7 +115,7 @@ def _code(task: Task, code: TaskCode | None, kind: type[C]) -> C:
     if not isinstance(code, kind):
         raise GhcmError(
             f'the generated module has no {kind.__name__} for task "{task.id}"',
-            code="GHCM-615",
+            code="GHCM-614",
             hint="Build the bundle again, or give the table `TASKS` its entry back.",
         )
     return code

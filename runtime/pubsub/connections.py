@@ -102,4 +102,4 @@ def place_of(program: Program, unit: Unit) -> str:
             return place
         case Files() | Parquet() | Socket() | Memory() | Generate():
             kind = type(connector).__name__.lower()
-            raise GhcmError(f'cache "{unit.cache}" cannot be {kind}: only redis and kafka carry calls', code="GHCM-724")
+            raise GhcmError(f'cache "{unit.cache}" cannot be {kind}: only redis and kafka carry calls', code="GHCM-301")

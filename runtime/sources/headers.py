@@ -35,7 +35,7 @@ def _missing(file: str, missing: list[str], header: Sequence[str]) -> GhcmError:
     names = ", ".join(f'"{name}"' for name in missing)
     return GhcmError(
         f'cannot read "{file}": it has no column{"s" if len(missing) > 1 else ""} {names}',
-        code="GHCM-729",
+        code="GHCM-736",
         detail=f"Its columns are {', '.join(header)}." if header else "It names no columns.",
         hint="; ".join(hints)
         or 'A field that stands elsewhere says so, from "column"; one that may be missing ends in ?.',

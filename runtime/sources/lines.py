@@ -43,7 +43,7 @@ class Lines:
         if len(rest) > _LONGEST:
             raise GhcmError(
                 f'cannot read "{self._file}": the record at line {self.number + 1} has more than 64 MiB',
-                code="GHCM-721",
+                code="GHCM-736",
                 hint="check that the format is the right one and that lines end in a newline",
             )
         self._rest = rest

@@ -42,7 +42,7 @@ def nothing_to_read(path: str, base: Path) -> GhcmError:
     elif (base / path).exists():
         what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
     return GhcmError(
-        f'cannot read files "{path}": {what}', code="GHCM-722", detail=f'Paths start from "{base}".', hint=hint
+        f'cannot read files "{path}": {what}', code="GHCM-735", detail=f'Paths start from "{base}".', hint=hint
     )
 
 
@@ -72,4 +72,4 @@ def _zstd(path: Path, offset: int) -> BinaryIO:
 def unreadable(file: str, error: Exception) -> GhcmError:
     """What a user reads where a file cannot be read."""
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-    return GhcmError(f'cannot read "{file}": {reason}', code="GHCM-722")
+    return GhcmError(f'cannot read "{file}": {reason}', code="GHCM-735")

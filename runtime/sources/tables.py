@@ -60,7 +60,7 @@ def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: in
         )
     except pa.ArrowInvalid as error:
         raise GhcmError(
-            f'"{file}" is no {format_} file that can be read', code="GHCM-722", detail=str(error)
+            f'"{file}" is no {format_} file that can be read', code="GHCM-736", detail=str(error)
         ) from error
 
 

@@ -102,4 +102,4 @@ class SocketSource:
             mailbox.put(b"")
         except OSError as error:
             reason = error.strerror or str(error)
-            raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-723") from error
+            raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-735") from error

@@ -94,7 +94,7 @@ class ZeekLog:
         if self._header is None:
             raise GhcmError(
                 f'cannot read "{place}": there is no line "#fields" before it',
-                code="GHCM-729",
+                code="GHCM-736",
                 hint="Logs of Zeek without headers are JSON lines: format = json.",
             )
         cells = text.split(self._settings["#separator"])

