@@ -4,8 +4,7 @@ hint).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,8 +28,6 @@ _AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740", "
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
 _JSON_TYPE = "add the header Content-Type: application/json."
-
-Handler: TypeAlias = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
 class Problem(Exception):

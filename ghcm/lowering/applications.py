@@ -39,7 +39,6 @@ CALLABLE: dict[str, str] = {
 """From the names that programs call to functions: `min` to `least`."""
 
 _AGGREGATES = tuple(each.value for each in AggregateFunction)
-_AGGREGATES_STAND = "Aggregates stand in aggregate_by_key(...) and in the arguments of a published call."
 _OF_ONE = {
     name: f"xs.{name}() looks at the items of a list; records are aggregated by aggregate_by_key({name}(...))."
     for name in SUMMARIES

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from ghcm.supervisor.charts.drawing import Order, Theme
 
-__all__ = ["Colours", "Sheet", "colours_of", "prepare"]
+__all__ = ["Colours", "Sheet", "prepare"]
 
 _DPI = 96
 """As browsers count: so a picture is as many of their pixels wide as was asked for."""
@@ -62,11 +62,6 @@ _COLOURS: Mapping[Theme, Colours] = {
         node="#232d3a",
     ),
 }
-
-
-def colours_of(theme: Theme) -> Colours:
-    """The colours of a theme."""
-    return _COLOURS[theme]
 
 
 def prepare() -> None:
