@@ -68,16 +68,19 @@ def _lowered(code: Code, example: str) -> str:
 
 
 def _examples() -> dict[str, str]:
-    """By code the message of the golden tests that says most in few words: the shortest with a hint, else with none."""
+    """By code a message of the golden tests: the one that the page has, as long as a test has it too, so that new tests
+    do not change the page; else the one that says most in few words, the shortest with a hint.
+    """
+    shown = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     found: dict[str, list[str]] = {}
     for path in sorted(_GOLDEN.glob("*.txt")):
         for message in re.split(r"\n\n(?=error\[)", path.read_text(encoding="utf-8").strip()):
             found.setdefault(message[6:14], []).append(message)
-    return {code: min(each, key=_worth) for code, each in found.items()}
+    return {code: min(each, key=lambda message: _worth(message, shown)) for code, each in found.items()}
 
 
-def _worth(message: str) -> tuple[bool, int, str]:
-    return "= hint:" not in message, len(message), message
+def _worth(message: str, shown: str) -> tuple[bool, bool, int, str]:
+    return f"\n{message}\n" not in shown, "= hint:" not in message, len(message), message
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from typing import Protocol
 from ghcm.errors import GhcmError
 from ghcm.runtime.call_parameters import read_parameters
 from ghcm.runtime.call_run import CallRun, Outcome
+from ghcm.runtime.dead_letter_writer import DeadLetterWriter
 from ghcm.runtime.jobs.calls import Call, Start
-from ghcm.runtime.letters import Letters
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import place_of
@@ -89,7 +89,7 @@ class Responder:
         consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
         self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
         self._answers = Worker(f"{unit.name}-answers", post)
-        self._letters = Letters(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
+        self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(
             program,
             unit.name,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ghcm.runtime.dead_letter import DeadLetter
-from ghcm.runtime.letters import Letters
+from ghcm.runtime.dead_letter_writer import DeadLetterWriter
 from ghcm.runtime.operator import Publication
 from ghcm.runtime.operator import Timer as Timed
 from ghcm.runtime.publisher import Publisher
@@ -62,7 +62,7 @@ class Rounds:
         self,
         unit: Unit,
         services: Services,
-        letters: Letters,
+        letters: DeadLetterWriter,
         publisher: Publisher,
         failed: Callable[[str, Exception], None],
         committed: Callable[[], None],

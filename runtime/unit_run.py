@@ -12,8 +12,8 @@ from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.dead_letter_writer import DeadLetterWriter
 from ghcm.runtime.growth.graft import add, drop
-from ghcm.runtime.letters import Letters
 from ghcm.runtime.operator import Operator, Table
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.rounds import DEAD, Rounds
@@ -56,7 +56,7 @@ class UnitRun:
         self.scheduler: Scheduler = services.scheduler
         self._services = services
         self._changed = changed
-        self._letters = Letters(
+        self._letters = DeadLetterWriter(
             services.open_dead_writer(unit, "dead"),
             Worker(f"{unit.name}-dead", services.scheduler.post),
             lambda error: self.failed(DEAD, error),

@@ -9,16 +9,19 @@ from ghcm.codegen.formatting import format_python
 from ghcm.codegen.native.chains import chain_of, operator_name
 from ghcm.codegen.native.column_chains import column_chain
 from ghcm.codegen.native.column_text import Unsupported
+from ghcm.codegen.native.ends import policy_functions, sink_key
+from ghcm.codegen.native.event_times import time_functions
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.iterations import iterate_functions
 from ghcm.codegen.native.joins import join_functions, missing_of
 from ghcm.codegen.native.names import RESERVED, Names
-from ghcm.codegen.native.others import expression_function, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.native.panes import panes_of
+from ghcm.codegen.native.per_row import expression_function
 from ghcm.codegen.native.refusals import refused
 from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
+from ghcm.codegen.native.sort_keys import order_functions
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.iterations import step_unit

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.daemon.again import Again
 from ghcm.runtime.daemon.job_keeper import JobKeeper
+from ghcm.runtime.daemon.reruns import Again
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
 from ghcm.runtime.growth.changes import Growth
 from ghcm.runtime.growth.compare import compare

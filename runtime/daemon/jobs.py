@@ -12,7 +12,6 @@ from typing import assert_never
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon import commands
-from ghcm.runtime.daemon.again import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.claims import Claims
@@ -21,6 +20,7 @@ from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
 from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
+from ghcm.runtime.daemon.reruns import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.state import copy_bundle
 from ghcm.runtime.growth.changes import Growth
 from ghcm.runtime.jobs.job_list import Job, JobState

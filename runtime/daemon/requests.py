@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.daemon.again import Again
 from ghcm.runtime.daemon.log_files import follow, tail
 from ghcm.runtime.daemon.protocol import Document, call_document
+from ghcm.runtime.daemon.reruns import Again
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.settings import EMBEDDED
 from ghcm.version import __version__

@@ -11,8 +11,8 @@ from ghcm.lowering.context import Scope
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.expressions import typed
 from ghcm.lowering.flows import Bound, Draft, Flow, Raw, RoundDrafts
-from ghcm.lowering.operators.endings import until_of
 from ghcm.lowering.operators.sources import settle
+from ghcm.lowering.operators.until import until_of
 from ghcm.lowering.records import fits
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import Iterate, Publish, Reply, To, Union

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never, cast
+from typing import cast
 
 import pyarrow as pa
 
 from ghcm.functions import Failure
+from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.python import take
 from ghcm.types import (
-    Bool,
-    Bytes,
     Collection,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
     List,
     Map,
-    Null,
     Nullable,
-    String,
     Struct,
-    Timestamp,
     Type,
 )
 
@@ -38,7 +27,7 @@ def batch_result(function: Callable[[object], object], value: object, takes: Col
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
     values = cast("tuple[object, ...]", value) if isinstance(takes.element, Struct) else (value,)
     fields = takes.columns.fields
-    arrays = [pa.array([_plain(v, f.type)], _arrow(f.type)) for v, f in zip(values, fields, strict=True)]
+    arrays = [pa.array([_plain(v, f.type)], arrow_type(f.type)) for v, f in zip(values, fields, strict=True)]
     table = pa.table(arrays, names=[field.name for field in fields])
     try:
         given = function(table)
@@ -86,39 +75,3 @@ def _plain(value: object, type_: Type) -> object:
             return {field.name: _plain(each, field.type) for field, each in parts}
         case _:
             return value
-
-
-def _arrow(type_: Type) -> pa.DataType:
-    match type_:
-        case Nullable(of=of):
-            return _arrow(of)
-        case List(item=item):
-            return pa.list_(_arrow(item))
-        case Map(key=key, value=value):
-            return pa.map_(_arrow(key), _arrow(value))
-        case Struct(fields=fields):
-            return pa.struct([(field.name, _arrow(field.type)) for field in fields])
-        case Decimal(precision=precision, scale=scale):
-            return pa.decimal128(precision, scale)
-        case Bool():
-            return pa.bool_()
-        case Int():
-            return pa.int64()
-        case Int32():
-            return pa.int32()
-        case Float():
-            return pa.float64()
-        case String() | Enumeration():
-            return pa.string()
-        case Bytes():
-            return pa.binary()
-        case Timestamp():
-            return pa.timestamp("us", "UTC")
-        case Date():
-            return pa.date32()
-        case Duration():
-            return pa.duration("us")
-        case Null():
-            return pa.null()
-        case _:
-            assert_never(type_)

@@ -50,9 +50,9 @@ from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, re
 from ghcm.spg.reference.idle import watermarks_of_idle
 from ghcm.spg.reference.iterations import iterated
 from ghcm.spg.reference.joins import joined, looked_up_in_time
-from ghcm.spg.reference.ordering import sorted_records, top
 from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
 from ghcm.spg.reference.sessions import in_sessions
+from ghcm.spg.reference.sorting import sorted_records, top
 from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.types import Collection, Shape

@@ -10,12 +10,12 @@ from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.pubsub.sink import SinkWriter
 from ghcm.runtime.worker import Worker
 
-__all__ = ["Letters"]
+__all__ = ["DeadLetterWriter"]
 
 _MOST_BYTES = 32 << 20
 
 
-class Letters:
+class DeadLetterWriter:
     """Writes dead letters through a writer that is opened when the first one comes. `count`: letters so far, restarts
     included.
     """
