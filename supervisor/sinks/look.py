@@ -130,8 +130,9 @@ class Looker:
 
     def _look_at_foreign(self, table: TableDirectory) -> Look:
         """Files that others have written there; no version tells when they change, so they are read each time."""
-        frames = [self._read(path) for path in table.files()[-MOST_FILES:]]
-        rows = sum(frame.height for frame in frames)
+        files = table.files()
+        frames = [self._read(path) for path in files[-MOST_FILES:]]
+        rows = sum(frame.height for frame in frames) if len(files) <= MOST_FILES else None
         return Look(self._columns, self._joined(frames), None, None, rows)
 
     def _read(self, path: Path) -> pl.DataFrame:

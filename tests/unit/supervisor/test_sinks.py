@@ -1,6 +1,7 @@
 """Looks at sinks read what is new and say whether they hold all; selections choose rows and name mistakes."""
 
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -75,6 +76,21 @@ def test_a_look_keeps_the_newest_rows(places: Connections, monkeypatch: pytest.M
     monkeypatch.setattr(look, "MOST_ROWS", 2)
     found = Looker(sink(), places).look()
     assert (found.whole, found.rows, found.frame["bytes"].to_list()) == (False, 3, [30, 20])
+
+
+def test_a_look_at_files_of_others_counts_only_what_it_has_read(
+    places: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = Connections(tmp_path / "theirs")
+    (tmp_path / "theirs" / "flows").mkdir(parents=True)
+    for file in places.path("flows").glob("*.parquet"):
+        copy(file, tmp_path / "theirs" / "flows")
+    found = Looker(sink(), theirs).look()
+    assert (found.version, found.rows, found.whole) == (None, 3, True)
+    monkeypatch.setattr(look, "MOST_FILES", 1)
+    found = Looker(sink(), theirs).look()
+    assert (found.rows, found.whole) == (None, False)
+    assert 0 < found.frame.height < 3
 
 
 def test_rows_come_the_newest_first_and_by_time(places: Connections) -> None:
