@@ -29,8 +29,9 @@ error[GHCM-207]: what is wrong, in one line
   = hint: what to do.
 ```
 
-The exit code of a command is 2 for the codes 1xx to 6xx, which are about the program or the arguments, and 1 for 7xx,
-which are about what happened while it ran. Over HTTP the code stands in the field `code` of the problem.
+`ghcm explain --error GHCM-207` says what a code stands for. The exit code of a command is 2 for the codes 1xx to 6xx,
+which are about the program or the arguments, and 1 for 7xx, which are about what happened while it ran. Over HTTP the
+code stands in the field `code` of the problem.
 """
 
 

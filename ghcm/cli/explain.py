@@ -27,6 +27,9 @@ Operator = Annotated[
 Function = Annotated[
     str | None, typer.Option("--function", metavar="NAME", help="The same of a function or aggregate.")
 ]
+Error = Annotated[
+    str | None, typer.Option("--error", metavar="CODE", help="Say what the code of a message stands for: GHCM-207.")
+]
 Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Draw the graph before and after as a picture too.")
 ]
@@ -37,24 +40,28 @@ def command(
     program: Explained = None,
     operator: Operator = None,
     function: Function = None,
+    error: Error = None,
     svg: Svg = None,
     code: Code = False,
     json: Json = False,
 ) -> None:
     """Show what becomes of a program, or what a name means."""
     from ghcm.cli.about import about
+    from ghcm.cli.about_error import about_error
     from ghcm.manual import Kind
 
     for name, kind in ((operator, Kind.OPERATOR), (function, Kind.FUNCTION)):
         if name is not None:
             about(name, kind, json=json)
+    if error is not None:
+        about_error(error, json=json)
     if program is not None:
         _program(program, svg, code, json)
     elif svg is not None or code:
         hint = "ghcm explain visits.istream --svg visits.svg --code"
         raise GhcmError("--svg and --code are of a program, and none is named", code="GHCM-605", hint=hint)
-    elif operator is None and function is None:
-        hint = "ghcm explain visits.istream, ghcm explain --operator filter, ghcm explain --function split"
+    elif operator is None and function is None and error is None:
+        hint = "ghcm explain visits.istream, or with --operator filter, --function split or --error GHCM-207"
         raise GhcmError("there is nothing to explain", code="GHCM-605", hint=hint)
 
 

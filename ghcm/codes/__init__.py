@@ -1,8 +1,8 @@
 """What every error code outside the lowering stands for, and what to do about it: one code for one kind of mistake.
 
 The codes of the lowering stand in `ghcm.lowering.codes`, where golden tests hold a wrong program for each. Nothing
-raises through these tables: tests compare them with the codes that the source raises, and the documentation is made
-from them.
+raises through these tables: tests compare them with the codes that the source raises; `ghcm explain --error` and the
+documentation are made from them.
 """
 
 from ghcm.codes.commands import COMMANDS
