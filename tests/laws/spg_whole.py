@@ -34,6 +34,9 @@ _ENDLESS = ("filter", "narrowing", "map", "flat_map", "map_to_pair", "key_by", "
 """What may come behind input that never ends."""
 
 
+_STARTS = (*["memory"] * 5, *["timed"] * 3, "failing", "failing", "generate", "read", "files", "socket")
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A program with unit "u", the rows of the sinks that it reads, and the bytes of the files or socket that it reads
