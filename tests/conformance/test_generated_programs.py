@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from tests.laws.spark_together import run_on_one_session
 
-PROGRAMS = 60
+PROGRAMS = 200
 
 
 @pytest.mark.slow
