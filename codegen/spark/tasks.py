@@ -130,9 +130,9 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
         case Map(function=function) | MapToPair(function=function):
             return _select(scope, rows, function, gives)
         case FlatMap(function=function):
-            element = scope.type(gives)
+            record = scope.type(gives) if isinstance(gives, Struct) else "None"  # a record that may be null is a value
             items = scope.on_record(function)
-            return f"exploded(job, {rows}, {items}, {element}{scope.step_if(function.body)}{scope.keeping()})"
+            return f"exploded(job, {rows}, {items}, {record}{scope.step_if(function.body)}{scope.keeping()})"
         case MapValues(function=function):
             value = scope.emitter.body(function, value_binding('col("value")'))
             columns = {name: f"col({quote(name)})" for name in scope.names} | {"value": value}
