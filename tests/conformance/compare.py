@@ -118,21 +118,24 @@ def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, s
 
 
 def _canonical(text: str) -> str:
-    """JSON with -0.0 as 0.0 and names in order, so that equal records have equal text; other text as it is."""
+    """JSON with -0.0 as 0.0, names and keys in order, so that equal records have equal text; other text as it is."""
     try:
-        return json.dumps(_positive(json.loads(text)), ensure_ascii=False, sort_keys=True)
+        return json.dumps(_ordered(json.loads(text)), ensure_ascii=False, sort_keys=True)
     except (ValueError, RecursionError):
         return text
 
 
-def _positive(data: Json) -> Json:
+def _ordered(data: Json) -> Json:
     match data:
         case float():
             return data + 0.0
         case list():
-            return [_positive(each) for each in cast("list[Json]", data)]
+            items = [_ordered(each) for each in cast("list[Json]", data)]
+            # A map is a list of pairs where its keys are no strings, and maps have no order.
+            pairs = all(isinstance(each, list) and len(each) == 2 for each in items)
+            return sorted(items, key=json.dumps) if pairs else items
         case dict():
-            return {name: _positive(each) for name, each in cast("dict[str, Json]", data).items()}
+            return {name: _ordered(each) for name, each in cast("dict[str, Json]", data).items()}
         case _:
             return data
 
