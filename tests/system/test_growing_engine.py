@@ -119,7 +119,6 @@ def test_an_engine_that_grows_and_is_cut_gives_what_a_straight_run_gives(
 ) -> None:
     chance = random.Random(seed)
     monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", chance.choice([500, 5000]))
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._OBJECTS", chance.choice([500, 5000]))
     (tmp_path / "numbers.json").symlink_to(bundles[0].path.parent / "numbers.json")
     world = World(bundles, tmp_path, Connections(tmp_path))
     for _ in range(5):
