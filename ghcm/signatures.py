@@ -8,22 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Duration,
-    Float,
-    Int,
-    List,
-    Map,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-    unify,
-)
+from ghcm.types import Bool, Bytes, Date, Duration, Float, Int, List, Map, String, Struct, Timestamp, Type, strip
+from ghcm.unification import unify
 
 __all__ = [
     "BOOL",

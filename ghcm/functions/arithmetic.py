@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, first, fixed
-from ghcm.types import List, Type, unify
+from ghcm.types import List, Type
+from ghcm.unification import unify
 
 __all__ = ["TABLE"]
 

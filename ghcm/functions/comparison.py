@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, STRING, Resolution, comparable, fixed
-from ghcm.types import Type, unify
+from ghcm.types import Type
+from ghcm.unification import unify
 
 __all__ = ["TABLE"]
 

@@ -7,20 +7,8 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
-from ghcm.types import (
-    Duration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Nullable,
-    Struct,
-    Type,
-    as_nullable,
-    strip,
-    unify,
-)
+from ghcm.types import Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
+from ghcm.unification import unify
 
 __all__ = ["SUMMARIES", "TABLE"]
 

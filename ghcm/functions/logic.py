@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ghcm.functions.table import Function, Nulls
 from ghcm.signatures import BOOL, Resolution, fixed
-from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip, unify
+from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip
+from ghcm.unification import unify
 
 __all__ = ["TABLE"]
 

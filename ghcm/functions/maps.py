@@ -21,8 +21,8 @@ from ghcm.types import (
     Timestamp,
     Type,
     pair_of,
-    unify,
 )
+from ghcm.unification import unify
 
 __all__ = ["TABLE"]
 

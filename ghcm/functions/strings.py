@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
-from ghcm.types import Int32, List, Map, Nullable, Type, strip, unify
+from ghcm.types import Int32, List, Map, Nullable, Type, strip
+from ghcm.unification import unify
 
 __all__ = ["LONGEST_TEXT", "TABLE"]
 

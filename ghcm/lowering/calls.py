@@ -17,7 +17,8 @@ from ghcm.lowering.records import fits
 from ghcm.reducers import Aggregate
 from ghcm.source import Span
 from ghcm.spg.ops import CallTemplate
-from ghcm.types import Collection, Struct, Type, accepts, strip
+from ghcm.types import Collection, Struct, Type, strip
+from ghcm.unification import accepts
 
 __all__ = ["call_of", "check_cycles"]
 

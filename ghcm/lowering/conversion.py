@@ -27,12 +27,11 @@ from ghcm.types import (
     Struct,
     Type,
     Variant,
-    accepts,
     as_nullable,
     is_nullable,
     strip,
-    unify,
 )
+from ghcm.unification import accepts, unify
 
 __all__ = ["common_type", "convert", "to_known"]
 

@@ -11,7 +11,8 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.enums import hint_of_enum, report_constant
 from ghcm.source import Span
-from ghcm.types import Field, Struct, Type, is_nullable, strip, unify
+from ghcm.types import Field, Struct, Type, is_nullable, strip
+from ghcm.unification import unify
 
 __all__ = ["fits", "record_value"]
 

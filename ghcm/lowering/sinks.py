@@ -20,7 +20,8 @@ from ghcm.operators import OPERATORS, Argument, NotYet
 from ghcm.source import Span
 from ghcm.spg.graph import Cache, Mode
 from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
-from ghcm.types import Struct, Type, accepts, unify
+from ghcm.types import Struct, Type
+from ghcm.unification import accepts, unify
 
 __all__ = ["CONNECTORS", "Write", "agreed", "cache_of", "check_places", "key_of", "sink_of"]
 

@@ -23,22 +23,8 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.rule_parts import Around, collection_problems, flowing, keyed, part, with_value
 from ghcm.spg.well_typed import expr_problems
-from ghcm.types import (
-    WINDOW,
-    Bool,
-    Collection,
-    Duration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Shape,
-    Struct,
-    Type,
-    accepts,
-    strip,
-)
+from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
+from ghcm.unification import accepts
 
 _F = AggregateFunction
 __all__ = ["aggregate_problems", "changes_problems", "grouped_problems", "join_problems", "whole_record_problems"]

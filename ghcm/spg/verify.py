@@ -50,7 +50,8 @@ from ghcm.spg.ops import (
 from ghcm.spg.rule_parts import Around
 from ghcm.spg.rules import arity, task_problems
 from ghcm.spg.well_typed import expr_problems, is_value, lambda_problems
-from ghcm.types import Bool, Shape, Type, accepts, strip
+from ghcm.types import Bool, Shape, Type, strip
+from ghcm.unification import accepts
 
 __all__ = ["verify"]
 

@@ -47,11 +47,11 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
-    accepts,
     as_nullable,
     is_nullable,
     strip,
 )
+from ghcm.unification import accepts
 
 __all__ = ["expr_problems", "is_value", "lambda_problems"]
 

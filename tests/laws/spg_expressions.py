@@ -23,11 +23,11 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
-    accepts,
     as_nullable,
     is_nullable,
     strip,
 )
+from ghcm.unification import accepts
 from tests.laws.spg_signatures import signatures_by_result
 from tests.laws.spg_values import SCALARS, values_of
 

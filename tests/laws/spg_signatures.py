@@ -23,11 +23,11 @@ from ghcm.types import (
     String,
     Timestamp,
     Type,
-    accepts,
     as_nullable,
     strip,
     tuple_of,
 )
+from ghcm.unification import accepts
 from tests.conformance.functions.case import argument_types
 from tests.conformance.functions.families import FAMILY_CASES
 from tests.laws.spg_values import SCALARS

@@ -16,7 +16,8 @@ from ghcm.lowering.operators.until import until_of
 from ghcm.lowering.records import fits
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import Iterate, Publish, Reply, To, Union
-from ghcm.types import Collection, Int, accepts
+from ghcm.types import Collection, Int
+from ghcm.unification import accepts
 
 __all__ = ["iterate"]
 

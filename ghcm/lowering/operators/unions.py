@@ -14,7 +14,8 @@ from ghcm.lowering.operators.sources import decode, settle
 from ghcm.lowering.types import LINE
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Union
-from ghcm.types import Shape, Struct, accepts, unify
+from ghcm.types import Shape, Struct
+from ghcm.unification import accepts, unify
 
 __all__ = ["as_record", "union"]
 

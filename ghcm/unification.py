@@ -1,0 +1,87 @@
+"""When one type stands for another, and the one type that holds the values of two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghcm.types import (
+    Enumeration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Type,
+    as_nullable,
+    strip,
+)
+
+__all__ = ["accepts", "unify"]
+
+
+def accepts(to: Type, found: Type) -> bool:
+    """Whether a value of type `found` stands where `to` is asked for as it is: equal, or a `?` less, at any depth.
+
+    >>> accepts(Nullable(Int()), Int()), accepts(Int(), Nullable(Int())), accepts(Float(), Int())
+    (True, False, False)
+    """
+    if to == found or (isinstance(to, Nullable) and isinstance(found, Null)):
+        return True
+    match to, found:
+        case Nullable(of=of), _:
+            return accepts(of, strip(found))
+        case List(item=mine), List(item=other):
+            return accepts(mine, other)
+        case Map(key=key, value=value), Map(key=other_key, value=other):
+            return accepts(key, other_key) and accepts(value, other)
+        case Struct(fields=mine), Struct(fields=other) if [part.name for part in mine] == [part.name for part in other]:
+            return all(accepts(one.type, two.type) for one, two in zip(mine, other, strict=True))
+        case _:
+            return False
+
+
+def unify(left: Type, right: Type) -> Type | None:
+    """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`, an enum to
+    `string`; null makes nullable.
+
+    >>> str(unify(Int(), Nullable(Float())))
+    'float?'
+    """
+    if isinstance(left, Struct) and isinstance(right, Struct) and left.variants != right.variants:
+        return _unify_unions(left, right)
+    if left == right:
+        return left
+    if isinstance(left, Null):
+        return as_nullable(right)
+    if isinstance(right, Null):
+        return as_nullable(left)
+    if isinstance(left, Nullable) or isinstance(right, Nullable):
+        inner = unify(strip(left), strip(right))
+        return None if inner is None else as_nullable(inner)
+    order: list[Type] = [Int32(), Int(), Float()]
+    if left in order and right in order:
+        return order[max(order.index(left), order.index(right))]
+    if {type(left), type(right)} == {String, Enumeration}:
+        return String()
+    if isinstance(left, List) and isinstance(right, List):
+        item = unify(left.item, right.item)
+        return None if item is None else List(item)
+    if isinstance(left, Struct) and isinstance(right, Struct) and left.names == right.names:
+        parts = [unify(mine.type, other.type) for mine, other in zip(left.fields, right.fields, strict=True)]
+        if all(part is not None for part in parts):
+            fields = tuple(Field(name, part) for name, part in zip(left.names, parts, strict=True) if part is not None)
+            return Struct(fields, left.name if left.name == right.name else None, left.variants)
+    return None
+
+
+def _unify_unions(left: Struct, right: Struct) -> Type | None:
+    """A union that has been narrowed to some of its records, and one that has been narrowed to others."""
+    if not left.variants or not right.variants or left.name != right.name:
+        return None
+    both = (*left.variants, *(each for each in right.variants if each not in left.variants))
+    return unify(replace(left, variants=both), replace(right, variants=both))
