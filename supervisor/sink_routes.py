@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from ghcm.errors import suggest
+from ghcm.moments import timestamp_text
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import columns_of
 from ghcm.spg.graph import Sink
@@ -23,7 +24,6 @@ from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Look, Looker, Looks
 from ghcm.supervisor.sinks.query import Chosen
 from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
-from ghcm.values import timestamp_text
 
 __all__ = ["PROBLEMS", "Shown", "add", "rows_answer", "tag_of", "unchanged"]
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from ghcm.moments import date_text, timestamp_text
 from ghcm.types import Duration
-from ghcm.values import date_text, timestamp_text, writer
+from ghcm.values import writer
 
 __all__ = [
     "Form",

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import NoReturn, TypeAlias, assert_never, cast
 
+from ghcm.moments import parse_date
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -35,7 +36,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from ghcm.values import Json, parse_date, reader, refuse_value
+from ghcm.values import Json, reader, refuse_value
 
 __all__ = ["MISSING", "Reader", "from_json_field", "from_text_field", "look_up"]
 

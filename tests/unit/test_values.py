@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghcm.moments import date_text, timestamp_text
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -28,7 +29,7 @@ from ghcm.types import (
     Type,
     tuple_of,
 )
-from ghcm.values import date_text, decode, encode, from_json, key_text, timestamp_text, to_json
+from ghcm.values import decode, encode, from_json, key_text, to_json
 
 RECORD = Struct((Field("name", String()), Field("parts", List(Nullable(Int()))), Field("note", Nullable(String()))))
 

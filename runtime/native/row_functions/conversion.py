@@ -6,9 +6,9 @@ import re
 from math import isfinite
 
 from ghcm.functions import Failure
+from ghcm.moments import date_text, timestamp_text
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
-from ghcm.values import date_text, timestamp_text
 
 __all__ = [
     "date_to_string",

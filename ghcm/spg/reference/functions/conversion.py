@@ -7,6 +7,7 @@ import re
 from typing import Any, assert_never
 
 from ghcm.functions import Failure
+from ghcm.moments import date_text, timestamp_text
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
 from ghcm.types import (
     Bool,
@@ -26,7 +27,6 @@ from ghcm.types import (
     Struct,
     Timestamp,
 )
-from ghcm.values import date_text, timestamp_text
 
 __all__ = ["MEANINGS"]
 

@@ -1,12 +1,6 @@
-"""The JSON forms of canonical values: how values stand in calls, replies, sinks, dead letters and in the SPG.
+"""The functions that read the JSON form of canonical values, made once for each type.
 
-`writer` and `reader` make the conversion of one type once, for loops over many values. This module neither compares
-nor evaluates, and it does not decode raw records of sources, which follow looser rules.
-
-    bool, int, int32 -> the same      float -> number, or "NaN", "Infinity", "-Infinity"      decimal -> string
-    string -> string                  bytes -> base64 string                                  null -> null
-    timestamp -> "2026-01-02T03:04:05.000006Z"     date -> "2026-01-02"     duration -> number of seconds
-    list -> array      struct -> object      map -> object where keys are strings, else array of [key, value]
+What does not fit is said with its place, as ValueError.
 """
 
 from __future__ import annotations
@@ -20,9 +14,9 @@ from decimal import Decimal as Number
 from decimal import InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
-from typing import NoReturn, TypeAlias, assert_never, cast
+from typing import NoReturn, assert_never, cast
 
-from ghcm.moments import date_text, parse_date, parse_timestamp, timestamp_text
+from ghcm.moments import parse_date, parse_timestamp
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -44,162 +38,14 @@ from ghcm.types import (
     Timestamp,
     Type,
     member_text,
-    strip,
 )
+from ghcm.values.writing import MICROS, Json
 
-__all__ = [
-    "Json",
-    "date_text",
-    "decode",
-    "encode",
-    "encoder",
-    "from_json",
-    "key_text",
-    "parse_date",
-    "parse_timestamp",
-    "reader",
-    "refuse_value",
-    "timestamp_text",
-    "to_json",
-    "writer",
-]
+__all__ = ["reader", "refuse_value"]
 
-Json: TypeAlias = object
-"""What the `json` module reads and writes: None, bool, int, float, str, list and dict of these."""
-
-_MICROS = 1_000_000
 _REASONABLE = 12
 """So many values of an enum a message lists."""
-_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def to_json(value: object, type_: Type) -> Json:
-    """The JSON form of a canonical value of `type_`.
-
-    >>> from ghcm.types import Field
-    >>> to_json((1, None), Struct((Field("at", Timestamp()), Field("label", Nullable(String())))))
-    {'at': '1970-01-01T00:00:00.000001Z', 'label': None}
-    """
-    return writer(type_)(value)
-
-
-def from_json(data: Json, type_: Type) -> object:
-    """The canonical value behind a JSON form; ValueError says what did not fit and where.
-
-    >>> from_json(["a", 1], List(String()))
-    Traceback (most recent call last):
-    ValueError: [1]: expected string, found 1
-    """
-    return reader(type_)(data)
-
-
-def encode(value: object, type_: Type) -> str:
-    """The JSON form as compact text; equal values give equal text."""
-    return _COMPACT.encode(writer(type_)(value))
-
-
-def encoder(type_: Type) -> Callable[[object], str]:
-    """The function that does `encode` for many values of one type."""
-    if isinstance(type_, String):
-        return cast("Callable[[object], str]", json.encoder.encode_basestring)
-    write, text = writer(type_), _COMPACT.encode
-    return lambda value: text(write(value))
-
-
-def decode(text: str, type_: Type) -> object:
-    """The inverse of `encode`; ValueError where the text is no JSON or does not fit."""
-    try:
-        data = json.loads(text, parse_constant=_no_constant)
-    except RecursionError:
-        raise ValueError("the JSON text is nested too deeply") from None
-    return reader(type_)(data)
-
-
-def key_text(value: object, type_: Type) -> str:
-    """The text of a sink key: a string as itself, another scalar as JSON without quotes, a struct as compact array.
-
-    >>> from ghcm.types import tuple_of
-    >>> key_text((1, "a"), tuple_of(Int(), String()))
-    '[1,"a"]'
-    """
-    inner = strip(type_)
-    if isinstance(inner, Struct) and value is not None:
-        parts = cast("tuple[object, ...]", value)
-        return _COMPACT.encode([to_json(part, field.type) for part, field in zip(parts, inner.fields, strict=True)])
-    data = to_json(value, type_)
-    return data if isinstance(data, str) else _COMPACT.encode(data)
-
-
-# --- writing ---------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4096)
-def writer(type_: Type) -> Callable[[object], Json]:
-    """The function that gives the JSON form of values of `type_`."""
-    match type_:
-        case Null() | Bool() | Int() | Int32() | String() | Enumeration():
-            return _same
-        case Float():
-            return _write_float
-        case Decimal():
-            return str
-        case Bytes():
-            return lambda value: base64.b64encode(cast("bytes", value)).decode("ascii")
-        case Timestamp():
-            return lambda value: timestamp_text(cast("int", value))
-        case Date():
-            return lambda value: date_text(cast("int", value))
-        case Duration():
-            return _write_duration
-        case Nullable(of=of):
-            inner = writer(of)
-            return inner if inner is _same else lambda value: None if value is None else inner(value)
-        case List(item=item):
-            each = writer(item)
-            return lambda value: [each(part) for part in cast("list[object]", value)]
-        case Map(key=key, value=held):
-            return _map_writer(key, writer(key), writer(held))
-        case Struct(fields=fields):
-            parts = [(part.name, writer(part.type)) for part in fields]
-            return lambda value: {
-                name: write(part) for (name, write), part in zip(parts, cast("tuple[object, ...]", value), strict=True)
-            }
-        case _:
-            assert_never(type_)
-
-
-def _same(value: object) -> Json:
-    return value
-
-
-def _write_float(value: object) -> Json:
-    number = cast("float", value)
-    if math.isfinite(number):
-        return float(number)
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-
-
-def _write_duration(value: object) -> Json:
-    micros = cast("int", value)
-    if micros % _MICROS == 0:
-        return micros // _MICROS
-    seconds = micros / _MICROS
-    if round(Fraction(seconds) * _MICROS) == micros:
-        return seconds
-    sign, size = "-" if micros < 0 else "", abs(micros)  # too long for a double: the digits as text
-    return f"{sign}{size // _MICROS}.{size % _MICROS:06d}"
-
-
-def _map_writer(
-    key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json]
-) -> Callable[[object], Json]:
-    if isinstance(key, String | Enumeration):
-        return lambda value: {name: of_value(held) for name, held in cast("dict[str, object]", value).items()}
-    return lambda value: [[of_key(k), of_value(held)] for k, held in cast("dict[object, object]", value).items()]
-
-
-# --- reading ---------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
@@ -253,10 +99,6 @@ def refuse_value(type_: Enumeration, data: Json) -> NoReturn:
     values = ", ".join(map(member_text, type_.values[:_REASONABLE]))
     further = ", ..." if len(type_.values) > _REASONABLE else ""
     _refuse(f"one of {values}{further}", data)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _read_int(data: Json, name: str, least: int, greatest: int) -> int:
@@ -316,9 +158,9 @@ def _read_duration(data: Json) -> int:
     if isinstance(data, str) and re.fullmatch(r"-?\d{1,15}\.\d{6}", data, re.ASCII):
         micros = int(data.replace(".", ""))
     elif isinstance(data, int) and not isinstance(data, bool):
-        micros = data * _MICROS
+        micros = data * MICROS
     elif isinstance(data, float) and math.isfinite(data):
-        micros = round(Fraction(data) * _MICROS)
+        micros = round(Fraction(data) * MICROS)
     else:
         _refuse("duration in seconds", data)
     if not INT_MIN <= micros <= INT_MAX:

@@ -1,0 +1,97 @@
+"""The JSON forms of canonical values: how values stand in calls, replies, sinks, dead letters and in the SPG.
+
+`writer` and `reader` make the conversion of one type once, for loops over many values. This package neither compares
+nor evaluates, and it does not decode raw records of sources, which follow looser rules.
+
+    bool, int, int32 -> the same      float -> number, or "NaN", "Infinity", "-Infinity"      decimal -> string
+    string -> string                  bytes -> base64 string                                  null -> null
+    timestamp -> "2026-01-02T03:04:05.000006Z"     date -> "2026-01-02"     duration -> number of seconds
+    list -> array      struct -> object      map -> object where keys are strings, else array of [key, value]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NoReturn, cast
+
+from ghcm.types import String, Struct, Type, strip
+from ghcm.values.reading import reader, refuse_value
+from ghcm.values.writing import Json, writer
+
+__all__ = [
+    "Json",
+    "decode",
+    "encode",
+    "encoder",
+    "from_json",
+    "key_text",
+    "reader",
+    "refuse_value",
+    "to_json",
+    "writer",
+]
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def to_json(value: object, type_: Type) -> Json:
+    """The JSON form of a canonical value of `type_`.
+
+    >>> from ghcm.types import Field, Nullable, Timestamp
+    >>> to_json((1, None), Struct((Field("at", Timestamp()), Field("label", Nullable(String())))))
+    {'at': '1970-01-01T00:00:00.000001Z', 'label': None}
+    """
+    return writer(type_)(value)
+
+
+def from_json(data: Json, type_: Type) -> object:
+    """The canonical value behind a JSON form; ValueError says what did not fit and where.
+
+    >>> from ghcm.types import List
+    >>> from_json(["a", 1], List(String()))
+    Traceback (most recent call last):
+    ValueError: [1]: expected string, found 1
+    """
+    return reader(type_)(data)
+
+
+def encode(value: object, type_: Type) -> str:
+    """The JSON form as compact text; equal values give equal text."""
+    return _COMPACT.encode(writer(type_)(value))
+
+
+def encoder(type_: Type) -> Callable[[object], str]:
+    """The function that does `encode` for many values of one type."""
+    if isinstance(type_, String):
+        return cast("Callable[[object], str]", json.encoder.encode_basestring)
+    write, text = writer(type_), _COMPACT.encode
+    return lambda value: text(write(value))
+
+
+def decode(text: str, type_: Type) -> object:
+    """The inverse of `encode`; ValueError where the text is no JSON or does not fit."""
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("the JSON text is nested too deeply") from None
+    return reader(type_)(data)
+
+
+def key_text(value: object, type_: Type) -> str:
+    """The text of a sink key: a string as itself, another scalar as JSON without quotes, a struct as compact array.
+
+    >>> from ghcm.types import Int, tuple_of
+    >>> key_text((1, "a"), tuple_of(Int(), String()))
+    '[1,"a"]'
+    """
+    inner = strip(type_)
+    if isinstance(inner, Struct) and value is not None:
+        parts = cast("tuple[object, ...]", value)
+        return _COMPACT.encode([to_json(part, field.type) for part, field in zip(parts, inner.fields, strict=True)])
+    data = to_json(value, type_)
+    return data if isinstance(data, str) else _COMPACT.encode(data)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

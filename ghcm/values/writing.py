@@ -1,0 +1,103 @@
+"""The functions that give the JSON form of canonical values, made once for each type."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias, assert_never, cast
+
+from ghcm.moments import date_text, timestamp_text
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+
+__all__ = ["MICROS", "Json", "writer"]
+
+
+Json: TypeAlias = object
+"""What the `json` module reads and writes: None, bool, int, float, str, list and dict of these."""
+MICROS = 1_000_000
+
+
+@lru_cache(maxsize=4096)
+def writer(type_: Type) -> Callable[[object], Json]:
+    """The function that gives the JSON form of values of `type_`."""
+    match type_:
+        case Null() | Bool() | Int() | Int32() | String() | Enumeration():
+            return _same
+        case Float():
+            return _write_float
+        case Decimal():
+            return str
+        case Bytes():
+            return lambda value: base64.b64encode(cast("bytes", value)).decode("ascii")
+        case Timestamp():
+            return lambda value: timestamp_text(cast("int", value))
+        case Date():
+            return lambda value: date_text(cast("int", value))
+        case Duration():
+            return _write_duration
+        case Nullable(of=of):
+            inner = writer(of)
+            return inner if inner is _same else lambda value: None if value is None else inner(value)
+        case List(item=item):
+            each = writer(item)
+            return lambda value: [each(part) for part in cast("list[object]", value)]
+        case Map(key=key, value=held):
+            return _map_writer(key, writer(key), writer(held))
+        case Struct(fields=fields):
+            parts = [(part.name, writer(part.type)) for part in fields]
+            return lambda value: {
+                name: write(part) for (name, write), part in zip(parts, cast("tuple[object, ...]", value), strict=True)
+            }
+        case _:
+            assert_never(type_)
+
+
+def _same(value: object) -> Json:
+    return value
+
+
+def _write_float(value: object) -> Json:
+    number = cast("float", value)
+    if math.isfinite(number):
+        return float(number)
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+def _write_duration(value: object) -> Json:
+    micros = cast("int", value)
+    if micros % MICROS == 0:
+        return micros // MICROS
+    seconds = micros / MICROS
+    if round(Fraction(seconds) * MICROS) == micros:
+        return seconds
+    sign, size = "-" if micros < 0 else "", abs(micros)  # too long for a double: the digits as text
+    return f"{sign}{size // MICROS}.{size % MICROS:06d}"
+
+
+def _map_writer(
+    key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json]
+) -> Callable[[object], Json]:
+    if isinstance(key, String | Enumeration):
+        return lambda value: {name: of_value(held) for name, held in cast("dict[str, object]", value).items()}
+    return lambda value: [[of_key(k), of_value(held)] for k, held in cast("dict[object, object]", value).items()]
