@@ -9,52 +9,33 @@ from __future__ import annotations
 from typing import assert_never
 
 from ghcm.bindings import fresh
-from ghcm.errors import suggest
-from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Try, Var
+from ghcm.expr import Call, Expr, If, Literal, MakeList, MakeStruct, Try, Var
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
-from ghcm.lowering import habits
-from ghcm.lowering.applications import CALLABLE, apply, operation
+from ghcm.lowering.applications import apply, operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.conversion import common_type, convert, to_known
+from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.definitions import too_large
 from ghcm.lowering.enums import enum_named, member_of
 from ghcm.lowering.keeping import let_value
 from ghcm.lowering.lists import EACH, WHOLE, Function, for_each, of_whole
 from ghcm.lowering.matching import match_value
-from ghcm.lowering.narrowing import Outcome, known, path_of
+from ghcm.lowering.narrowing import Outcome, known
 from ghcm.lowering.nesting import DEEPEST, too_deep
 from ghcm.lowering.picking import contained, picked
+from ghcm.lowering.places import named, part_of
 from ghcm.lowering.records import record_value
 from ghcm.lowering.types import has_null
 from ghcm.lowering.updates import CHOICES, chosen_fields, updated
-from ghcm.lowering.variants import is_record, type_in_union
-from ghcm.source import Span
-from ghcm.types import (
-    INT_MAX,
-    Bool,
-    Field,
-    List,
-    Map,
-    Null,
-    Nullable,
-    Struct,
-    Type,
-    as_nullable,
-    is_nullable,
-    strip,
-    tuple_of,
-)
+from ghcm.lowering.variants import is_record
+from ghcm.types import INT_MAX, Bool, List, Null, Struct, Type, as_nullable, strip, tuple_of
 
 __all__ = ["METHODS", "condition", "lambda_of", "typed"]
 
 METHODS = (*EACH, *WHOLE, *CHOICES, "try")
 """What is called in expressions besides functions."""
-
-_REASONABLE = 12
-"""So many names a message lists."""
 
 
 def typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
@@ -73,7 +54,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
         case ast.Literal():
             return _literal(written, 1, context)
         case ast.Ref():
-            return _name(written, scope, context)
+            return named(written, scope, context)
         case ast.Attribute():
             return _field(written, scope, context)
         case ast.Apply(function=ast.Attribute(name=name) as of) if name in EACH:
@@ -97,7 +78,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
         case ast.Binary(op="in" | "not in"):
             return contained(written, scope, context, value)
         case ast.Index() | ast.Slice():
-            return picked(written, scope, context, value, _part)
+            return picked(written, scope, context, value, part_of)
         case ast.Binary(op="is" | "is not", left=left):
             union = typed(left, scope, context)
             return None if union is None else is_record(written, union, context)
@@ -221,101 +202,12 @@ def _literal(literal: ast.Literal, sign: int, context: Context) -> Expr | None:
     return Literal(number, literal.type)
 
 
-def _name(written: ast.Ref, scope: Scope, context: Context) -> Expr | None:
-    name = written.name
-    for names in (scope.variables, scope.parameters):
-        if name in names:
-            found = names[name]
-            return None if found is None else _as_known(found, scope)
-    _report_no_value(name, written.span, scope, context)
-    return None
-
-
-def _report_no_value(name: str, span: Span | None, scope: Scope, context: Context) -> None:
-    kind = "collection" if name in scope.collections else context.kinds.get(name, "")
-    if kind:
-        hint = {
-            "collection": "Records of another collection come in by join.",
-            "sink": f"{name}.read() gives its records as a collection.",
-            "record": f"{name} {{ ... }} makes one.",
-            "enum": f"{name}.value is one of its values.",
-            "union": "One of its records makes one.",
-        }.get(kind, "")
-        context.report(
-            Code.NOT_A_VALUE, f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value', span, hint=hint
-        )
-        return
-    if name in CALLABLE:
-        message = f'"{name}" is a function and is not called'
-        context.report(Code.NOT_A_VALUE, message, span, hint=f'Write "{name}(...)".')
-        return
-    names = scope.names
-    detail = f"Known here: {', '.join(names)}." if 0 < len(names) <= _REASONABLE else ""
-    columns = _column_owner(name, scope)
-    hint = f'did you mean "{columns}.{name}"?' if columns else habits.VALUES.get(name, "") or suggest(name, names)
-    context.report(Code.UNKNOWN_NAME, f'nothing is called "{name}" here', span, detail=detail, hint=hint)
-
-
-def _column_owner(name: str, scope: Scope) -> str:
-    """The lambda parameter that has a column of that name, which was perhaps meant."""
-    for owner, expr in scope.variables.items():
-        if isinstance(expr, Var):
-            struct = strip(expr.type)
-            if isinstance(struct, Struct) and struct.get(name):
-                return owner
-    return ""
-
-
 def _field(written: ast.Attribute, scope: Scope, context: Context) -> Expr | None:
     enum = enum_named(written.of, scope, context)
     if enum is not None:
         return member_of(written, enum, context)
     of = typed(written.of, scope, context)
-    return None if of is None else _part(of, written.name, written.name_span or written.span, scope, context)
-
-
-def _part(of: Expr, name: str, span: Span | None, scope: Scope, context: Context) -> Expr | None:
-    """The field of that name, or None after a report."""
-    struct = strip(of.type)
-    if not isinstance(struct, Struct):
-        called = name in CALLABLE and FUNCTIONS[CALLABLE[name]].method
-        hint = f'A function is called: ".{name}()".' if called else ""
-        if isinstance(struct, Map):
-            hint = f'The value of a key is written ["{name}"].'
-        context.report(Code.NO_FIELD, f'cannot take "{name}" of "{of.type}": it has no fields', span, hint=hint)
-        return None
-    field = struct.get(name)
-    if field is None:
-        whose = f'"{struct}"' if struct.name else "the record"
-        context.report(
-            Code.NO_FIELD,
-            f'{whose} has no field "{name}"',
-            span,
-            detail=f"It has {', '.join(struct.names)}.",
-            hint=suggest(name, struct.names),
-        )
-        return None
-    if isinstance(of, MakeStruct) and all(path_of(each) is not None for each in of.values):
-        return _as_known(of.values[struct.index(name)], scope)
-    if struct.variants:
-        return _of_union(of, field, span, scope, context)
-    type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
-    return _as_known(Get(of, field.name, type_), scope)
-
-
-def _of_union(of: Expr, field: Field, span: Span | None, scope: Scope, context: Context) -> Expr | None:
-    """The field of a union, without its `?` where every record that it may be has it."""
-    found = type_in_union(of, field.name, span, scope, context)
-    if found is None:
-        return None
-    read = Get(of, field.name, as_nullable(field.type) if is_nullable(of.type) else field.type)
-    certain = is_nullable(read.type) and not is_nullable(found) and not is_nullable(of.type)
-    return to_known(read) if certain else _as_known(read, scope)
-
-
-def _as_known(expr: Expr, scope: Scope) -> Expr:
-    """The value of a place, without its `?` where it is known to be there."""
-    return to_known(expr) if isinstance(expr.type, Nullable) and path_of(expr) in scope.facts else expr
+    return None if of is None else part_of(of, written.name, written.name_span or written.span, scope, context)
 
 
 def _logic(written: ast.Binary, scope: Scope, context: Context) -> Expr | None:
