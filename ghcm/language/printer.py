@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from ghcm.language import ast
+from ghcm.language.layout import WIDTH, chain_head, layout, links, print_link
 from ghcm.language.parser import parse
-from ghcm.language.print_expr import WIDTH, chain_head, flat, layout, links, print_link
+from ghcm.language.print_expr import flat
 from ghcm.language.print_type import flat_field, flat_type, flat_value
 from ghcm.language.trivia import Comment, Trivia
 from ghcm.source import Source, Span
