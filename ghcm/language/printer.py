@@ -6,24 +6,29 @@ source are kept; a comment that stood inside an expression moves above its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from ghcm.language import ast
-from ghcm.language.layout import WIDTH, chain_head, layout, links, print_link
+from ghcm.language.layout import WIDTH, layout
 from ghcm.language.parser import parse
+from ghcm.language.print_comments import (
+    STEP,
+    comment_lines,
+    comments_above,
+    comments_inside,
+    end_of,
+    start_of,
+    with_trailing,
+)
 from ghcm.language.print_expr import flat
-from ghcm.language.print_type import flat_field, flat_type, flat_value
-from ghcm.language.trivia import Comment, Trivia
+from ghcm.language.print_record import is_short, listed_lines, on_one_line, record_lines
+from ghcm.language.print_type import flat_type
+from ghcm.language.print_unit import parameter_text, unit_lines
+from ghcm.language.trivia import Trivia
 from ghcm.source import Source, Span
 
 __all__ = ["format_text", "print_expr", "print_program"]
-
-_MOST_CALLS = 3
-"""A chain of more calls is broken though it would fit on a line."""
-_MOST_FIELDS = 4
-"""A record of more fields is broken though it would fit on a line."""
-_STEP = 2
 
 
 def format_text(text: str, name: str = "program") -> str:
@@ -43,54 +48,16 @@ def print_expr(expr: ast.Expr) -> str:
 
 
 def _text(program: ast.Program, trivia: Trivia, end: int) -> str:
-    lines = _comments(trivia.before(_start(program.name.span)), 0)
-    lines.append(_with_trailing(f"program {program.name.text}", trivia, program.name.span))
+    lines = comment_lines(trivia.before(start_of(program.name.span)), 0)
+    lines.append(with_trailing(f"program {program.name.text}", trivia, program.name.span))
     for run in _runs(program.declarations, trivia):
         for index, declaration in enumerate(run):
-            leading = _leading(declaration.span, trivia, 0)
+            leading = comments_above(declaration.span, trivia, 0)
             if index == 0 and leading[:1] != [""]:
                 leading.insert(0, "")
             lines += leading + _declaration(declaration, run, trivia)
-    lines += _comments(trivia.before(end), 0)
+    lines += comment_lines(trivia.before(end), 0)
     return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def _start(span: Span | None) -> int:
-    return 0 if span is None else span.start
-
-
-def _end(span: Span | None) -> int:
-    return 0 if span is None else span.end
-
-
-# --- comments --------------------------------------------------------------------------------------------------------
-
-
-def _comments(comments: Sequence[Comment], indent: int) -> list[str]:
-    lines: list[str] = []
-    for comment in comments:
-        lines += ["", " " * indent + comment.text] if comment.apart else [" " * indent + comment.text]
-    return lines
-
-
-def _leading(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
-    """The comments above something, and the empty line before it."""
-    lines = _comments(trivia.before(_start(span)), indent)
-    return [*lines, ""] if span is not None and trivia.apart(span.start) else lines
-
-
-def _with_trailing(line: str, trivia: Trivia, span: Span | None) -> str:
-    comment = trivia.trailing(span)
-    return f"{line}  {comment}" if comment else line
-
-
-def _hoisted(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
-    """The comments inside something that is printed without them, to stand above it."""
-    found = trivia.before(span.end) if span is not None else []
-    return [" " * indent + comment.text for comment in found]
-
-
-# --- declarations ----------------------------------------------------------------------------------------------------
 
 
 def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[ast.Declaration]]:
@@ -107,16 +74,16 @@ def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[
 
 def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia) -> bool:
     if second.span is not None:
-        comment_between = trivia.stands_alone(_end(first.span), second.span.end)
+        comment_between = trivia.stands_alone(end_of(first.span), second.span.end)
         if comment_between or trivia.apart(second.span.start):
             return False
     match first, second:
         case ast.RecordDecl(), ast.RecordDecl():
-            return _short(first, trivia) and _short(second, trivia)
+            return is_short(first, trivia) and is_short(second, trivia)
         case ast.EnumDecl(), ast.EnumDecl():
-            return _on_one_line(first, trivia) and _on_one_line(second, trivia)
+            return on_one_line(first, trivia) and on_one_line(second, trivia)
         case ast.UnionDecl(), ast.UnionDecl():
-            return _on_one_line(first, trivia) and _on_one_line(second, trivia)
+            return on_one_line(first, trivia) and on_one_line(second, trivia)
         case ((ast.CacheDecl() | ast.SinkDecl()), (ast.CacheDecl() | ast.SinkDecl())):
             return True
         case _:
@@ -126,11 +93,11 @@ def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia)
 def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
     match declaration:
         case ast.RecordDecl():
-            return _record(declaration, run, trivia)
+            return record_lines(declaration, run, trivia)
         case ast.EnumDecl():
-            return _listed(declaration, [each for each in run if isinstance(each, ast.EnumDecl)], trivia)
+            return listed_lines(declaration, [each for each in run if isinstance(each, ast.EnumDecl)], trivia)
         case ast.UnionDecl():
-            return _listed(declaration, [declaration], trivia)
+            return listed_lines(declaration, [declaration], trivia)
         case ast.CacheDecl(connector=connector):
             return _connector(f"cache {declaration.name.text} = ", connector, declaration.span, trivia)
         case ast.SinkDecl(connector=connector):
@@ -140,227 +107,28 @@ def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], t
         case ast.FunctionDecl(body=body):
             return _function(declaration, body, trivia)
         case ast.UnitDecl():
-            return _unit(declaration, trivia)
+            return unit_lines(declaration, trivia)
         case _:
             assert_never(declaration)
 
 
 def _function(function: ast.FunctionDecl, body: ast.Expr, trivia: Trivia) -> list[str]:
     """On one line where it fits, else the body on lines of its own."""
-    above = _hoisted(function.span, trivia, 0)
-    parameters = ", ".join(map(_parameter, function.parameters))
+    above = comments_inside(function.span, trivia, 0)
+    parameters = ", ".join(map(parameter_text, function.parameters))
     head = f"function {function.name.text}({parameters}) : {flat_type(function.result)} ="
     if len(head) + 1 + len(flat(body)) <= WIDTH:
         lines = [f"{head} {flat(body)}"]
     else:
-        inner = layout(body, _STEP)
-        lines = [head, " " * _STEP + inner[0], *inner[1:]]
-    lines[-1] = _with_trailing(lines[-1], trivia, function.span)
+        inner = layout(body, STEP)
+        lines = [head, " " * STEP + inner[0], *inner[1:]]
+    lines[-1] = with_trailing(lines[-1], trivia, function.span)
     return above + lines
 
 
 def _connector(head: str, connector: ast.Expr, span: Span | None, trivia: Trivia) -> list[str]:
-    above = _hoisted(span, trivia, 0)
+    above = comments_inside(span, trivia, 0)
     lines = layout(connector, len(head))
     lines[0] = head + lines[0]
-    lines[-1] = _with_trailing(lines[-1], trivia, span)
+    lines[-1] = with_trailing(lines[-1], trivia, span)
     return above + lines
-
-
-# --- records ---------------------------------------------------------------------------------------------------------
-
-
-def _short(record: ast.RecordDecl, trivia: Trivia) -> bool:
-    """Whether a record stands on one line."""
-    inside = record.span is not None and trivia.waits(record.span.start, record.span.end)
-    plain = not any(field.path for field in record.fields)
-    fits = len(_short_text(record, len(record.name.text))) <= WIDTH
-    return not inside and plain and fits and len(record.fields) <= _MOST_FIELDS
-
-
-def _short_text(record: ast.RecordDecl, width: int) -> str:
-    fields = ", ".join(map(flat_field, record.fields))
-    return f"record {record.name.text.ljust(width)} {{ {fields} }}" if fields else f"record {record.name.text} {{ }}"
-
-
-def _record(record: ast.RecordDecl, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
-    if _short(record, trivia):
-        names = [each for each in run if isinstance(each, ast.RecordDecl)]
-        width = max(len(each.name.text) for each in names)
-        if any(len(_short_text(each, width)) > WIDTH for each in names):
-            width = 0
-        return [_with_trailing(_short_text(record, width), trivia, record.span)]
-    lines = [f"record {record.name.text} {{"]
-    lines += _fields(record.fields, trivia)
-    lines += _closing_comments(record.span, trivia)
-    return [*lines, _with_trailing("}", trivia, record.span)]
-
-
-def _fields(fields: Sequence[ast.FieldDecl], trivia: Trivia) -> Iterator[str]:
-    """One field per line: types below each other, places too, and comments behind them."""
-    names = max((len(field.name.text) for field in fields), default=0)
-    types = max((len(flat_type(field.type)) for field in fields if field.path is not None), default=0)
-    texts = [flat_field_aligned(field, names, types) for field in fields]
-    longest = max(map(len, texts), default=0)
-    for index, (field, text) in enumerate(zip(fields, texts, strict=True)):
-        leading = _leading(field.span, trivia, _STEP) + _hoisted(field.span, trivia, _STEP)
-        yield from leading[1:] if index == 0 and leading[:1] == [""] else leading
-        comment = trivia.trailing(field.span)
-        yield f"  {text.ljust(longest)}  {comment}" if comment else f"  {text}"
-
-
-def flat_field_aligned(field: ast.FieldDecl, names: int, types: int) -> str:
-    """A field with its type at column `names` + 2 and its place behind a type of up to `types` characters."""
-    name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type)
-    if field.path is None:
-        return f"{name} {type_}"
-    place = flat_field(field).removeprefix(f"{field.name.text}: {type_}")
-    return f"{name} {type_.ljust(types)}{place}"
-
-
-def _closing_comments(span: Span | None, trivia: Trivia) -> list[str]:
-    """The comments between the last line of a body and its closing brace."""
-    return _comments(trivia.before(span.end), _STEP) if span is not None else []
-
-
-# --- enums and unions ------------------------------------------------------------------------------------------------
-
-
-def _on_one_line(listed: ast.EnumDecl | ast.UnionDecl, trivia: Trivia) -> bool:
-    inside = listed.span is not None and trivia.waits(listed.span.start, listed.span.end)
-    return not inside and len(_list_text(listed, 0)) <= WIDTH
-
-
-def _list_text(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
-    inner = ", ".join(text for text, _ in _listed_parts(listed))
-    return f"{_list_head(listed, width)} {{ {inner} }}" if inner else f"{_list_head(listed, 0)} {{ }}"
-
-
-def _list_head(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
-    match listed:
-        case ast.EnumDecl(name=name):
-            return f"enum {name.text.ljust(width)}"
-        case ast.UnionDecl(name=name, tag=tag):
-            return f"union {name.text} by {tag.text}"
-        case _:
-            assert_never(listed)
-
-
-def _listed_parts(listed: ast.EnumDecl | ast.UnionDecl) -> list[tuple[str, Span | None]]:
-    if isinstance(listed, ast.EnumDecl):
-        return [(flat_value(value), value.span) for value in listed.values]
-    return [
-        (
-            each.record.text if each.text.text == each.record.text else f"{flat_value(each.text)}: {each.record.text}",
-            each.span,
-        )
-        for each in listed.variants
-    ]
-
-
-def _listed(
-    listed: ast.EnumDecl | ast.UnionDecl, neighbours: Sequence[ast.EnumDecl | ast.UnionDecl], trivia: Trivia
-) -> list[str]:
-    """On one line where it fits, else a value or record on each."""
-    if _on_one_line(listed, trivia):
-        width = max(len(each.name.text) for each in neighbours)
-        if any(len(_list_text(each, width)) > WIDTH for each in neighbours):
-            width = 0
-        return [_with_trailing(_list_text(listed, width), trivia, listed.span)]
-    lines = [f"{_list_head(listed, 0)} {{"]
-    for index, (text, span) in enumerate(_listed_parts(listed)):
-        leading = _leading(span, trivia, _STEP)
-        lines += leading[1:] if index == 0 and leading[:1] == [""] else leading
-        lines.append(_with_trailing(f"  {text}", trivia, span))
-    lines += _closing_comments(listed.span, trivia)
-    return [*lines, _with_trailing("}", trivia, listed.span)]
-
-
-# --- units -----------------------------------------------------------------------------------------------------------
-
-
-def _unit(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
-    above = _hoisted(_header_span(unit), trivia, 0)
-    header = _header(unit)
-    if not unit.body and not (unit.span and trivia.waits(unit.span.start, unit.span.end)):
-        lines = [*header[:-1], header[-1] + " { }"]
-        return [*above, *lines[:-1], _with_trailing(lines[-1], trivia, unit.span)]
-    lines = [*header[:-1], header[-1] + " {"]
-    after_broken = False
-    for index, statement in enumerate(unit.body):
-        leading = _leading(statement.span, trivia, _STEP)
-        hoisted, found = _statement(statement, trivia)
-        leading += hoisted
-        if index == 0:
-            leading = leading[1:] if leading[:1] == [""] else leading
-        elif after_broken and leading[:1] != [""]:
-            leading.insert(0, "")
-        lines += leading + found
-        after_broken = len(found) > 1
-    lines += _closing_comments(unit.span, trivia)
-    return [*above, *lines, _with_trailing("}", trivia, unit.span)]
-
-
-def _header_span(unit: ast.UnitDecl) -> Span | None:
-    """From the unit's first word to the last part of its header."""
-    parts = [
-        unit.name.span,
-        *(parameter.span for parameter in unit.parameters),
-        unit.cache.span if unit.cache else None,
-    ]
-    last = max((span.end for span in parts if span is not None), default=0)
-    return None if unit.span is None else Span(unit.span.source, unit.span.start, last)
-
-
-def _header(unit: ast.UnitDecl) -> list[str]:
-    head = f"{'responsive ' if unit.responsive else ''}{unit.kind} {unit.name.text}"
-    end = f" on {unit.cache.text}" if unit.cache else ""
-    if not unit.parameters:
-        return [head + end]
-    parameters = list(map(_parameter, unit.parameters))
-    text = f"{head}({', '.join(parameters)}){end}"
-    if len(text) + 2 <= WIDTH:
-        return [text]
-    pad = " " * (len(head) + 1)
-    lines = [f"{pad}{parameter}," for parameter in parameters]
-    lines[0] = f"{head}({parameters[0]},"
-    lines[-1] = lines[-1].removesuffix(",") + f"){end}"
-    return lines
-
-
-def _parameter(parameter: ast.Parameter) -> str:
-    default = "" if parameter.default is None else f" = {flat(parameter.default)}"
-    return f"{parameter.name.text}: {flat_type(parameter.type)}{default}"
-
-
-def _statement(statement: ast.Statement, trivia: Trivia) -> tuple[list[str], list[str]]:
-    """The comments to stand above a statement, and its lines."""
-    head = f"{statement.name.text} = " if isinstance(statement, ast.Assign) else ""
-    column = _STEP + len(head)
-    start, calls = links(statement.value)
-    span = statement.span
-    commented = bool(calls) and span is not None and trivia.waits(_end(calls[0].span), span.end)
-    too_long = len(calls) > _MOST_CALLS or column + len(flat(statement.value)) > WIDTH
-    broken = bool(calls) and (commented or too_long)
-    if not broken:
-        above = _hoisted(span, trivia, _STEP)
-        lines = layout(statement.value, column)
-        lines[-1] = _with_trailing(lines[-1], trivia, span)
-    else:
-        above, lines = _broken(start, calls, column, trivia)
-    return above, [" " * _STEP + head + lines[0], *lines[1:]]
-
-
-def _broken(start: ast.Expr, calls: Sequence[ast.Apply], column: int, trivia: Trivia) -> tuple[list[str], list[str]]:
-    """A chain with one call per line and the comments between them."""
-    lines, dots, done = chain_head(start, calls, column)
-    head_span = calls[0].span if done else start.span
-    above = _hoisted(head_span, trivia, _STEP)
-    lines[-1] = _with_trailing(lines[-1], trivia, head_span)
-    for call in calls[done:]:
-        lines += _hoisted(call.span, trivia, dots)
-        found = print_link(call, dots)
-        lines.append(" " * dots + found[0])
-        lines += found[1:]
-        lines[-1] = _with_trailing(lines[-1], trivia, call.span)
-    return above, lines
