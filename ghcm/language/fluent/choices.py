@@ -10,7 +10,7 @@ from ghcm.language import ast
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.records import Record
-from ghcm.language.fluent.tracing import Traced, call
+from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of
 from ghcm.source import Span
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ghcm.language import ast
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.problems import mistake
-from ghcm.language.fluent.tracing import Traced, call
+from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of, plain
 from ghcm.source import Span
 

@@ -11,7 +11,8 @@ from ghcm.language.fluent.definitions import definition
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.references import later, next_order
-from ghcm.language.fluent.tracing import call, trace
+from ghcm.language.fluent.traced import call
+from ghcm.language.fluent.tracing import trace
 from ghcm.language.fluent.units import Function, hints_of, parameters_of
 from ghcm.language.fluent.values import Written, name_of
 from ghcm.source import Span

@@ -1,15 +1,11 @@
-"""Pipelines: what operators are called on, and a collection of everything that a unit says."""
+"""Pipelines: what operators are called on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import cache, wraps
 from inspect import Signature, signature
-from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
 
 from ghcm.errors import ProgramError
@@ -18,8 +14,10 @@ from ghcm.language.fluent.annotations import type_of
 from ghcm.language.fluent.arguments import arguments_of
 from ghcm.language.fluent.columns import Unknown, no_column
 from ghcm.language.fluent.operands import call_operands
-from ghcm.language.fluent.places import caller, here
+from ghcm.language.fluent.places import here
 from ghcm.language.fluent.problems import keep, mistake
+from ghcm.language.fluent.python_functions import python_function
+from ghcm.language.fluent.recording import current
 from ghcm.language.fluent.references import later, next_order
 from ghcm.language.fluent.values import plain
 from ghcm.operators import OPERATORS
@@ -30,45 +28,13 @@ if TYPE_CHECKING:
 
     from ghcm.language.fluent.records import Record
 
-__all__ = ["Body", "Pipeline", "applied", "recording", "start"]
+__all__ = ["Pipeline", "applied", "start"]
 
 Row = Callable[[Any], Any]
 Two = Callable[[Any, Any], Any]
 Duration = str | timedelta
 
 _P = ParamSpec("_P")
-
-
-@dataclass(slots=True)
-class Body:
-    """What a unit's function says while it runs: its pipelines in order, and its frame, which knows their names."""
-
-    code: CodeType
-    pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
-    frame: FrameType | None = None
-
-    def add(self, pipeline: Pipeline) -> None:
-        """Note a pipeline that was just made."""
-        self.pipelines.append(pipeline)
-        frame: FrameType | None = caller()
-        while self.frame is None and frame is not None:
-            if frame.f_code is self.code:
-                self.frame = frame
-            frame = frame.f_back
-
-
-_body: ContextVar[Body | None] = ContextVar("ghcm_body", default=None)
-
-
-@contextmanager
-def recording(code: CodeType) -> Generator[Body]:
-    """Collect the pipelines that are made inside."""
-    body = Body(code)
-    token = _body.set(body)
-    try:
-        yield body
-    finally:
-        _body.reset(token)
 
 
 def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
@@ -111,7 +77,7 @@ class Pipeline:
         self._expr = expr
         self.span = span
         self.order = next_order()
-        body = _body.get()
+        body = current()
         if body is not None:
             body.add(self)
 
@@ -231,7 +197,7 @@ class Pipeline:
         A function that is given itself says its result in its own annotation.
         """
         span = here()
-        name, annotation = _python_function(function, span)
+        name, annotation = python_function(function, span)
         wanted = annotation if result is None else result
         called = self.then("python", name, by=by)
         assert isinstance(called._expr, ast.Apply)
@@ -357,23 +323,3 @@ def applied(name: str, values: tuple[object, ...], options: Mapping[str, object]
     """The call of a source, connector or window."""
     places = call_operands(span)
     return ast.Apply(ast.Ref(name, places.name), arguments_of(name, values, options, places), None, span)
-
-
-def _python_function(function: object, span: Span) -> tuple[str, object]:
-    if isinstance(function, str):
-        return function, None
-    if not callable(function) or not hasattr(function, "__code__"):
-        raise mistake("GHCM-132", "this is no Python function", span, hint='name it: "module:function"')
-    name = str(getattr(function, "__qualname__", ""))
-    if not name.isidentifier():
-        hint = "define it with def at the top of a module"
-        raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
-    hints: Mapping[str, object] = getattr(function, "__annotations__", {})
-    return f"{getattr(function, '__module__', '')}:{name}", _evaluated(hints.get("return"), function)
-
-
-def _evaluated(annotation: object, function: object) -> object:
-    if not isinstance(annotation, str):
-        return annotation
-    namespace: dict[str, Any] = getattr(function, "__globals__", {})
-    return eval(annotation, namespace)

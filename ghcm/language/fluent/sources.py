@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ghcm.language.fluent.pipelines import Duration, Pipeline, Row, applied, start
 from ghcm.language.fluent.places import here
-from ghcm.language.fluent.tracing import Traced
+from ghcm.language.fluent.traced import Traced
 
 __all__ = [
     "files",

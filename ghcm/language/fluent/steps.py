@@ -26,7 +26,8 @@ class StepFunction:
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
         """The lambda. Pipelines made inside are no statements of the unit; they stand where they are used."""
-        from ghcm.language.fluent.pipelines import Pipeline, recording
+        from ghcm.language.fluent.pipelines import Pipeline
+        from ghcm.language.fluent.recording import recording
 
         code = getattr(self._function, "__code__", None)
         if code is None:

@@ -13,12 +13,13 @@ from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.annotations import type_of
 from ghcm.language.fluent.definitions import Definition, definition
-from ghcm.language.fluent.pipelines import Body, Pipeline, recording
+from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.places import here, innermost
 from ghcm.language.fluent.problems import keep, mistake, report
+from ghcm.language.fluent.recording import Body, recording
 from ghcm.language.fluent.references import Later, later, next_order, resolve, targets
 from ghcm.language.fluent.stores import Cache
-from ghcm.language.fluent.tracing import Traced, call
+from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of, name_of, plain
 from ghcm.source import Span
 
