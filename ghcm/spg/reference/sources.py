@@ -16,10 +16,11 @@ from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.ops import ReadSink, ReadTable, Source
-from ghcm.spg.reference.decoding import LONGEST, Bad, decoded
+from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
+from ghcm.spg.reference.raw_text import LONGEST, Bad
 from ghcm.spg.reference.state import Record, Run, Step
 from ghcm.types import Struct
 

@@ -10,7 +10,8 @@ from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
 from ghcm.runtime.sources.source import Source
 from ghcm.spg.ops import Format
-from ghcm.spg.reference.decoding import Bad, decoded
+from ghcm.spg.reference.decoding import decoded
+from ghcm.spg.reference.raw_text import Bad
 from ghcm.types import Struct
 
 __all__ = ["by_reference", "decode", "drain"]

@@ -13,7 +13,8 @@ from ghcm.runtime.sources.fields import from_json_field, from_text_field
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.local_files import find_files
 from ghcm.spg.ops import Files, Format
-from ghcm.spg.reference.decoding import Bad, decoded
+from ghcm.spg.reference.decoding import decoded
+from ghcm.spg.reference.raw_text import Bad
 from ghcm.types import (
     INT_MAX,
     INT_MIN,

@@ -1,0 +1,191 @@
+"""JSON objects into records, as strict as the language says."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from typing import Any, NoReturn, assert_never, cast
+
+from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    is_nullable,
+)
+from ghcm.values import from_json
+
+__all__ = ["from_data", "from_object", "micros", "misfit", "object_in", "value_in"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?",
+    re.ASCII,
+)
+_ABSENT = object()
+
+
+def value_in(text: str, type_: Type) -> object:
+    """The value of a JSON text; ValueError where it holds none of that type."""
+    data: object = json.loads(text, parse_constant=lambda name: misfit("JSON", name))
+    return from_data(data, type_)
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """The object of a JSON text; ValueError where it holds none."""
+    data: object = json.loads(text.strip(" \t\r\n"), parse_constant=lambda name: misfit("JSON", name))
+    return _members(data)
+
+
+def from_object(data: dict[str, Any], element: Struct) -> tuple[object, ...]:
+    """The record of an object: each field by its path; ValueError says which field does not fit."""
+    row: list[object] = []
+    for field in element.fields:
+        try:
+            row.append(from_data(_find(data, field.path or field.name), field.type))
+        except ValueError as error:
+            raise ValueError(f'field "{field.name}": {error}') from None
+    return tuple(row)
+
+
+def _find(data: dict[str, Any], path: str) -> object:
+    """What stands at a path: a flat key first, then nested objects."""
+    if path in data:
+        return cast("object", data[path])
+    place: object = data
+    for name in path.split("."):
+        if not isinstance(place, dict) or name not in place:
+            return _ABSENT
+        place = cast("dict[str, object]", place)[name]
+    return place
+
+
+def from_data(data: Any, type_: Type) -> object:
+    """The value of a type behind parsed JSON; ValueError where it holds none."""
+    if data is None or data is _ABSENT:
+        return None if is_nullable(type_) else misfit(str(type_), None)
+    match type_:
+        case Nullable(of=of):
+            return from_data(data, of)
+        case Null():
+            misfit("null", data)
+        case Bool():
+            return data if isinstance(data, bool) else misfit("bool", data)
+        case Int():
+            return _within(data, INT_MIN, INT_MAX) if _is_whole(data) else misfit("int", data)
+        case Int32():
+            return _within(data, -(2**31), 2**31 - 1) if _is_whole(data) else misfit("int32", data)
+        case Float():
+            return _double(data) if _is_number(data) else misfit("float", data)
+        case String():
+            return _whole_text(data) if isinstance(data, str) else misfit("string", data)
+        case Enumeration(values=values):
+            return data if data in values else misfit(f"one of {', '.join(values)}", data)
+        case Timestamp():
+            return (
+                micros(data)
+                if _is_number(data)
+                else _moment(data)
+                if isinstance(data, str)
+                else misfit("timestamp", data)
+            )
+        case Duration():
+            return micros(data) if _is_number(data) else misfit("duration", data)
+        case Date() | Bytes() | Decimal():
+            return from_json(data, type_)
+        case List(item=item):
+            return [from_data(each, item) for each in _items(data)]
+        case Map(key=key, value=value):
+            return _map(data, key, value)
+        case Struct():
+            return from_object(_members(data), type_)
+        case _:
+            assert_never(type_)
+
+
+def _map(data: Any, key: Type, value: Type) -> object:
+    if isinstance(key, String | Enumeration) and _is_object(data):
+        return {from_data(name, key): from_data(each, value) for name, each in _members(data).items()}
+    pairs = [_items(pair) for pair in _items(data)]
+    if any(len(pair) != 2 for pair in pairs):
+        misfit("[key, value]", pairs)
+    return {from_data(name, key): from_data(each, value) for name, each in pairs}
+
+
+def _items(data: object) -> list[object]:
+    return cast("list[object]", data) if isinstance(data, list) else misfit("a list", data)
+
+
+def _is_object(data: object) -> bool:
+    return isinstance(data, dict)
+
+
+def _members(data: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else misfit("an object", data)
+
+
+def misfit(expected: str, data: object) -> NoReturn:
+    """Say what was expected."""
+    raise ValueError(f"expected {expected}, found {str(data)[:60]!r}")
+
+
+def _is_whole(data: object) -> bool:
+    return isinstance(data, int) and not isinstance(data, bool)
+
+
+def _is_number(data: object) -> bool:
+    return isinstance(data, int | float) and not isinstance(data, bool)
+
+
+def _within(number: int, least: int, greatest: int) -> int:
+    return number if least <= number <= greatest else misfit("a smaller number", number)
+
+
+def _double(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        misfit("float", number)
+
+
+def _whole_text(text: str) -> str:
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        misfit("whole characters", ascii(text))
+    return text
+
+
+def micros(seconds: float) -> int:
+    """Microseconds, rounded half to even from the exact number."""
+    if not math.isfinite(seconds):
+        misfit("seconds", seconds)
+    return _within(round(Fraction(seconds) * 1_000_000), INT_MIN, INT_MAX)
+
+
+def _moment(text: str) -> int:
+    """ISO 8601; without an offset it is UTC, decimals behind the sixth are cut."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        misfit("timestamp", text)
+    day, hour, minute, second, decimals, sign, hours, minutes = found.groups()
+    moment = datetime.fromisoformat(f"{day}T{hour or '00'}:{minute or '00'}:{second or '00'}+00:00")
+    shift = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) // timedelta(microseconds=1)
+    micros = (moment - _EPOCH) // timedelta(microseconds=1) + int(f"{decimals or ''}000000"[:6])
+    return micros + (shift if sign == "-" else -shift)

@@ -1,0 +1,150 @@
+"""Cells of text into records: CSV by its header, and Zeek's logs by their `#fields`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import assert_never
+
+from ghcm.errors import GhcmError, suggest
+from ghcm.spg.reference.json_records import from_data, micros, misfit
+from ghcm.spg.reference.raw_text import Bad, attempt, numbered_lines
+from ghcm.spg.reference.zeek import Log, cells, zeek_value
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    is_nullable,
+)
+from ghcm.values import from_json
+
+__all__ = ["csv_records", "zeek_records"]
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
+
+
+def csv_records(data: bytes, file: str, separator: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+    """RFC 4180: the first record names the columns; a record may hold line ends in quotes."""
+    raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader((line.decode(errors="replace") for line in raw), delimiter=separator)
+    header: list[str] | None = None
+    while (start := reader.line_num) < len(raw):
+        failure = ""
+        fields: list[str] = []
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            failure = str(error)
+        own = b"".join(raw[start : reader.line_num]).removesuffix(b"\n").removesuffix(b"\r")
+        place = f"{file}:{start + 1}"
+        text = own.decode(errors="replace")
+        if not failure and not fields:
+            continue
+        if own != text.encode():
+            yield Bad(text, f"{place}: the text is not UTF-8")
+        elif failure:
+            yield Bad(text, f"{place}: {failure}")
+        elif header is None:
+            header = fields
+            _check_header(file, header, element)
+        else:
+            yield attempt(text, place, partial(_from_cells, header, fields, element))
+
+
+def _from_cells(header: list[str], cells: list[str], element: Struct) -> tuple[object, ...]:
+    if len(cells) != len(header):
+        raise ValueError(f"expected {len(header)} fields as in the header, found {len(cells)}")
+    return _row(dict(zip(reversed(header), reversed(cells), strict=True)), element, _from_text)
+
+
+def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], object]) -> tuple[object, ...]:
+    """The record of the cells by column; a column that is not there is null."""
+    row: list[object] = []
+    for field in element.fields:
+        cell = cells.get(field.path or field.name)
+        try:
+            row.append(None if cell is None else value(cell, field.type))
+        except ValueError as error:
+            raise ValueError(f'field "{field.name}": {error}') from None
+    return tuple(row)
+
+
+def _check_header(file: str, header: list[str], element: Struct) -> None:
+    """That a file has every column that the record cannot do without."""
+    for field in element.fields:
+        name = field.path or field.name
+        if name not in header and not is_nullable(field.type):
+            raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, header))
+
+
+def zeek_records(data: bytes, file: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+    """Zeek's logs: `#fields` names the columns of the lines behind it."""
+    log = Log()
+    for number, line in numbered_lines(data, file):
+        text = line.text if isinstance(line, Bad) else line
+        if text.startswith("#"):
+            if log.header(text):
+                _check_header(file, log.columns or [], element)
+        elif isinstance(line, Bad):
+            yield line
+        elif log.columns is None and text:
+            raise GhcmError(f'cannot read "{file}": no line "#fields" comes before line {number}')
+        elif text:
+            yield attempt(text, f"{file}:{number}", partial(_from_log, log, text, element))
+
+
+def _from_log(log: Log, line: str, element: Struct) -> tuple[object, ...]:
+    return _row(
+        dict(reversed(list(cells(log, line)))), element, lambda cell, type_: zeek_value(log, cell, type_, _from_text)
+    )
+
+
+def _from_text(text: str, type_: Type) -> object:
+    match type_:
+        case Nullable(of=of):
+            return _from_text(text, of) if text else None
+        case String():
+            return text
+        case Enumeration():
+            return from_data(text, type_)
+        case Null():
+            return None if not text else misfit("nothing", text)
+        case Bool():
+            return text.lower() == "true" if text.lower() in ("true", "false") else misfit("bool", text)
+        case Int() | Int32():
+            return (
+                from_data(int(text), type_) if len(text) < 40 and _WHOLE.fullmatch(text) else misfit(str(type_), text)
+            )
+        case Float():
+            return float(text) if _REAL.fullmatch(text) else misfit("float", text)
+        case Timestamp() | Duration():
+            if len(text) < 40 and _WHOLE.fullmatch(text):
+                return micros(int(text))
+            return micros(float(text)) if _REAL.fullmatch(text) else from_data(text, type_)
+        case Date() | Decimal():
+            return from_json(text, type_)
+        case Bytes() | List() | Map() | Struct():
+            return from_data(json.loads(text), type_)
+        case _:
+            assert_never(type_)
