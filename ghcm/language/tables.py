@@ -21,12 +21,14 @@ from lark.grammar import Rule
 from lark.lexer import BasicLexer, Lexer, LexerState, TerminalDef
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-__all__ = ["STARTS", "fed_parser", "grammar", "grammar_text", "lexer", "made", "shipped"]
+__all__ = ["STARTS", "document", "fed_parser", "grammar", "grammar_text", "lexer", "made", "shipped"]
 
 STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
 
 _HOME = files("ghcm.language")
 _SHIPPED = "grammar.json"
+_SHIFT = 0
+"""How lark writes the action that goes on to another state; any other one reduces by a rule."""
 
 
 def grammar_text() -> str:
@@ -93,14 +95,44 @@ def _numbered(named: dict[str, Any]) -> dict[int, Any]:
     return {int(key): value for key, value in named.items()}
 
 
-def _write() -> None:
+def _in_order(parser: dict[str, Any]) -> dict[str, Any]:
+    """The automaton with its tokens numbered by name and its states as they are reached from the start rules.
+
+    lark numbers them in the order of sets of texts, which is another one in each run of Python.
+    """
+    names: dict[int, str] = parser["tokens"]
+    tokens = {name: number for number, name in enumerate(sorted(names.values()))}
+    by_name = {
+        state: sorted((names[token], action) for token, action in actions.items())
+        for state, actions in parser["states"].items()
+    }
+    reached = {state: number for number, (_, state) in enumerate(sorted(parser["start_states"].items()))}
+    waiting = list(reached)
+    for state in waiting:
+        for _, (kind, target) in by_name[state]:
+            if kind == _SHIFT and target not in reached:
+                reached[target] = len(reached)
+                waiting.append(target)
+
+    def action(kind: int, target: Any) -> tuple[int, Any]:
+        return kind, reached[target] if kind == _SHIFT else target
+
+    return {
+        "tokens": {number: name for name, number in tokens.items()},
+        "states": {reached[state]: {tokens[name]: action(*each) for name, each in by_name[state]} for state in reached},
+        "start_states": {rule: reached[state] for rule, state in parser["start_states"].items()},
+        "end_states": {rule: reached[state] for rule, state in parser["end_states"].items()},
+    }
+
+
+def document() -> str:
+    """The tables as text; the same bytes whenever they are made of one grammar by one lark."""
     data, memo = made().memo_serialize([TerminalDef, Rule])  # pyright: ignore[reportUnknownMemberType]
     data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = None
-    document = {"made_from": _made_from(), "data": data, "memo": memo}
-    text = json.dumps(document, separators=(",", ":"), sort_keys=True)
-    with open(str(_HOME.joinpath(_SHIPPED)), "w", encoding="utf-8") as file:
-        file.write(f"{text}\n")
+    data["parser"]["parser"] = _in_order(data["parser"]["parser"])
+    return json.dumps({"made_from": _made_from(), "data": data, "memo": memo}, separators=(",", ":"), sort_keys=True)
 
 
 if __name__ == "__main__":
-    _write()
+    with open(str(_HOME.joinpath(_SHIPPED)), "w", encoding="utf-8") as file:
+        file.write(f"{document()}\n")

@@ -1,3 +1,4 @@
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -5,7 +6,7 @@ from lark import Lark
 from lark.parsers.lalr_analysis import Shift
 
 from ghcm.language import tables
-from ghcm.language.tables import STARTS, grammar_text, made, shipped
+from ghcm.language.tables import STARTS, document, grammar_text, made, shipped
 
 
 def test_the_grammar_has_no_conflict_and_no_terminals_that_collide() -> None:
@@ -17,6 +18,11 @@ def test_the_shipped_tables_are_those_of_the_grammar() -> None:
     assert found is not None, "the grammar or lark has changed: run python -m ghcm.language.tables"
     assert _terminals(found) == _terminals(fresh)
     _same_automaton(_parse_table(found), _parse_table(fresh))
+
+
+def test_they_are_made_with_the_same_bytes_in_every_run() -> None:
+    shipped_text = files("ghcm.language").joinpath("grammar.json").read_text(encoding="utf-8")
+    assert document() == shipped_text.removesuffix("\n")
 
 
 def test_tables_of_another_grammar_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
