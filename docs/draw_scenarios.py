@@ -81,9 +81,13 @@ def arrow(axes: Axes, step: Row, lane: Mapping[str, int]) -> None:
     if step["returns"]:
         style["linestyle"] = "dashed"
     axes.annotate("", xy=(at, end), xytext=(at, begin), arrowprops=style)
-    words = f" {step['position']}. {step['signature']} ({step['count']}×)"
+    words = f"{step['position']}. {step['signature']} ({step['count']}×)"
     level = end + 0.4 if step["returns"] else (begin + end) / 2
-    axes.text(at, level, words, color=COLOURS[step["severity"]], va="center", fontsize=8)
+    paper = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # hides what runs behind it
+    axes.annotate(
+        words, (at, level), (6, 0), textcoords="offset points", va="center", fontsize=8, bbox=paper, zorder=5,
+        color=COLOURS[step["severity"]],
+    )  # fmt: skip
 
 
 def moment(step: Row, name: str) -> float:

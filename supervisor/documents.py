@@ -75,10 +75,11 @@ class UnitDocument(BaseModel):
 
 
 class ProgramDocument(BaseModel):
-    """A program, as its latest job has it."""
+    """A program, as its latest job has it. `version` is 1, and one more for each time that the job grew."""
 
     name: str
     job: str
+    version: int
     state: str
     units: list[UnitDocument]
 
@@ -129,7 +130,9 @@ def program(known: KnownProgram) -> ProgramDocument:
         )
         for unit in known.program.units
     ]
-    return ProgramDocument(name=known.name, job=known.job.id, state=known.job.state.value, units=units)
+    return ProgramDocument(
+        name=known.name, job=known.job.id, version=known.job.version, state=known.job.state.value, units=units
+    )
 
 
 def _moment(micros: int | None) -> str | None:

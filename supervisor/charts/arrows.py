@@ -107,10 +107,24 @@ def _disc(axes: Any, graph: Graph, at: int, name: str, sheet: Sheet) -> None:
     )  # fmt: skip
     layers = max(len({place[0] for place in graph.places}), 2)
     most = max(12, int(sheet.inner_width / (layers - 1) / 6.4))
+    above = _name_stands_above(graph, at)
     axes.annotate(
-        short(name, min(most, 40)), (x, y), (0, -_DISC - 4), textcoords="offset points", ha="center", va="top",
-        fontsize=8, color=colours.ink, zorder=6, annotation_clip=False, bbox=_underlay(colours),
+        short(name, min(most, 40)), (x, y), (0, _DISC + 4 if above else -_DISC - 4), textcoords="offset points",
+        ha="center", va="bottom" if above else "top", fontsize=8, color=colours.ink, zorder=6, annotation_clip=False,
+        bbox=_underlay(colours),
     )  # fmt: skip
+
+
+def _name_stands_above(graph: Graph, at: int) -> bool:
+    """Whether arrows of the same layer come or go below a disc and none above it; below is where names stand else."""
+    joined = {arrow.source if arrow.target == at else arrow.target for arrow in graph.arrows if at in _ends(arrow)}
+    x, y = graph.places[at]
+    beside = [graph.places[each][1] for each in joined if graph.places[each][0] == x and each != at]
+    return bool(beside) and min(beside) > y
+
+
+def _ends(arrow: Arrow) -> tuple[int, int]:
+    return arrow.source, arrow.target
 
 
 def _key(sheet: Sheet, graph: Graph) -> None:

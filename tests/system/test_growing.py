@@ -128,6 +128,7 @@ def test_what_it_had_goes_on_while_a_unit_comes_and_goes(tmp_path: Path) -> None
                 assert said["profile"] == ("dropped" if number % 2 else "added")
                 assert said["feed"] == said["all.publish"] == said["tally"] == said["audit"] == "kept"
             grow(daemon, "two")
+            until(lambda: version_over_http(daemon) == TIMINGS + 2, "HTTP to know the version")
             until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
         assert daemon.pid(job) == engine
         assert callers.answers["tally done"] > 0 and callers.answers["profile done"] > 0
@@ -164,6 +165,10 @@ def test_whoever_is_killed_the_program_is_one_version_or_the_other(tmp_path: Pat
             assert called.status == (200 if known % 2 == 0 else 404), called.text
         until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
         check(daemon, job)
+
+
+def version_over_http(daemon: Running) -> object:
+    return daemon.get("/programs/shop").json["version"]
 
 
 def offers(daemon: Running) -> bool:

@@ -204,6 +204,7 @@ def test_health_and_programs(shop: Running) -> None:
     assert shop.get("/health").json == {"status": "ok"}
     assert shop.get("/ready").json == {"status": "ready"}
     [shown] = [each for each in shop.get("/programs").json if each["name"] == "shop"]
+    assert shown["version"] == 1
     units = {each["name"]: each for each in shown["units"]}
     assert units["total"]["calls"] == TOTAL
     assert units["total"]["required"] == ["item"]
