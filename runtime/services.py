@@ -26,6 +26,7 @@ from ghcm.runtime.sources.generate import GenerateSource
 from ghcm.runtime.sources.memory import MemorySource
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource, TableSource
+from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.source import Origin
 from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
@@ -197,6 +198,8 @@ def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator
 
 def _source(connector: Connector, schema: Struct, name: str, base: Path) -> Reading:
     match connector:
+        case Files(tail=True):
+            return TailSource(connector, schema, name, base)
         case Files(follow=True):
             return FollowSource(connector, schema, name, base)
         case Files():

@@ -18,6 +18,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     element = scope.type(task.collection.element)
     connector = op.connector
     match connector:
+        case Files(tail=True):
+            raise _unbounded(task, "reads files as they grow")
         case Files(follow=True):
             raise _unbounded(task, "waits for files that come")
         case Files():

@@ -34,6 +34,7 @@ class Files:
     `compression`: "gzip", "zstd", "none", or "ending": as the ending of each name says (`.gz`, `.zst`). `clock`: event
     time "restarts" in each file, which then is one partition, or it "continues" from file to file, which together are
     one. `follow`: files that appear later are read too, each once, and the source never ends; its clock continues.
+    `tail`, only with `follow`: what is appended to files is read too, line by line, whatever becomes of their names.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Files:
     compression: str = "ending"
     clock: str = "restarts"
     follow: bool = False
+    tail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,8 @@ def _policy(policy: Policy) -> str:
 def place_text(connector: Connector) -> str:
     """A place outside in a few words."""
     match connector:
+        case Files(path=path, format=format_, tail=True):
+            return f"growing files {path} ({format_.name})"
         case Files(path=path, format=format_):
             return f"files {path} ({format_.name})"
         case Parquet(path=path):

@@ -149,6 +149,8 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
         case Generate():
             if not isinstance(gives.element, Struct) or [f.type for f in gives.element.fields] != [Int(), Timestamp()]:
                 yield f'generated records are {{number: int, time: timestamp}}, not "{gives.element}"'
+        case Files(follow=False, tail=True):
+            yield "files that are tailed are followed"
         case Files() | Socket() | Kafka():
             if not isinstance(gives.element, Struct):
                 yield f'"{gives.element}" cannot be decoded: it is no record'

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 from ghcm.errors import GhcmError
 
-__all__ = ["UNREADABLE", "find_files", "nothing_to_read", "open_file", "unreadable"]
+__all__ = ["UNREADABLE", "find_files", "nothing_to_read", "open_file", "packed", "unreadable"]
 
 _BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _SKIPPED_AT_ONCE = 1 << 20
@@ -46,11 +46,16 @@ def nothing_to_read(path: str, base: Path) -> GhcmError:
     )
 
 
+def packed(suffix: str, compression: str) -> str:
+    """How a file with this ending is packed: "gzip", "zstd" or "none". `compression` as in `Files`."""
+    return _BY_ENDING.get(suffix, "none") if compression == "ending" else compression
+
+
 def open_file(path: Path, compression: str, offset: int) -> BinaryIO:
     """The bytes of a file behind the first `offset` (decompressed). `compression` as in `Files`. OSError, EOFError or
     `zlib.error` where it cannot be read, from here or from what is given.
     """
-    kind = _BY_ENDING.get(path.suffix, "none") if compression == "ending" else compression
+    kind = packed(path.suffix, compression)
     if kind == "zstd":
         return _zstd(path, offset)
     opened = gzip.open(path) if kind == "gzip" else path.open("rb", buffering=0)  # noqa: SIM115 - the caller closes

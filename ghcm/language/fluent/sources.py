@@ -32,8 +32,8 @@ def files(path: str, **options: Any) -> Pipeline:
 
     Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"), `separator` (of csv),
     `compression` ("gzip", "zstd", "none"; as the names end where it is not said), `clock` ("restarts", "continues":
-    whether event time begins anew in each file), `follow` (whether files that appear later are read too); of a sink
-    `mode` ("append", "replace") and `record`.
+    whether event time begins anew in each file), `follow` (whether files that appear later are read too), `tail`
+    (whether what is appended to files is read too); of a sink `mode` ("append", "replace") and `record`.
     """
     return start("files", (path,), options)
 

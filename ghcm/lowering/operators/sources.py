@@ -15,6 +15,7 @@ from ghcm.lowering.conversion import common_type
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.expressions import typed
 from ghcm.lowering.flows import Bound, Draft, Flow, Raw, RawSource
+from ghcm.lowering.operators.waiting_files import COMPRESSED, clock_of, waited
 from ghcm.lowering.records import fits
 from ghcm.lowering.types import LINE, has_null
 from ghcm.lowering.variants import conforms
@@ -36,7 +37,6 @@ _BY_SUFFIX = {
     ".arrows": "arrow",
     ".feather": "arrow",
 }
-_COMPRESSED = (".gz", ".zst", ".zstd")
 _TICK = Struct((Field("number", Int()), Field("time", Timestamp())), name="Tick")
 _SECOND = 1_000_000
 _PORTS = range(1, 65536)
@@ -52,22 +52,14 @@ def files(step: Step) -> Bound:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
         step.report(Code.BAD_FORMAT, message, step.given.span("compression"))
     compression = step.given.choice("compression", ("gzip", "zstd", "none"), "ending")
-    follow = step.given.flag("follow", False)
-    clock = step.given.choice("clock", ("restarts", "continues"), "continues" if follow else "restarts")
-    if follow and clock == "restarts":
-        step.report(
-            Code.BAD_FORMAT,
-            "files that are followed have one clock, which continues",
-            step.given.span("clock"),
-            detail="How many files will come is not known, and each of them would hold event time back.",
-            hint="Sources with clocks of their own can be joined by union.",
-        )
-    return _of_format(step, Files(path, format_, compression, clock, follow), format_, bounded=not follow)
+    follow, tail = waited(step, path, format_, compression)
+    clock = clock_of(step, follow=follow, tail=tail)
+    return _of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
 
 
 def format_of(path: str) -> str | None:
     """The format that the name of a file says."""
-    stem = next((path.removesuffix(suffix) for suffix in _COMPRESSED if path.endswith(suffix)), path)
+    stem = next((path.removesuffix(suffix) for suffix in COMPRESSED if path.endswith(suffix)), path)
     return next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), None)
 
 
@@ -195,7 +187,7 @@ def _must_end(step: Step) -> bool:
     if not isinstance(step.operator.support(unit.engine), Never):
         kind = "responsive" if unit.declaration.responsive else "batch"
         message = f'"{step.name}" never ends here, and a {kind} unit must end'
-        hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow it ends."}
+        hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow and tail it ends."}
         hint = hints.get(step.name, "A stream unit can read it.")
         step.report(Code.ENDLESS_BATCH, message, hint=hint)
     return True

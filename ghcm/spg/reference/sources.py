@@ -19,6 +19,7 @@ from ghcm.spg.ops import ReadSink, ReadTable, Source
 from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
+from ghcm.spg.reference.growing import whole_records
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.raw_text import LONGEST, Bad
 from ghcm.spg.reference.state import Record, Run, Step
@@ -40,7 +41,10 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             return [Record((number, start + number * each), partition=(step.id, "")) for number in range(count)]
         case Files(format=format_):
             parts = run.outside.inputs.get(step.id)
-            found = _decoded(run, step, format_, _files(connector, run.outside.base) if parts is None else parts)
+            parts = _files(connector, run.outside.base) if parts is None else parts
+            if connector.tail:
+                parts = {name: whole_records(data, format_) for name, data in parts.items()}
+            found = _decoded(run, step, format_, parts)
             if connector.clock == "continues":
                 return [replace(record, partition=(step.id, "")) for record in found]
             return found

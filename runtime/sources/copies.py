@@ -1,0 +1,116 @@
+"""Where the rest of a file is that was cut: `copytruncate` copies a log and cuts it, so that what was not read yet, or
+all that was, stands in a file of another name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+from ghcm.runtime.sources.growing_file import Found, GrowingFile, find
+from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears, begins_like, same_bytes
+
+__all__ = ["Lookalikes", "copy_of", "moved", "still_bears"]
+
+_COPY_S = 5.0
+"""How long a file that begins like another one, and does not change, may be a copy of it before that is cut."""
+_BEHIND = 1 << 20
+"""Bytes of a file that may be read between the moments at which it is copied and cut."""
+
+
+def moved(name: str, identity: Identity, base: Path) -> Found | None:
+    """A file under whatever name in the folder where it had this one."""
+    return next((found for found in _neighbours(name, base) if found.identity == identity), None)
+
+
+def still_bears(found: Found, mark: Mark, base: Path) -> bool:
+    """Whether what was met holds what the mark says."""
+    with _opened(found, base) as file:
+        return file is not None and bears(file, mark)
+
+
+def copy_of(
+    place: Place, there: Mapping[Identity, Found], known: Container[Identity], base: Path, *, at_once: bool
+) -> tuple[Found, Place] | None:
+    """A file that is not known and holds what was read of a place, and how far it was read by that. `at_once`: the file
+    was cut a moment ago; its copy may then hold a little less than what was read of it.
+    """
+    if not place.mark.offset:
+        return None
+    near = {found.identity: found for found in _neighbours(place.name, base)} | dict(there)
+    unknown = [found for identity, found in near.items() if identity not in known and identity != place.identity]
+    for found in unknown:
+        if found.size >= place.mark.offset and still_bears(found, place.mark, base):
+            return found, replace(place, identity=found.identity)
+    for found in unknown if at_once else ():
+        if 0 < place.mark.offset - found.size <= _BEHIND:
+            with _opened(found, base) as file:
+                if file is not None and begins_like(file, place.mark):
+                    return found, replace(place, identity=found.identity, mark=Mark.at(file, found.size))
+    return None
+
+
+class Lookalikes:
+    """New files that hold nothing but what a known one begins with: each waits until it differs, or has not changed for
+    a while, or the known one is cut, of which it then is the copy.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._held: dict[Identity, tuple[int, float]] = {}
+
+    def holds(self, found: Found, files: list[GrowingFile]) -> bool:
+        """Whether a new file has to wait."""
+        if not found.size or not self._like_one_of(found, files):
+            self._held.pop(found.identity, None)
+            return False
+        size, since = self._held.get(found.identity, (-1, 0.0))
+        if size != found.size:
+            self._held[found.identity] = found.size, monotonic()
+            return True
+        return monotonic() - since < _COPY_S
+
+    def _like_one_of(self, found: Found, files: list[GrowingFile]) -> bool:
+        with _opened(found, self._base) as file:
+            if file is None:
+                return True  # it is gone, or will be met again
+            first = os.pread(file, SIDE, 0)
+            return any(_like(file, found.size, each) for each in files if not each.moved and each.begins(first))
+
+
+def _like(file: int, size: int, known: GrowingFile) -> bool:
+    """Whether the file holds what the known one begins with, or that cannot be said since it was cut meanwhile."""
+    try:
+        return not known.intact() or (os.fstat(known.file).st_size >= size and same_bytes(file, known.file, size))
+    except FileNotFoundError:
+        return True
+
+
+def _neighbours(name: str, base: Path) -> Iterator[Found]:
+    """The files of the folder in which a name stands, links followed."""
+    folder = Path(os.path.realpath(base / name)).parent
+    root = Path(os.path.realpath(base))
+    inside = folder.relative_to(root) if folder.is_relative_to(root) else folder
+    for each in sorted(os.listdir(folder)) if folder.is_dir() else ():
+        found = find(str(inside / each), base) if (folder / each).is_file() else None
+        if found is not None:
+            yield found
+
+
+@contextmanager
+def _opened(found: Found, base: Path) -> Generator[int | None]:
+    """The file that was met, None where its name is another's by now."""
+    try:
+        file = os.open(base / found.name, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        status = os.fstat(file)
+        yield file if (status.st_dev, status.st_ino) == found.identity else None
+    finally:
+        os.close(file)

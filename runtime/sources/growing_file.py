@@ -1,0 +1,185 @@
+"""One file that grows: its new whole lines, decoded, as long as it still holds what was read of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from errno import ENOENT
+from pathlib import Path
+from time import monotonic
+
+from ghcm.functions import Failure
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.sources.local_files import UNREADABLE, unreadable
+from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears
+from ghcm.spg.ops import Files
+from ghcm.types import Struct
+
+__all__ = ["Found", "GrowingFile", "Piece", "find"]
+
+_PIECE = 2 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file as it was met under a name (relative to the base): how large it was, and when it was last written."""
+
+    name: str
+    identity: Identity
+    size: int
+    written_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What came of a file, and where to go on with it, `place` None: nowhere, since it is gone. `file` names it within
+    this run of the source."""
+
+    file: int
+    place: Place | None
+    batch: Batch | None = None
+    letters: tuple[tuple[Failure, str, str], ...] = ()
+
+
+def find(name: str, base: Path) -> Found | None:
+    """The file of this name, None where there is none."""
+    try:
+        status = os.stat(base / name)
+    except FileNotFoundError:
+        return None
+    return Found(name, (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+
+
+class GrowingFile:
+    """Reads on in one file behind a place; keeps it open, so that it can be read when its name is another's.
+
+    `name` is the one that it had first, `path` the latest under which it was found; `moved`: that they differ or did.
+    `grown` is when something last came (monotonic).
+    """
+
+    def __init__(
+        self, number: int, connector: Files, schema: Struct, partition: str, base: Path, path: str, place: Place
+    ) -> None:
+        self.number = number
+        self.name = place.name
+        self.path = path
+        self.identity = place.identity
+        self.grown = monotonic()
+        self.moved = path != place.name
+        self._base = base
+        self._decoder = open_decoder(connector.format, schema)
+        self._decoder.begin(place.header)
+        self._lines = Lines(self._decoder, place.name, partition, offset=place.mark.offset, number=place.number)
+        self._mark = place.mark
+        self._read = place.mark.offset
+        self._file: int | None = None
+        self._seen = (-1, -1)
+        side = min(place.mark.offset, SIDE)
+        self._first = os.pread(self.file, side, 0) if side else b""
+        self._recent = os.pread(self.file, side, place.mark.offset - side) if side else b""
+
+    @property
+    def file(self) -> int:
+        """The open file. FileNotFoundError where its name is another's by now."""
+        if self._file is None:
+            opened = os.open(self._base / self.path, os.O_RDONLY | os.O_CLOEXEC)
+            status = os.fstat(opened)
+            if (status.st_dev, status.st_ino) != self.identity:
+                os.close(opened)
+                raise FileNotFoundError(ENOENT, "another file has its name", self.path)
+            self._file = opened
+        return self._file
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is kept open."""
+        return self._file is not None
+
+    @property
+    def place(self) -> Place:
+        """Where to go on."""
+        return Place(self.name, self.identity, self._mark, self._lines.number, self._decoder.save())
+
+    @property
+    def removed(self) -> bool:
+        """Whether no name is left for it."""
+        return os.fstat(self.file).st_nlink == 0
+
+    @property
+    def written_ns(self) -> int:
+        """When it was last written, as far as is known."""
+        return self._seen[1]
+
+    def met(self, found: Found | None) -> None:
+        """It was met under this name, or under none that the path means."""
+        self.moved = self.moved or found is None or found.name != self.path
+        self.path = self.path if found is None else found.name
+
+    def changed(self, found: Found | None) -> bool:
+        """Whether it is not as it was when last asked; `found`: where it is met now, which is believed while it is not
+        kept open. FileNotFoundError where it cannot be opened again."""
+        if self._file is None and found is not None and (found.size, found.written_ns) == self._seen:
+            return False
+        status = os.fstat(self.file)
+        before, self._seen = self._seen, (status.st_size, status.st_mtime_ns)
+        return before != self._seen
+
+    def begins(self, first: bytes) -> bool:
+        """Whether a file that begins with these bytes may begin as this one does."""
+        size = min(len(first), len(self._first))
+        return size > 0 and first[:size] == self._first[:size]
+
+    def intact(self) -> bool:
+        """Whether it still holds all that was read of it."""
+        return os.fstat(self.file).st_size >= self._read and bears(self.file, self._mark)
+
+    def pieces(self) -> Iterator[Piece]:
+        """What has come up to now; ends early where the file is cut meanwhile, which is then seen at the next look."""
+        try:
+            end = os.fstat(self.file).st_size
+            while self._read < end and (data := os.pread(self.file, min(_PIECE, end - self._read), self._read)):
+                if os.fstat(self.file).st_size < end or not bears(self.file, self._mark):
+                    self._seen = (-1, -1)
+                    return
+                yield self._add(data)
+        except FileNotFoundError:
+            self._seen = (-1, -1)  # renamed before it was opened: it is met under another name
+        except UNREADABLE as error:
+            raise unreadable(self.name, error) from error
+
+    def finish(self) -> Piece:
+        """The unfinished last line as a whole one, since nothing more comes."""
+        return replace(self._add(b"", last=True), place=None)
+
+    def close(self) -> None:
+        """Give the open file back; it is opened again by its path when it is asked for."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _add(self, data: bytes, *, last: bool = False) -> Piece:
+        failed: list[tuple[Failure, str, str]] = []
+
+        def letter(reason: Failure, detail: str, text: str) -> None:
+            failed.append((reason, detail, text))
+
+        batch = self._lines.add(data, last, letter)
+        if data:
+            self.grown = monotonic()
+            self._remember(data)
+        return Piece(self.number, self.place, batch, tuple(failed))
+
+    def _remember(self, data: bytes) -> None:
+        """Keep the bytes of which marks are made: the first ones, and those around the place up to which lines are
+        used."""
+        self._read += len(data)
+        offset = self._lines.offset
+        self._first += data[: SIDE - len(self._first)]
+        recent = self._recent + data
+        used = len(recent) - (self._read - offset)
+        side = min(offset, SIDE)
+        self._recent = recent[used - side :]
+        self._mark = Mark.of(offset, self._first[:side], self._recent[:side])
