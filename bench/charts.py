@@ -42,7 +42,7 @@ def measure(charts: int) -> list[Row]:
             daemon.control.ask("submit", bundle=str(bundle), base=str(folder))
             get = _Getter(url)
             while get.rows() < _WINDOWS * _HOSTS:
-                time.sleep(0.1)
+                time.sleep(0.1)  # nobody tells over HTTP that a sink has its rows
             time.sleep(max(0.0, 5 - (time.perf_counter() - started)))  # the drawing process is made ready
             first = get.chart(f"{_CHARTS['line']}&width=701")
             found = [_row(kind, query, get, charts) for kind, query in _CHARTS.items()]

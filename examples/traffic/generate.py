@@ -237,7 +237,7 @@ def serve(lines: Iterable[str], server: socket.socket, rate: float | None) -> No
         begun = time.monotonic()
         for number, line in enumerate(lines):
             if rate is not None and (early := begun + number / rate - time.monotonic()) > 0.01:
-                time.sleep(early)
+                time.sleep(early)  # keeps to the rate that was asked for
             peer.sendall(line.encode())
 
 

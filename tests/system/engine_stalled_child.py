@@ -31,7 +31,7 @@ class Stalled:
         if self._writes == 2:
             (self._base / "stalled").touch()
             while not (self._base / "go").exists():
-                time.sleep(0.05)
+                time.sleep(0.05)  # a file appears: the test is another process
         self._writer.write(rows)
 
     def __getattr__(self, name: str) -> Any:

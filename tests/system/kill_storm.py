@@ -72,7 +72,7 @@ class Storm:
     def rage(self, job: str, kills: int) -> None:
         """Kill so many processes."""
         while sum(self.kills.values()) < kills:
-            time.sleep(self.random.uniform(0.0, 1.2))
+            time.sleep(self.random.uniform(0.0, 1.2))  # the moments are what is tested
             name = self.random.choice(["http", "redis", job, job] + (["spark"] if self.spark else []))
             pid = self.daemon.pid(name)
             if pid is None:
@@ -98,7 +98,7 @@ class Storm:
                 self.note(answer.json)
             elif answer.status not in (404, 429, 503):
                 self.wrong.append(f"a call was answered with {answer.status}: {answer.text}")
-            time.sleep(0.05)
+            self.over.wait(0.05)
 
     def insist(self, path: str, body: object, id: str) -> Answer | None:
         """Make a call under an id of its own, again and again while who answers is killed; None when all is over."""
@@ -106,7 +106,7 @@ class Storm:
             try:
                 return self.daemon.post(path, body, Idempotency_Key=id)
             except (OSError, HTTPException):
-                time.sleep(0.05)
+                self.over.wait(0.05)
         return None
 
     def note(self, call: Any) -> None:
@@ -124,7 +124,7 @@ class Storm:
                 numbers_in(self.daemon.folder)
             except (ValueError, KeyError, FileNotFoundError) as error:
                 self.wrong.append(f"a reader saw {error!r}")
-            time.sleep(0.05)
+            self.over.wait(0.05)
 
     def settle(self) -> None:
         """Wait for an answer to every call that was accepted."""

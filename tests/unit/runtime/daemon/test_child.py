@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -34,28 +33,29 @@ def command(tmp_path: Path, code: str, patience: float = 5) -> Command:
     return Command("child", line, tmp_path / "logs" / "child.log", {"WORD": "x"}, (), patience)
 
 
-async def until(holds: Callable[[], object]) -> None:
+async def said(heard: asyncio.Queue[Document]) -> Document:
+    """The next that a child reports."""
     async with asyncio.timeout(20):
-        while not holds():
-            await asyncio.sleep(0.01)
+        return await heard.get()
 
 
 def test_a_child_reports_and_its_words_go_to_the_log(tmp_path: Path) -> None:
-    heard: list[Document] = []
+    heard: asyncio.Queue[Document] = asyncio.Queue()
 
     async def live() -> None:
-        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.append)
+        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.put_nowait)
         child.start()
-        await until(lambda: heard)
+        assert await said(heard) == {"event": "running"}
         await child.stop()
         assert child.phase is Phase.STOPPED
 
     asyncio.run(live())
-    assert heard == [{"event": "running"}]
+    assert heard.empty()
     assert (tmp_path / "logs/child.log").read_text() == "a word\n"
 
 
 def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    heard: asyncio.Queue[Document] = asyncio.Queue()
     died: list[int] = []
 
     def note(code: int) -> bool:
@@ -63,13 +63,14 @@ def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
         return True
 
     async def live() -> None:
-        child = Child(command(tmp_path, "import time; time.sleep(60)"), Lives(limit=3), died=note)
+        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.put_nowait, died=note)
         child.start()
-        await until(lambda: child.pid)
+        await said(heard)
         first = child.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        await until(lambda: child.pid not in (None, first))
+        await said(heard)
+        assert child.pid not in (None, first)
         assert child.restarts == 1
         await child.stop()
 
@@ -92,12 +93,12 @@ def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> No
 
 def test_a_child_that_does_not_stop_is_killed(tmp_path: Path) -> None:
     code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('{}', flush=True)\ntime.sleep(60)"
-    heard: list[Document] = []
+    heard: asyncio.Queue[Document] = asyncio.Queue()
 
     async def live() -> None:
-        child = Child(command(tmp_path, code, patience=0.2), Lives(limit=None), reported=heard.append)
+        child = Child(command(tmp_path, code, patience=0.2), Lives(limit=None), reported=heard.put_nowait)
         child.start()
-        await until(lambda: heard)
+        await said(heard)
         pid = child.pid
         assert pid is not None
         process = psutil.Process(pid)
@@ -108,20 +109,18 @@ def test_a_child_that_does_not_stop_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_is_told_things(tmp_path: Path) -> None:
-    heard: list[Document] = []
+    heard: asyncio.Queue[Document] = asyncio.Queue()
 
     async def live() -> None:
-        child = Child(
-            command(tmp_path, "while True: print(input(), flush=True)"), Lives(limit=2), reported=heard.append
-        )
+        code = "print('{}', flush=True)\nwhile True: print(input(), flush=True)"
+        child = Child(command(tmp_path, code), Lives(limit=2), reported=heard.put_nowait)
         child.start()
-        await until(lambda: child.pid)
+        assert await said(heard) == {}
         child.tell({"op": "refresh"})
-        await until(lambda: heard)
+        assert await said(heard) == {"op": "refresh"}
         await child.stop()
 
     asyncio.run(live())
-    assert heard == [{"op": "refresh"}]
 
 
 def test_a_tethered_process_ends_with_its_parent() -> None:
