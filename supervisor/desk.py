@@ -1,6 +1,6 @@
 """The desk where calls are taken: stored, sent through their msg cache, waited for and cancelled.
 
-The only way in for calls from outside. Results are not its business; they rest in sinks (`ghcm.supervisor.data`).
+The only way in for calls from outside. Results are not its business; they rest in sinks (`ghcm.supervisor.call_rows`).
 """
 
 from __future__ import annotations

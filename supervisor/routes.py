@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 import ghcm
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.supervisor import chart_routes, data, documents, page_routes, problems, sink_routes
+from ghcm.supervisor import call_rows, chart_routes, documents, page_routes, problems, sink_routes
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.desk import Desk
@@ -135,7 +135,7 @@ async def _answer(call: Call, wait: float | None, desk: Desk, catalogue: Catalog
         call = await desk.wait(call.id, wait)
     rows = None
     if wait is not None and call.final and (known := catalogue.programs.get(call.program)) is not None:
-        rows = await data.result(known, call, connections(call.program), _ROWS_WITH_ANSWER)
+        rows = await call_rows.result(known, call, connections(call.program), _ROWS_WITH_ANSWER)
     document = documents.call(call, rows)
     return JSONResponse(document, 200 if call.final else 202, {"Location": document["links"]["self"]})
 
@@ -188,10 +188,10 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
     ) -> Response:
         call = await found(program, unit, id)
         known, places = catalogue.any_program(program), connections(program)
-        rows = await asyncio.to_thread(data.rows_of, known, call, places, sink=sink, limit=limit, offset=offset)
+        rows = await asyncio.to_thread(call_rows.rows_of, known, call, places, sink=sink, limit=limit, offset=offset)
         headers = {"X-Total-Count": str(rows.total)}
         if format == "csv" or (format is None and "text/csv" in request.headers.get("accept", "")):
-            return PlainTextResponse(data.as_csv(rows), headers=headers, media_type="text/csv")
+            return PlainTextResponse(call_rows.as_csv(rows), headers=headers, media_type="text/csv")
         document = {"call": id, "sink": rows.sink, "total": rows.total, "rows": rows.rows}
         return JSONResponse(document, headers=headers)
 
@@ -210,7 +210,7 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
     ) -> Response:
         call = await found(program, unit, id)
         known, places = catalogue.any_program(program), connections(program)
-        look = await asyncio.to_thread(data.look_at, known, call, places, sink)
+        look = await asyncio.to_thread(call_rows.look_at, known, call, places, sink)
         return await chart_routes.picture(
             studio, request, replace(words, title=words.title or unit), chosen, form, look
         )

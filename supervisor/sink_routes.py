@@ -18,7 +18,7 @@ from ghcm.moments import timestamp_text
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import columns_of
 from ghcm.spg.graph import Sink
-from ghcm.supervisor import data, problems
+from ghcm.supervisor import call_rows, problems
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Look, Looker, Looks
@@ -165,7 +165,7 @@ def unchanged(request: Request, tag: str | None) -> Response | None:
 
 
 def _csv(selected: Selected, sink: str) -> str:
-    return data.as_csv(data.Rows(selected.columns.names, documents(selected), selected.total, sink))
+    return call_rows.as_csv(call_rows.Rows(selected.columns.names, documents(selected), selected.total, sink))
 
 
 def tag_of(*parts: str) -> str:

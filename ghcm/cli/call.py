@@ -22,7 +22,7 @@ Arguments = Annotated[
 ]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the answer and print it.")]
 Deadline = Annotated[float | None, typer.Option("--deadline", metavar="SECONDS", help="When the call expires.")]
-Id = Annotated[str | None, typer.Option("--id", help="The id of the call; the same id is the same call.")]
+Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="The id of the call; the same id is the same call.")]
 Format = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV.")]
 
 _ROUND = 30

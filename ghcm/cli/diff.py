@@ -14,10 +14,13 @@ from ghcm.cli.submit import is_bundle
 
 __all__ = ["command"]
 
-Version = Annotated[Path, typer.Argument(help="A program (.istream, .py) or a bundle (.ghcm or its folder).")]
+_WHAT = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
+
+Old = Annotated[Path, typer.Argument(metavar="OLD", help=_WHAT)]
+New = Annotated[Path, typer.Argument(metavar="NEW", help=_WHAT)]
 
 
-def command(old: Version, new: Version, json: Json = False) -> None:
+def command(old: Old, new: New, json: Json = False) -> None:
     """Compare two versions of a program."""
     from ghcm import driver
     from ghcm.runtime.bundle import Bundle

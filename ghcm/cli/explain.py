@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 Explained = Annotated[
-    Path | None, typer.Argument(metavar="[PROGRAM]", help="A program: an .istream or a .py file.", show_default=False)
+    Path | None, typer.Argument(metavar="PROGRAM", help="A program: an .istream or a .py file.", show_default=False)
 ]
 Operator = Annotated[
     str | None, typer.Option("--operator", metavar="NAME", help="Say what an operator does instead, with an example.")

@@ -14,8 +14,10 @@ from ghcm.errors import GhcmError
 
 __all__ = ["command"]
 
-Folder = Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write it; by default here.")]
-Name = Annotated[str | None, typer.Option("--name", help="The program's name; by default the folder's.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write it.")]
+Name = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="The program's name; by default the folder's.")
+]
 
 
 def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> None:

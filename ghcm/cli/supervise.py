@@ -12,7 +12,7 @@ from ghcm.cli.options import Json, State
 
 __all__ = ["command"]
 
-Host = Annotated[str | None, typer.Option("--host", help="Where HTTP listens.")]
+Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="0 takes any free one.")]
 Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 
