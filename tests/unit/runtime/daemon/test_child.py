@@ -16,8 +16,8 @@ from tests.system.running import gone
 
 REPORTING = """\
 import sys
-print('{"event": "running"}', flush=True)
 print("a word", file=sys.stderr)
+print('{"event": "running"}', flush=True)
 sys.stdin.read()
 """
 PARENT = """\
