@@ -40,7 +40,19 @@ class Form:
     columnar: bool = True
 
 
+# Both sides fail in every record, and the first is what is said. What fails goes to the row form.
+_BOTH_FAIL = (
+    'r => (r.s + "x").to_int().to_string().contains(r.s.repeat(-1))',
+    'r => r.s.repeat(-1).contains((r.s + "x").to_int().to_string())',
+    'r => ["a", (r.s + "x").to_int().to_string()].join(r.s.repeat(-1))',
+    'r => (r.s + "x").to_float() > r.n // (r.n - r.n) + 0.0',
+    'r => r.n // (r.n - r.n) + 0.0 >= (r.s + "x").to_float()',
+    'r => [(r.s + "x").to_float()].contains(r.n // (r.n - r.n) + 0.0)',
+    'r => (r.s + "x").to_date().days_between((r.n // (r.n - r.n)).from_seconds().to_date())',
+)
+
 FORMS: tuple[Form, ...] = (
+    *(Form(text, columnar=False) for text in _BOTH_FAIL),
     Form("r => r.ints.map(x => x * 2)"),
     Form("r => r.ints.map(x => x + r.n)"),
     Form("r => r.ints.map(x => 1)"),

@@ -191,7 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     coverage, failures = run_all(given.programs, given.start, given.workers)
     print("\n".join(coverage.lines()))
-    for seed, _ in failures[:5]:
+    for seed, said in failures[:5]:
+        print("\n".join([f"# seed {seed} of {given.start} and more:", *said[:8]]))
         print(describe(seed))
     print(
         f"{len(failures)} of {given.programs:,} programs failed on the native engine: {[seed for seed, _ in failures]}"

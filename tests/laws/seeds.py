@@ -15,6 +15,7 @@ from typing import Generic, TypeAlias, TypeVar
 from hypothesis.control import BuildContext
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.strategies import SearchStrategy
 
 __all__ = ["Example", "example", "shrunk"]
@@ -31,11 +32,18 @@ class Example(Generic[T]):
     choices: tuple[Choice, ...]
 
 
+class _OfSeedAlone(HypothesisProvider):
+    """Draws without the constants that Hypothesis finds in the modules which happen to be imported."""
+
+    def _maybe_draw_constant(self, *_: object, **__: object) -> None:
+        return None
+
+
 def example(strategy: SearchStrategy[T], seed: int) -> Example[T]:
     """The example of that number."""
     attempt = 0
     while True:
-        data = ConjectureData(random=Random(seed * 1_000_003 + attempt), prefix=())
+        data = ConjectureData(random=Random(seed * 1_000_003 + attempt), prefix=(), provider=_OfSeedAlone)
         found = _drawn(strategy, data)
         if found is not None:
             return found

@@ -45,7 +45,7 @@ def _divide(scope: Scope, expr: Call) -> Column:
     if isinstance(kind_of(expr), Duration):
         found = [Column(f"columns.micros({each.text}).cast(pl.Float64)", fails=each.fails) for each in found]
         zero = None if zero is None else is_zero(found[1])
-    return with_masks(infix("/", PRODUCT, *found), masks_of(found), zero)
+    return with_masks(helper("arithmetic.divided", *found), masks_of(found), zero)
 
 
 def _floordiv(scope: Scope, expr: Call) -> Column:

@@ -121,7 +121,8 @@ def _to_millis(scope: Scope, expr: Call) -> Column:
 
 def _to_seconds(scope: Scope, expr: Call) -> Column:
     count, found = _first(scope, expr)
-    return Column(f"{count.at(ATOM)}.cast(pl.Float64) / 1_000_000.0", PRODUCT, found.fails)
+    floats = Column(f"{count.at(ATOM)}.cast(pl.Float64)")
+    return with_masks(helper("arithmetic.divided", floats, Column("1_000_000.0")), found.fails)
 
 
 def _times(found: Column, size: int) -> Column:

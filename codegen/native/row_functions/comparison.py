@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from ghcm.codegen.expressions import constant, plainly_ordered
-from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, negated
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, joint_kind, negated
 from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
 from ghcm.expr import Call
 from ghcm.types import Float
@@ -16,7 +16,7 @@ __all__ = ["EMITTERS"]
 
 def _comparison(operator: str, floating: Callable[[Code, Code], Code]) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-        kind = kind_of(expr)
+        kind = joint_kind(expr)
         left, right = codes
         if isinstance(kind, Float) and not _is_number(expr, operator):
             return floating(left, right)
@@ -40,7 +40,7 @@ def _is_number(expr: Call, operator: str) -> bool:
 
 def _extreme(plain: str, floating: str) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-        kind = kind_of(expr)
+        kind = joint_kind(expr)
         if isinstance(kind, Float):
             return helper(floating, *codes)
         key = "" if plainly_ordered(kind) else f", key={scope.module.order(kind)}"
@@ -54,8 +54,8 @@ EMITTERS: dict[str, Emit] = {
     "ne": _comparison("!=", lambda left, right: negated(helper("comparison.equal", left, right))),
     "lt": _comparison("<", lambda left, right: helper("comparison.less", left, right)),
     "le": _comparison("<=", lambda left, right: helper("comparison.less_or_equal", left, right)),
-    "gt": _comparison(">", lambda left, right: helper("comparison.less", right, left)),
-    "ge": _comparison(">=", lambda left, right: helper("comparison.less_or_equal", right, left)),
+    "gt": _comparison(">", lambda left, right: helper("comparison.greater", left, right)),
+    "ge": _comparison(">=", lambda left, right: helper("comparison.greater_or_equal", left, right)),
     "least": _extreme("min", "comparison.least"),
     "greatest": _extreme("max", "comparison.greatest"),
     "ensure": call_of("comparison.ensure"),

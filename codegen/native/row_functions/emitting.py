@@ -8,6 +8,7 @@ from typing import Protocol
 from ghcm.codegen.native.row_text import ATOM, NOT, Code, Module
 from ghcm.expr import Call, Expr, Literal
 from ghcm.types import Type, is_nullable, strip
+from ghcm.unification import unify
 
 __all__ = [
     "Emit",
@@ -16,6 +17,7 @@ __all__ = [
     "call_of",
     "helper",
     "infix",
+    "joint_kind",
     "kind_of",
     "method",
     "negated",
@@ -63,6 +65,16 @@ def infix(operator: str, level: int, left: Code, right: Code) -> Code:
 def kind_of(expr: Call) -> Type:
     """The type of the first argument without its `?`."""
     return strip(expr.arguments[0].type)
+
+
+def joint_kind(expr: Call) -> Type:
+    """The type that holds what the first two arguments may be, without its `?`: items that may be null in one of two
+    lists have to be ordered by what nulls are.
+    """
+    left, right = (strip(each.type) for each in expr.arguments[:2])
+    joint = unify(left, right)
+    assert joint is not None, f"{left} and {right} are compared"
+    return joint
 
 
 def negated(code: Code) -> Code:

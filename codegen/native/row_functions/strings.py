@@ -17,8 +17,10 @@ def _contains(scope: Scope, expr: Call, codes: list[Code]) -> Code:
         return helper("lists.list_contains", where, what)
     if isinstance(kind, List) and not plainly_ordered(kind.item):
         order = scope.module.order(kind.item)
-        return Code(f"{order}({what.inner}) in map({order}, {where.inner})", COMPARE)
-    return Code(f"{what.at(BITOR)} in {where.at(BITOR)}", COMPARE)
+        where, what = Code(f"map({order}, {where.inner})", simple=where.simple), Code(f"{order}({what.inner})")
+    if where.simple or what.simple:
+        return Code(f"{what.at(BITOR)} in {where.at(BITOR)}", COMPARE)
+    return helper("strings.contains", where, what)
 
 
 def _replace(scope: Scope, expr: Call, codes: list[Code]) -> Code:
@@ -27,6 +29,12 @@ def _replace(scope: Scope, expr: Call, codes: list[Code]) -> Code:
 
 def _split(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     return method("split")(scope, expr, codes) if constant(expr.arguments[1]) else helper("strings.split", *codes)
+
+
+def _join(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    texts, between = codes
+    plain = texts.simple or between.simple
+    return Code(f"{between.at(ATOM)}.join({texts.inner})") if plain else helper("strings.join", texts, between)
 
 
 def _trim(name: str) -> Emit:
@@ -60,7 +68,7 @@ EMITTERS: dict[str, Emit] = {
     "lines": call_of("strings.lines"),
     "words": call_of("strings.words"),
     "concat": lambda scope, expr, codes: Code(" + ".join(each.at(PRODUCT) for each in codes), SUM),
-    "join": lambda scope, expr, codes: Code(f"{codes[1].at(ATOM)}.join({codes[0].inner})"),
+    "join": _join,
     "reverse": lambda scope, expr, codes: Code(f"{codes[0].at(ATOM)}[::-1]"),
     "repeat": call_of("strings.repeat"),
     "pad_start": call_of("strings.pad_start"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ghcm.calendar import DATE_UNITS
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, same
-from ghcm.codegen.native.row_text import PRODUCT, SUM, Code, quoted
+from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code, quoted
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String
 
@@ -72,7 +72,7 @@ EMITTERS: dict[str, Emit] = {
     "truncate_to": _truncate_to,
     "add_months": _of_kind(Date, "add_months_to_date", "add_months"),
     "add_days": call_of("time.add_days"),
-    "days_between": lambda scope, expr, codes: Code(f"{codes[1].at(SUM)} - {codes[0].at(PRODUCT)}", SUM),
+    "days_between": lambda scope, expr, codes: Code(f"-{codes[0].at(UNARY)} + {codes[1].at(PRODUCT)}", SUM),
     "date_of": call_of("time.date_of"),
     "timestamp_of": lambda scope, expr, codes: helper("time.timestamp_of", *codes[:6], *_zone(expr, 6)),
     "year": _part("year"),

@@ -6,7 +6,7 @@ import polars as pl
 
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = ["absolute_fails", "add_fails", "floordiv_fails", "multiply_fails", "subtract_fails"]
+__all__ = ["absolute_fails", "add_fails", "divided", "floordiv_fails", "multiply_fails", "subtract_fails"]
 
 
 def add_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -24,6 +24,13 @@ def multiply_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Where a product leaves 64 bits."""
     product = left.cast(pl.Int128) * right.cast(pl.Int128)
     return (product < INT_MIN) | (product > INT_MAX)
+
+
+def divided(left: pl.Expr, right: pl.Expr | float) -> pl.Expr:
+    """The quotient, rounded once. Polars multiplies by the reciprocal of a divisor that is one value for all records,
+    which rounds twice: here it has a value for each.
+    """
+    return left / (left.is_null().cast(pl.Float64) + right)
 
 
 def absolute_fails(value: pl.Expr) -> pl.Expr:

@@ -7,7 +7,7 @@ from math import isnan
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["ensure", "equal", "greatest", "least", "less", "less_or_equal"]
+__all__ = ["ensure", "equal", "greater", "greater_or_equal", "greatest", "least", "less", "less_or_equal"]
 
 
 def ensure(condition: bool, message: str) -> bool:
@@ -30,6 +30,16 @@ def less(left: float, right: float) -> bool:
 def less_or_equal(left: float, right: float) -> bool:
     """Whether the left float is less or equal."""
     return left <= right or isnan(right)
+
+
+def greater(left: float, right: float) -> bool:
+    """Whether the left float is greater."""
+    return less(right, left)
+
+
+def greater_or_equal(left: float, right: float) -> bool:
+    """Whether the left float is greater or equal."""
+    return less_or_equal(right, left)
 
 
 def least(left: float, right: float) -> float:

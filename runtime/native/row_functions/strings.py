@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NoReturn
 
 from ghcm.functions import Failure
@@ -10,6 +11,8 @@ from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.runtime.native.rows import RecordFailure
 
 __all__ = [
+    "contains",
+    "join",
     "left",
     "lines",
     "pad_end",
@@ -22,6 +25,16 @@ __all__ = [
     "substring",
     "words",
 ]
+
+
+def contains(where: Iterable[object], what: object) -> bool:
+    """Whether a list has the item, or a text the part; what fails first of the two is said, as written."""
+    return what in where
+
+
+def join(texts: Iterable[str], between: str) -> str:
+    """The texts with another between them."""
+    return between.join(texts)
 
 
 def replace(text: str, old: str, new: str) -> str:

@@ -52,6 +52,9 @@ VALUES: dict[Type, Sequence[object]] = {
     List(String()): ([], [""], ["a", "😀"], ["b"], None),
     List(Float()): ([], [NAN], [-0.0, 1.0], None),
     tuple_of(Int(), String()): ((1, "a"), (1, "b"), (0, "z"), None),
+    tuple_of(Nullable(Int()), String()): ((None, "a"), (1, "a"), (1, "b"), None),
+    tuple_of(Nullable(Float()), String()): ((None, "a"), (NAN, "x"), (-0.0, "x"), None),
+    tuple_of(Float(), Nullable(String())): ((1.5, None), (NAN, "x"), (0.0, "x"), None),
     tuple_of(Nullable(Float()), Nullable(String())): ((None, "a"), (NAN, None), (0.0, "x"), (-0.0, "x"), (None, None), None),
 }  # fmt: skip
 

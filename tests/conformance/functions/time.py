@@ -126,6 +126,7 @@ MOVES = (
 NUMBERS = (
     case("truncate", TIMESTAMP, DURATION), case("to_micros", TIMESTAMP), case("to_micros", DURATION), case("from_micros", INT),
     case("to_millis", TIMESTAMP), case("to_millis", DURATION), case("to_seconds", TIMESTAMP), case("to_seconds", DURATION),
+    case("to_seconds", TIMESTAMP, values=(range(0, 10_000_000, 700_000),)),
     case("from_millis", INT, values=(WHOLE,)), case("from_seconds", INT, values=(WHOLE,)), case("to_duration", INT, values=(WHOLE,)),
     case("from_seconds", FLOAT, values=(SECONDS,)), case("to_duration", FLOAT, values=(SECONDS,)),
 )  # fmt: skip
