@@ -23,7 +23,7 @@ __all__ = ["Snapshot", "SnapshotStore", "TaskState"]
 
 _log = logging.getLogger(__name__)
 
-_FORMAT = 1
+_FORMAT = 2
 _KEPT = 2
 
 

@@ -126,11 +126,14 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
         if aggregate.placed:
             return chosen(aggregate, names, prefix, summary, column, added.place, added.record)
         return listed(aggregate, type_, column, prefix, summary)
-    count = names.new(f"{prefix}_count")
     total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
-    sum_ = f"{found} if {count} else None"
     floats = (prefix,) if _of_floats(aggregate) else ()
+    if aggregate.function is _F.SUM and not is_nullable(type_):  # a group has a record, so there is a sum
+        kept = f'pl.col("{prefix}")'
+        return Partial(((prefix, total),), found, floats, (f"{kept}.sum()",), *_summed(aggregate, "", prefix))
+    count = names.new(f"{prefix}_count")
+    sum_ = f"{found} if {count} else None"
     state = sum_ if aggregate.function is _F.SUM else f"({count}, {sum_})"
     merged = (f'pl.col("{count}").sum()', f'pl.col("{prefix}").sum()')
     columns = ((count, number), (prefix, total))
@@ -138,18 +141,21 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
 
 
 def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[str, ...]]:
-    """The result of a sum or mean of those columns as an expression, and where it is unsure."""
-    names = f'"{count}", "{total}"'
+    """The result of a sum or mean of those columns (no count: there is a sum) as an expression, and where it is
+    unsure.
+    """
+    names = f'"{count}", "{total}"' if count else f'"{total}"'
     floats, type_ = _of_floats(aggregate), strip(aggregate.type)
     if aggregate.function is _F.MEAN:
         if not isinstance(type_, Float):
             return "", ()
         return f"columns.mean({names})", () if floats else (f'columns.inexact("{total}")',)
     if floats:
-        return f"columns.float_sum({names})", ()
+        return f"columns.float_{'sum' if count else 'total'}({names})", ()
     if not isinstance(type_, Int | Duration):
         return "", ()
-    return f"columns.whole_sum({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
+    function = "sum" if count else "total"
+    return f"columns.whole_{function}({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
 
 
 def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str:

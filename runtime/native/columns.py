@@ -28,6 +28,7 @@ __all__ = [
     "fill",
     "finite",
     "float_sum",
+    "float_total",
     "greatest_float",
     "in_turn",
     "inexact",
@@ -40,6 +41,7 @@ __all__ = [
     "timestamp",
     "too_late",
     "whole_sum",
+    "whole_total",
     "window",
 ]
 
@@ -148,6 +150,16 @@ def whole_sum(count: str, total: str) -> pl.Expr:
 def float_sum(count: str, total: str) -> pl.Expr:
     """A sum of floats; null of nothing."""
     return pl.when(pl.col(count) > 0).then(pl.col(total) + 0.0)
+
+
+def whole_total(total: str) -> pl.Expr:
+    """A sum of whole numbers of which there are some."""
+    return pl.col(total).cast(pl.Int64, strict=False)
+
+
+def float_total(total: str) -> pl.Expr:
+    """A sum of floats of which there are some."""
+    return pl.col(total) + 0.0
 
 
 def mean(count: str, total: str) -> pl.Expr:

@@ -257,16 +257,9 @@ class Approximate:
 
     def places(self, values: pl.Series) -> pl.Series:
         """For each value its register and what it raises it to, as one number; null for null."""
-        given = values.to_list()
-        texts = given if self.text is str else [None if value is None else self.text(value) for value in given]
-        known = list(map(_PACKED.get, texts))
-        made = {text: _packed(text) for text, place in zip(texts, known, strict=True) if place is None}
-        if made:
-            if len(_PACKED) > _REMEMBERED:
-                _PACKED.clear()
-            _PACKED.update(made)
-            known = [made[text] if place is None else place for text, place in zip(texts, known, strict=True)]
-        return pl.Series(known, dtype=pl.UInt32)
+        if self.text is str:
+            return _places(values.cast(pl.String))
+        return _places(pl.Series([None if value is None else self.text(value) for value in values], dtype=pl.String))
 
     def of_places(self, places: Iterable[int]) -> Any:
         """The state of several values of which `places` were taken."""
@@ -291,16 +284,52 @@ def _place(text: str) -> tuple[int, int]:
     return hashed >> _REST, _REST + 1 - rest.bit_length()
 
 
-_PACKED: dict[str | None, int | None] = {}
 _REMEMBERED = 1 << 18
-"""Texts whose places are kept: to look one up costs a tenth of hashing it."""
+"""Texts whose places are kept: to look one up costs a fraction of hashing it."""
 
 
-def _packed(text: str | None) -> int | None:
-    if text is None:
-        return None
-    register, place = _place.__wrapped__(text)
-    return register << _RAISED | place
+class _Known:
+    """Texts as numbers, and the places that are known by number; null where one is not yet."""
+
+    __slots__ = ("places", "texts")
+
+    def __init__(self) -> None:
+        self.texts = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))  # numbers last as long as a column
+        self.places = pl.Series([], dtype=pl.UInt32)
+
+
+_known = _Known()
+
+
+def _places(texts: pl.Series) -> pl.Series:
+    """The places of texts as numbers. Threads do not disturb each other: what one does not know it finds."""
+    global _known  # noqa: PLW0603 - what is remembered is the process's
+    if len(_known.places) > _REMEMBERED:
+        _known = _Known()
+    known = _known
+    numbers = texts.cast(known.texts.dtype).to_physical()
+    greatest = numbers.max()
+    if not isinstance(greatest, int):
+        return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(texts))
+    before = known.places
+    if greatest >= len(before):
+        before = before.extend_constant(None, greatest + 1 - len(before))
+    places = before.gather(numbers)
+    if places.null_count() > numbers.null_count():
+        fresh = pl.DataFrame([numbers.alias("number"), texts.alias("text")]).filter(places.is_null()).drop_nulls()
+        fresh = fresh.unique("number")
+        known.places = before = before.clone().scatter(fresh["number"], _hashed(fresh["text"]))
+        places = before.gather(numbers)
+    return places
+
+
+def _hashed(texts: pl.Series) -> pl.Series:
+    """As `_place`, each packed into one number."""
+    hashed = [hashlib.md5(text, usedforsecurity=False).digest()[:8] for text in texts.cast(pl.Binary)]
+    number = pl.Series(hashed, dtype=pl.Binary).bin.reinterpret(dtype=pl.UInt64, endianness="big")
+    rest = number & ((1 << _REST) - 1)
+    raised = rest.bitwise_leading_zeros().cast(pl.UInt64) - (63 - _REST)
+    return ((number // (1 << _REST) * (1 << _RAISED)) | raised).cast(pl.UInt32)
 
 
 def _raised(state: dict[int, int] | None, places: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -7,7 +7,8 @@ window closes. Here stands no result and no Python state but in `read`, for thos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias, cast
 
 import polars as pl
 
@@ -26,6 +27,15 @@ _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Groups, and the ends of the windows of theirs that close first and last (0 without windows)."""
+
+    frame: pl.DataFrame
+    first: int
+    last: int
+
+
 class GroupFrames:
     """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged."""
 
@@ -34,13 +44,12 @@ class GroupFrames:
         self._states: Callable[[pl.DataFrame], list[object]] = code.states
         self._merged: Callable[[pl.DataFrame], pl.DataFrame | None] = code.merged
         self._key_type = key_type
-        self._frames: list[pl.DataFrame] = []
+        self._parts: list[_Part] = []
         self._rows = 0
         self._repeats = False
         """Whether a group may stand in one frame several times."""
         self._limit = _UNMERGED
         self._most = _FRAMES
-        self._least = INFINITY
 
     def __len__(self) -> int:
         return self._rows
@@ -48,20 +57,19 @@ class GroupFrames:
     @property
     def least_end(self) -> int:
         """The end of the window that closes first."""
-        return self._least
+        return min((part.first for part in self._parts), default=INFINITY)
 
     def add(self, frame: pl.DataFrame) -> None:
         """Take the groups of one more batch."""
         if not frame.height:
             return
-        self._frames.append(frame)
+        self._parts.append(_part(frame))
         self._rows += frame.height
-        self._least = min(self._least, _least_end(frame))
-        if len(self._frames) > self._most:
-            small = [each for each in self._frames if each.height * _SMALL < self._rows]
-            self._frames = [*(each for each in self._frames if each.height * _SMALL >= self._rows), *self.merge(small)]
-            self._rows = sum(each.height for each in self._frames)
-            self._most = _FRAMES + len(self._frames)
+        if len(self._parts) > self._most:
+            small = [each for each in self._parts if each.frame.height * _SMALL < self._rows]
+            large = [each for each in self._parts if each.frame.height * _SMALL >= self._rows]
+            self._keep([*large, *map(_part, self.merge([each.frame for each in small]))])
+            self._most = _FRAMES + len(self._parts)
         if self._rows > self._limit:
             self._limit = _UNMERGED + 2 * sum(each.height for each in self.whole())
 
@@ -74,26 +82,31 @@ class GroupFrames:
         """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
         not be merged.
         """
-        if until < self._least or not self._rows:
-            return []
-        frames, self._frames = self._frames, []
         taken: list[pl.DataFrame] = []
-        self._rows, self._least, self._limit, self._most = 0, INFINITY, _UNMERGED, _FRAMES
-        for frame in frames:
-            if until == INFINITY or "end" not in frame.columns:
-                taken.append(frame)
-                continue
-            closed = frame["end"] <= until
-            taken.append(frame.filter(closed))
-            self.add(frame.filter(~closed))
-        return self.merge([frame for frame in taken if frame.height])
+        left: list[_Part] = []
+        for part in self._parts:
+            if part.first > until:
+                left.append(part)
+            elif part.last <= until:
+                taken.append(part.frame)
+            else:
+                closed = part.frame["end"] <= until
+                taken.append(part.frame.filter(closed))
+                left.append(_part(part.frame.filter(~closed)))
+        if not taken:
+            return []
+        self._keep(left)
+        self._limit, self._most = _UNMERGED + 2 * self._rows, _FRAMES + len(left)
+        return self.merge(taken)
+
+    def _keep(self, parts: list[_Part]) -> None:
+        self._parts, self._rows = parts, sum(part.frame.height for part in parts)
 
     def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
         """The groups of the sliding windows that end by then, in order. Rows stand under panes; those of a closed
         window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
         """
-        while self._rows and self._least <= until:
-            end = self._least
+        while self._rows and (end := self.least_end) <= until:
             taken = self.take(end)
             window = (end - size, end)
             begin = pl.lit(window[0], pl.Int64).alias("start")
@@ -108,20 +121,22 @@ class GroupFrames:
 
     def held(self) -> list[pl.DataFrame]:
         """All groups as they are; they stay."""
-        return list(self._frames)
+        return [part.frame for part in self._parts]
 
     def whole(self) -> list[pl.DataFrame]:
         """All groups, merged where that can be; they stay."""
-        merged = self.merge(self._frames)
-        self._repeats &= len(merged) > 1 or merged is self._frames
-        self._frames, self._rows = merged, sum(frame.height for frame in merged)
+        held = self.held()
+        merged = self.merge(held)
+        self._repeats &= len(merged) > 1 or merged is held
+        if merged is not held:
+            self._keep(list(map(_part, merged)))
         return merged
 
     def of(self, keys: pl.DataFrame) -> list[pl.DataFrame]:
         """The groups of these keys (the column `key`; without a column: all), merged where that can be; they stay."""
         if not keys.width:
             return self.whole()
-        found = [frame.join(keys, on="key", how="semi", nulls_equal=True) for frame in self._frames]
+        found = [frame.join(keys, on="key", how="semi", nulls_equal=True) for frame in self.held()]
         return self.merge([frame for frame in found if frame.height])
 
     def merge(self, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
@@ -155,6 +170,8 @@ def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowPlace, pl.DataFrame]]
     yield from frame.partition_by("start", "end", as_dict=True).items()
 
 
-def _least_end(frame: pl.DataFrame) -> int:
-    least = frame["end"].min() if "end" in frame.columns else None
-    return least if isinstance(least, int) else 0
+def _part(frame: pl.DataFrame) -> _Part:
+    if "end" not in frame.columns or not frame.height:
+        return _Part(frame, 0, 0)
+    ends = frame["end"]
+    return _Part(frame, cast("int", ends.min()), cast("int", ends.max()))

@@ -16,13 +16,13 @@ import polars as pl
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row, series
-from ghcm.runtime.keys import identity_of, value_of
+from ghcm.runtime.keys import grouping, identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.forgiving import forgiving, has_lambda
-from ghcm.runtime.operators.frame_state import FrameState, Places, unpack_groups
+from ghcm.runtime.operators.frame_state import FrameState, unpack_groups
 from ghcm.runtime.operators.group_frames import GroupFrames, by_window, read_groups
 from ghcm.runtime.operators.group_layout import layout_of, spread
 from ghcm.runtime.operators.letters import Letters, group_type
@@ -65,7 +65,6 @@ class GroupOperator:
         self._frames = GroupFrames(self._code, self._layout.key_type) if self._code.merged is not None else None
         self._fresh: list[pl.DataFrame] = []
         """The keys of columns that came since the latest values were told."""
-        self._places = Places(self._layout.key_type, context.groups)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -368,15 +367,15 @@ class GroupOperator:
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
         groups: dict[int, list[tuple[object, ...]]] = {}
-        self._places.turn()
+        group_of = grouping(self._layout.key_type, self._context.groups)
         for window, states in self._windows.items():
             keys = list(states if self._key_value is None else map(self._key_value, states))
-            places = self._places.of_keys(keys) if self._layout.key is not None else [0] * len(keys)
-            for place, key, state in zip(places, keys, states.values(), strict=True):
-                groups.setdefault(place, []).append((window, key, state))
+            for key, state in zip(keys, states.values(), strict=True):
+                group = 0 if self._layout.key is None else group_of(key)
+                groups.setdefault(group, []).append((window, key, state))
         packed = {group: pack(entries) for group, entries in groups.items()}
         held = self._frames.held() if self._frames is not None else []
-        return FrameState(packed, held, self._places) if held else packed
+        return FrameState(packed, held) if held else packed
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""

@@ -16,7 +16,6 @@ import pyarrow.csv as arrow_csv
 
 __all__ = ["Block", "read_block"]
 
-_ODD = (b"\n\n", b"\n\r\n")
 _ODD_BEGIN = (b"\n", b"\r\n", b"\xef\xbb\xbf")
 
 
@@ -33,10 +32,13 @@ class Block:
     single: list[int]
 
 
-def read_block(data: bytes, separator: str, width: int, wanted: Sequence[int], *, quotes: bool) -> Block | None:
-    """The wanted columns of whole lines that have `width` cells each; None where that is left to others. `quotes`:
-    they mean something."""
-    if not wanted or data.startswith(_ODD_BEGIN) or any(odd in data for odd in _ODD):
+def read_block(
+    data: bytes, count: int, separator: str, width: int, wanted: Sequence[int], *, quotes: bool
+) -> Block | None:
+    """The wanted columns of so many whole lines that have `width` cells each; None where that is left to others.
+    `quotes`: they mean something.
+    """
+    if not wanted or data.startswith(_ODD_BEGIN):
         return None
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         return None
@@ -52,6 +54,8 @@ def read_block(data: bytes, separator: str, width: int, wanted: Sequence[int], *
         data = b"\n".join([lines[number] for number in plain]) + b"\n"
     ragged: list[int] = []
     table = _parse(data, separator, width, wanted, ragged)
+    if table.num_rows + len(ragged) + len(single) != count:
+        return None  # Arrow does not tell of empty lines
     if ragged:
         numbers = plain if plain is not None else range(table.num_rows + len(ragged))
         wrong = set(ragged)

@@ -9,7 +9,7 @@ import polars as pl
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.columns import columns_of, dtype
 from ghcm.runtime.sources.blocks import Block, read_block
-from ghcm.runtime.sources.cells import Dialect, has_columns, typed
+from ghcm.runtime.sources.cells import Dialect, Typed, has_columns, typed
 from ghcm.runtime.sources.chunks import Chunk
 from ghcm.types import Struct
 
@@ -46,16 +46,16 @@ class CellColumns:
             for field, place in zip(schema.fields, places, strict=True)
         )
 
-    def decode(self, chunk: Chunk, single: Callable[[bytes, int], Row | None]) -> Batch | None:
-        """The records of whole lines. `single` reads one line of this number (None: a dead letter) and raises
+    def decode(self, chunk: Chunk, count: int, single: Callable[[bytes, int], Row | None]) -> Batch | None:
+        """The records of so many whole lines. `single` reads one line of this number (None: a dead letter) and raises
         `LookupError` where the line is none by itself; then, and where columns are of no use, None is given and nothing
         was read."""
-        if not self._able or not chunk.data.count(b"\n", 0, 1 << 16) >= COLUMNAR_FROM:
+        if not self._able or count < COLUMNAR_FROM:
             return None
-        block = read_block(chunk.data, self._separator, self._width, self._wanted, quotes=self._quotes)
+        block = read_block(chunk.data, count, self._separator, self._width, self._wanted, quotes=self._quotes)
         if block is None:
             return None
-        frame = self._typed(block)
+        frame = self._typed(block, escapes=b"\\" in chunk.data)
         unsure = frame[_UNSURE]
         if not block.single and not unsure.any():
             return Batch.from_frame(self._schema, frame, partition=chunk.partition)
@@ -68,19 +68,20 @@ class CellColumns:
         rows = [(*row, number) for number, row in read if row is not None]
         return Batch.from_frame(self._schema, self._merged(frame.filter(~unsure), rows), partition=chunk.partition)
 
-    def _typed(self, block: Block) -> pl.DataFrame:
+    def _typed(self, block: Block, *, escapes: bool) -> pl.DataFrame:
         source = pl.DataFrame([block.columns[place] for place in self._wanted])
-        values: list[pl.Expr] = []
-        doubts: list[pl.Expr] = []
+        columns: dict[str, Typed] = {}
         for field, place in zip(self._schema.fields, self._places, strict=True):
-            if place is None:
-                values.append(pl.lit(None, dtype=dtype(field.type)).alias(field.name))
-                continue
-            value, unsure = typed(str(place), block.columns[place], field.type, self._dialect)
-            values.append(value.alias(field.name))
-            doubts += [] if unsure is None else [unsure]
+            columns[field.name] = (
+                Typed(pl.lit(None, dtype=dtype(field.type)))
+                if place is None
+                else typed(block.columns[place], field.type, self._dialect, made=f"@made-{field.name}", escapes=escapes)
+            )
+        made = [each.made for each in columns.values() if each.made is not None]
+        doubts = [each.unsure for each in columns.values() if each.unsure is not None]
         doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
-        frame = source.select(*values, doubt.alias(_UNSURE))
+        values = [each.value.alias(name) for name, each in columns.items()]
+        frame = source.with_columns(made).select(*values, doubt.alias(_UNSURE))
         numbers = pl.Series(_LINE, block.lines, dtype=pl.Int64) if block.lines is not None else None
         return frame.with_columns(
             pl.int_range(block.height, dtype=pl.Int64).alias(_LINE) if numbers is None else numbers

@@ -27,13 +27,11 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["Dialect", "has_columns", "typed"]
+__all__ = ["Dialect", "Typed", "has_columns", "typed"]
 
-_INT = "^-?[0-9]{1,18}$"
-_INT32 = "^-?[0-9]{1,9}$"
 _FLOAT = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_LONGEST = 1.9e9
-"""Seconds up to which a product with a million is off by an eighth of a microsecond at most."""
+_LONGEST = 1.9e15
+"""Microseconds up to which a product of seconds with a million is off by an eighth of one at most."""
 _DATE = "^[12][0-9]{3}-[01][0-9]-[0-3][0-9]$"
 _CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
 _ISO = re.compile(rf"{_DATE[1:-1]}([T ]){_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?", re.ASCII)
@@ -58,82 +56,102 @@ def has_columns(type_: Type, dialect: Dialect) -> bool:
     return isinstance(plain, Bool | Int | Int32 | Float | String | Enumeration | Timestamp | Date | Duration)
 
 
-def typed(name: str, cells: pl.Series, type_: Type, dialect: Dialect) -> tuple[pl.Expr, pl.Expr | None]:
-    """The expressions of the values of a column of text, and of where they are unsure (None: nowhere)."""
-    raw = pl.col(name)
-    if isinstance(type_, Nullable):
-        text = pl.when(raw == dialect.unset).then(None).otherwise(raw)
-        value, unsure = _typed(text, cells, type_.of, dialect)
-        return value, None if unsure is None else unsure.fill_null(False)
-    value, unsure = _typed(raw, cells, type_, dialect)
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A column of text as its type. `made` comes first, where there is one: `value` and `unsure` (None: nowhere) read
+    the column that it adds, so that Polars does not do the same twice.
+    """
+
+    value: pl.Expr
+    unsure: pl.Expr | None = None
+    made: pl.Expr | None = None
+
+
+def typed(cells: pl.Series, type_: Type, dialect: Dialect, *, made: str, escapes: bool) -> Typed:
+    """What a column of text is in its type. `made`: the name of the column that may be added; `escapes`: there may be
+    backslashes in the text.
+    """
+    raw = pl.col(cells.name)
+    nullable = isinstance(type_, Nullable)
+    text = pl.when(raw == dialect.unset).then(None).otherwise(raw) if nullable else raw
+    found = _typed(made, text, cells, strip(type_), dialect, escapes=escapes)
+    unsure = found.unsure
+    if nullable:
+        return Typed(found.value, None if unsure is None else unsure.fill_null(False), found.made)
     if isinstance(type_, String) and dialect.unset == "":
-        return value, unsure
+        return found
     missing = raw == dialect.unset
-    return value, missing if unsure is None else missing | unsure
+    return Typed(found.value, missing if unsure is None else missing | unsure, found.made)
 
 
-def _typed(text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dialect) -> tuple[pl.Expr, pl.Expr | None]:
+def _typed(name: str, text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dialect, *, escapes: bool) -> Typed:
+    made = pl.col(name)
     match type_:
         case String():
-            return _string(text, dialect)
+            return _string(text, dialect, escapes=escapes)
         case Enumeration(values=values):
-            value, unsure = _string(text, dialect)
-            other = ~value.is_in(list(values))
-            return value, other if unsure is None else other | unsure
-        case Int():
-            return text.cast(pl.Int64, strict=False), ~text.str.contains(_INT)
-        case Int32():
-            return text.cast(pl.Int32, strict=False), ~text.str.contains(_INT32)
+            found = _string(text, dialect, escapes=escapes)
+            other = ~found.value.is_in(list(values))
+            return Typed(found.value, other if found.unsure is None else other | found.unsure)
+        case Int() | Int32():
+            number = text.cast(pl.Int64 if isinstance(type_, Int) else pl.Int32, strict=False)
+            return Typed(made, _no_digits(text) | (text.is_not_null() & made.is_null()), number.alias(name))
         case Float():
-            value = text.cast(pl.Float64, strict=False)
-            return value, ~text.str.contains(_FLOAT) | ~value.is_finite()
+            number = text.cast(pl.Float64, strict=False).alias(name)
+            return Typed(made, ~text.str.contains(_FLOAT) | ~made.is_finite(), number)
         case Bool():
-            return text == dialect.true, ~text.is_in([dialect.true, dialect.false])
+            return Typed(text == dialect.true, ~text.is_in([dialect.true, dialect.false]))
         case Duration():
-            micros, unsure = _micros(text)
-            return micros.cast(pl.Duration("us")), unsure
+            return _micros(name, text, pl.Duration("us"))
         case Timestamp():
-            return _timestamp(text, cells, dialect)
+            return _timestamp(name, text, cells, dialect)
         case Date():
-            value = text.str.to_date("%Y-%m-%d", strict=False)
-            return value, ~text.str.contains(_DATE) | value.is_null()
+            date = text.str.to_date("%Y-%m-%d", strict=False).alias(name)
+            return Typed(made, ~text.str.contains(_DATE) | made.is_null(), date)
         case _:
-            return _strings(text, dialect)
+            return _strings(text, dialect, escapes=escapes)
 
 
-def _string(text: pl.Expr, dialect: Dialect) -> tuple[pl.Expr, pl.Expr | None]:
+def _no_digits(text: pl.Expr) -> pl.Expr:
+    """Where there is no digit in the first place or behind a minus there: Polars reads as whole numbers what begins
+    with blanks or a plus, too.
+    """
+    return ~(((text >= "0") & (text < ":")) | ((text >= "-0") & (text < "-:")))
+
+
+def _string(text: pl.Expr, dialect: Dialect, *, escapes: bool) -> Typed:
     if dialect.empty is None:
-        return text, None
+        return Typed(text)
     value = pl.when(text == dialect.empty).then(pl.lit("")).otherwise(text)
-    return value, text.str.contains("\\", literal=True)
+    return Typed(value, text.str.contains("\\", literal=True) if escapes else None)
 
 
-def _strings(text: pl.Expr, dialect: Dialect) -> tuple[pl.Expr, pl.Expr | None]:
+def _strings(text: pl.Expr, dialect: Dialect, *, escapes: bool) -> Typed:
     """A set or vector of strings; without escapes, and without items that stand for something else."""
     parts = text.str.split(dialect.set_separator)
     value = pl.when(text == dialect.empty).then(pl.lit([], dtype=pl.List(pl.String))).otherwise(parts)
-    unsure = text.str.contains("\\", literal=True) | parts.list.contains(pl.lit(dialect.unset))
+    unsure = parts.list.contains(pl.lit(dialect.unset))
     empty = (text != pl.lit(dialect.empty)) & parts.list.contains(pl.lit(dialect.empty))
-    return value, unsure | empty
+    return Typed(value, unsure | empty | text.str.contains("\\", literal=True) if escapes else unsure | empty)
 
 
-def _micros(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+def _micros(name: str, text: pl.Expr, type_: pl.DataType) -> Typed:
     """Microseconds of seconds; unsure near a half, where the product's own rounding might decide."""
-    seconds = text.cast(pl.Float64, strict=False)
-    near = seconds * 1e6
-    unsure = ~text.str.contains(_FLOAT) | ~(seconds.abs() < _LONGEST) | ((near - near.round()).abs() > 0.37)
-    return near.round().cast(pl.Int64, strict=False), unsure
+    made = pl.col(name)
+    near = (text.cast(pl.Float64, strict=False) * 1e6).alias(name)
+    unsure = ~text.str.contains(_FLOAT) | ~(made.abs() < _LONGEST) | ((made - made.round()).abs() > 0.37)
+    return Typed(made.round().cast(pl.Int64, strict=False).cast(type_), unsure, near)
 
 
-def _timestamp(text: pl.Expr, cells: pl.Series, dialect: Dialect) -> tuple[pl.Expr, pl.Expr]:
+def _timestamp(name: str, text: pl.Expr, cells: pl.Series, dialect: Dialect) -> Typed:
     """Seconds since 1970, or ISO 8601 in the form of the first cell."""
     first = next((cell for cell in cells.head(64) if cell not in ("", dialect.unset)), "")
     found = _ISO.fullmatch(first)
     if found is None:
-        micros, unsure = _micros(text)
-        return micros.cast(pl.Datetime("us", "UTC")), unsure
+        return _micros(name, text, pl.Datetime("us", "UTC"))
     between, offset = found[1], found[2] or ""
     ends = {"": "", "Z": "Z"}.get(offset, "[+-][0-9]{2}:[0-9]{2}" if ":" in offset else "[+-][0-9]{4}")
     form = f"%Y-%m-%d{between}%H:%M:%S%.f{ends if ends in ('', 'Z') else '%z'}"
-    value = text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False)
-    return value, ~text.str.contains(f"{_DATE[:-1]}{between}{_CLOCK}{ends}$") | value.is_null()
+    value = text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False).alias(name)
+    made = pl.col(name)
+    return Typed(made, ~text.str.contains(f"{_DATE[:-1]}{between}{_CLOCK}{ends}$") | made.is_null(), value)

@@ -10,7 +10,7 @@ from typing import cast
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.cell_decoder import CellColumns
 from ghcm.runtime.sources.cells import Dialect
-from ghcm.runtime.sources.chunks import Chunk, bare, lines_of
+from ghcm.runtime.sources.chunks import Chunk, bare, count_lines, lines_of
 from ghcm.runtime.sources.fields import from_text_field
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
@@ -50,13 +50,14 @@ class CsvRecords:
         _, size, lines = ([], 0, 0) if self._header is not None else self._records(chunk, letters, header=True)
         rest = chunk.behind(size, lines)
         if self._columns is not None:
-            batch = self._block(rest, letters)
+            count = count_lines(rest.data)
+            batch = self._block(rest, count, letters)
             if batch is not None:
-                return batch, len(chunk.data), lines + rest.data.count(b"\n") + (not rest.data.endswith(b"\n"))
+                return batch, len(chunk.data), lines + count
         rows, more, count = self._records(rest, letters, header=False)
         return Batch.from_rows(self._schema, rows, partition=chunk.partition), size + more, lines + count
 
-    def _block(self, chunk: Chunk, letters: Letters) -> Batch | None:
+    def _block(self, chunk: Chunk, count: int, letters: Letters) -> Batch | None:
         assert self._columns is not None
         failed: list[tuple[str, str]] = []
 
@@ -66,7 +67,7 @@ class CsvRecords:
                 fields, line, f"{chunk.file}:{number}", lambda _, detail, text: failed.append((detail, text))
             )
 
-        batch = self._columns.decode(chunk, single)
+        batch = self._columns.decode(chunk, count, single)
         for detail, text in failed if batch is not None else ():
             letters(BadRecord, detail, text)
         return batch

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Decoded", "decoded"]
 
-_PIECE = 2 << 20
+_PIECE = 1 << 20
+_GROWS = 8
+"""The first piece is small, so that records soon come; then each is twice the one before, up to so many times the
+first: what is done per batch costs less of each record where batches are large.
+"""
 _TABLES = ("parquet", "arrow")
 
 
@@ -80,8 +84,10 @@ def _pieces(
         yield from read_tables(base / file, file, name, schema, offset)
     else:
         with open_file(base / file, files.compression, offset) as stream:
-            while data := stream.read(_PIECE):
+            size = _PIECE
+            while data := stream.read(size):
                 yield data
+                size = min(2 * size, _GROWS * _PIECE)
     yield None
 
 

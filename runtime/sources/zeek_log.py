@@ -52,7 +52,7 @@ class ZeekLog:
         batches: list[Batch] = []
         rest = chunk
         while rest.data:
-            at = 0 if rest.data.startswith(b"#") else rest.data.find(b"\n#") + 1
+            at = _header_at(rest.data)
             if at == 0 and rest.data.startswith(b"#"):
                 end = rest.data.find(b"\n") + 1 or len(rest.data)
                 self._take_header(rest.data[:end], rest.file)
@@ -60,19 +60,20 @@ class ZeekLog:
                 continue
             data = rest.data[:at] if at else rest.data
             part = Chunk(data, rest.file, rest.number, rest.partition, rest.last)
-            batches += self._part(part, letters)
-            rest = rest.behind(len(data), count_lines(data))
+            count = count_lines(data)
+            batches += self._part(part, count, letters)
+            rest = rest.behind(len(data), count)
         batch = Batch.concat(batches) if batches else Batch.from_rows(self._schema, [], partition=chunk.partition)
-        return batch, len(chunk.data), count_lines(chunk.data)
+        return batch, len(chunk.data), rest.number - chunk.number
 
-    def _part(self, chunk: Chunk, letters: Letters) -> list[Batch]:
+    def _part(self, chunk: Chunk, count: int, letters: Letters) -> list[Batch]:
         """The records of lines without headers."""
         failed: list[tuple[str, str]] = []
 
         def single(line: bytes, number: int) -> Row | None:
             return self._row(line, f"{chunk.file}:{number}", failed)
 
-        batch = self._columns.decode(chunk, single) if self._columns is not None else None
+        batch = self._columns.decode(chunk, count, single) if self._columns is not None else None
         if batch is None:
             failed.clear()
             rows = [single(line, number) for number, line in enumerate(lines_of(chunk.data), chunk.number)]
@@ -132,6 +133,13 @@ class ZeekLog:
         able = len(separator) == 1 and separator.isascii() and dialect.empty != dialect.unset
         columns = CellColumns(self._schema, separator, len(self._header), self._places, dialect, quotes=False)
         self._columns = columns if able else None
+
+
+def _header_at(data: bytes) -> int:
+    """Where the next header begins; 0 where there is none behind the first line."""
+    if b"#" not in data or data.startswith(b"#"):  # one byte is found much sooner than two
+        return 0
+    return data.find(b"\n#") + 1
 
 
 def _reader(type_: Type, dialect: Dialect) -> Callable[[str], object]:
