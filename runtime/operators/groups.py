@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 import polars as pl
 
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row, series
+from ghcm.runtime.columns import Row, series, values
 from ghcm.runtime.keys import grouping, identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
@@ -223,8 +223,9 @@ class GroupOperator:
 
     def _cut(self, made: pl.DataFrame) -> Iterator[Batch]:
         whole = Batch.from_frame(self._task.schema, made, timed=self._task.collection.timed)
-        for start in range(0, len(whole), self._context.rows):
-            yield whole.slice(start, start + self._context.rows)
+        most = self._context.rows * 8  # whoever takes it takes as much of it as it likes
+        for start in range(0, len(whole), most):
+            yield whole.slice(start, start + most)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
         """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
@@ -253,14 +254,22 @@ class GroupOperator:
             self._spill_all()
         changed, self._changed = self._changed, set()
         singles, found = self._windows.get(_UNWINDOWED, {}), self._renewed(changed)
-        states = self._together(found)
-        made = self._made(found[0]) if len(found) == 1 and singles.keys().isdisjoint(states) else None
+        made = self._made(found[0]) if len(found) == 1 and self._apart(found[0], singles) else None
         if made is not None:
             yield from self._cut(made)
+            changed -= set(self._keys_of(found[0])) if changed else set()
         else:
+            states = self._together(found)
             yield from self._batches(self._both(states, singles), None, outbox)
-        changed -= states.keys()
+            changed -= states.keys()
         yield from self._batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
+
+    def _apart(self, frame: pl.DataFrame, singles: Mapping[object, object]) -> bool:
+        """Whether none of these groups has a single state, too."""
+        return not singles or singles.keys().isdisjoint(self._keys_of(frame))
+
+    def _keys_of(self, frame: pl.DataFrame) -> Sequence[object]:
+        return values(frame["key"], self._layout.key_type) if self._layout.key is not None else [()]
 
     def _renewed(self, changed: Collection[object]) -> list[pl.DataFrame]:
         """What columns hold of these keys and of those that came in columns."""
@@ -270,7 +279,7 @@ class GroupOperator:
         return self._frames.of(self._keys([*fresh, *([self._named(changed)] if changed else [])]))
 
     def _keys(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
-        return pl.concat(frames).unique() if frames and self._layout.key is not None else pl.DataFrame()
+        return pl.concat(frames) if frames and self._layout.key is not None else pl.DataFrame()
 
     def _named(self, keys: Iterable[object]) -> pl.DataFrame:
         return pl.DataFrame([series("key", list(keys), self._layout.key_type)])
