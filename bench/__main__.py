@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, charts, compiling, editing, live, scenarios, startup, words
+from bench import calls, charts, compiling, editing, live, live_calls, scenarios, startup, words
 from bench.table import Row, show
 
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
@@ -17,7 +17,7 @@ ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "live", "calls", "start", "compile", "editor", "charts", "scenarios"]
+    names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios"]
     arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
@@ -30,6 +30,7 @@ def main() -> None:
     benchmarks: dict[str, Callable[[], list[Row]]] = {
         "words": lambda: words.measure(options.text, options.repeat, options.runs),
         "live": lambda: live.measure(options.flows, options.copies, options.runs),
+        "live_calls": lambda: live_calls.measure(options.flows, options.seconds),
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
-__all__ = ["ORIGINALS", "as_json", "as_zeek", "last_of", "replicated"]
+__all__ = ["ORIGINALS", "as_json", "as_zeek", "last_of", "records", "replicated"]
 
 ORIGINALS = Path(__file__).parents[2] / "shared" / "data" / "flows_labelled_stratosphere" / "zeek_originals"
 _SHORTENED = 24.0
@@ -96,14 +97,20 @@ def _host(name: str, number: int) -> pl.Expr:
 
 def as_json(flows: pl.DataFrame, path: Path, size: int) -> None:
     """Write objects of about `size` bytes a line, which is what a record with its payload takes."""
-    numbers = {"id.resp_p", "ts", "duration", "orig_bytes", "resp_bytes", "orig_pkts", "resp_pkts"}
     with path.open("w") as file:
-        for row in flows.iter_rows(named=True):
-            said = {name: text for name, text in row.items() if text != "-"}
-            record: dict[str, object] = {
-                name: (float(text) if "." in text else int(text)) if name in numbers else text
-                for name, text in said.items()
-            }
+        file.writelines(json.dumps(record) + "\n" for record in records(flows, size))
+
+
+def records(flows: pl.DataFrame, size: int) -> Iterator[dict[str, object]]:
+    """The flows as Zeek writes them in JSON, each filled up to about `size` bytes where it has fewer."""
+    numbers = {"id.resp_p", "ts", "duration", "orig_bytes", "resp_bytes", "orig_pkts", "resp_pkts"}
+    for row in flows.iter_rows(named=True):
+        said = {name: text for name, text in row.items() if text != "-"}
+        record: dict[str, object] = {
+            name: (float(text) if "." in text else int(text)) if name in numbers else text
+            for name, text in said.items()
+        }
+        if size:
             record["payload"] = ""
             record["payload"] = "GET / HTTP/1.1 " * ((size - len(json.dumps(record))) // 15)
-            file.write(json.dumps(record) + "\n")
+        yield record

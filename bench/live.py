@@ -23,13 +23,13 @@ from bench.table import Row
 if TYPE_CHECKING:
     from ghcm.runtime.engine import Engine
 
-__all__ = ["measure"]
+__all__ = ["EXAMPLE", "measure", "program", "uncalled"]
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "traffic"
 STATISTICS = ("throughput", "protocols", "pairs", "hosts", "new_hosts")
 _LONG = 3700
 _SOURCES = ("  json = files(", "  flows = union(zeek, json, argus, live)")
-_PUBLISHED = re.compile(r"(\.to\(alerts\))\.publish\(.*\)$", re.MULTILINE)
+_PUBLISHED = re.compile(r"(\.to\(alerts\))\s*\.publish\(.*\)$", re.MULTILINE)
 _ALARMS, _END = "  # --- alarms", "# Alerts of Suricata go where the alarms go."
 
 
@@ -105,8 +105,13 @@ def program(form: str, *, alarms: bool) -> str:
     followed = text[:begin].replace(
         'files("in/zeek", format = zeek, clock = continues)', f'files("in/{form}", format = {form}, follow = true)'
     )
-    rest = _PUBLISHED.sub(r"\1", text[end + len(_SOURCES[1]) : text.index(_END)])
+    rest = uncalled(text[end + len(_SOURCES[1]) : text.index(_END)])
     return followed + "  flows = zeek" + (rest if alarms else rest[: rest.index(_ALARMS)] + "}\n")
+
+
+def uncalled(text: str) -> str:
+    """The text without the policies by which alerts call Spark."""
+    return _PUBLISHED.sub(r"\1", text)
 
 
 def _live(folder: Path, form: str, *, alarms: bool) -> dict[str, float]:
