@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from ghcm.functions import comparable
-from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.reducers import AggregateFunction
 from ghcm.types import (
     Bool,
     Bytes,
@@ -32,7 +32,7 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["AGGREGATES", "Nothing", "Rule", "fraction_problem", "rank_fraction", "result_of", "sums_floats"]
+__all__ = ["AGGREGATES", "Nothing", "Rule", "fraction_problem", "rank_fraction", "result_of"]
 
 _DECIMALS = 17
 """How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""
@@ -215,14 +215,6 @@ def result_of(function: AggregateFunction, of: Type) -> Type | None:
             return as_nullable(result) if is_nullable(of) else result
         case Nothing.TOO_FEW:
             return as_nullable(result)
-
-
-def sums_floats(what: Aggregate) -> bool:
-    """Whether its last digits depend on how it is computed."""
-    if what.function in (AggregateFunction.VAR, AggregateFunction.STD):
-        return True
-    summed = what.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
-    return summed and isinstance(strip(what.type), Float)
 
 
 def rank_fraction(fraction: float) -> Fraction:

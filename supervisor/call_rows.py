@@ -116,7 +116,8 @@ def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
             return written[0]
         names = ", ".join(f'"{name}"' for name in written)
         if not written:
-            raise Problem(404, "GHCM-328", f'unit "{unit.name}" gives no data')
+            hint = 'how it went is said by the call itself, without "/data".'
+            raise Problem(404, "GHCM-328", f'unit "{unit.name}" gives no data', hint=hint)
         raise Problem(
             400,
             "GHCM-328",

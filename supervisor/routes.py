@@ -147,7 +147,12 @@ def _add_calls(app: FastAPI, catalogue: Catalogue, desk: Desk, connections: Plac
     async def found(program: str, unit: str, id: str) -> Call:
         call = await desk.get(id)
         if (call.program, call.unit) != (program, unit):
-            raise Problem(404, "GHCM-323", f'unit "{unit}" of program "{program}" has no call "{id}"')
+            raise Problem(
+                404,
+                "GHCM-323",
+                f'unit "{unit}" of program "{program}" has no call "{id}"',
+                detail=f'It is one of unit "{call.unit}" of program "{call.program}".',
+            )
         return call
 
     @app.post(path, include_in_schema=False)

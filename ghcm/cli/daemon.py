@@ -54,5 +54,6 @@ def _problem(body: bytes, status: int) -> GhcmError:
         problem = json.loads(body)
         code, message = str(problem["code"]), str(problem["message"])
     except (ValueError, KeyError, TypeError):
-        return GhcmError(f"the Supervisor answered with HTTP {status}", code="GHCM-727")
+        message = f"the Supervisor answered with HTTP {status}"
+        return GhcmError(message, code="GHCM-727", hint="ghcm logs http shows why.")
     return GhcmError(message, code=code, detail=str(problem.get("detail", "")), hint=str(problem.get("hint", "")))

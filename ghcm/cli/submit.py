@@ -72,7 +72,8 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
             if each["id"] == job["id"]:
                 job = each
         if job["state"] == "failed":
-            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-701")
+            hint = f"ghcm logs {job['id']} shows what it said."
+            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-701", hint=hint)
         if job["state"] in ("running", "done", "stopped"):
             break
     return job

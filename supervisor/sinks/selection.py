@@ -109,7 +109,13 @@ def time_column(columns: Struct, wanted: str | None) -> str | None:
         return next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
     found = column(columns, wanted)
     if not isinstance(strip(found.type), Timestamp):
-        raise Problem(422, "GHCM-340", f'column "{wanted}" tells no time: it is {found.type}')
+        times = [f'"{each.name}"' for each in columns.fields if isinstance(strip(each.type), Timestamp)]
+        raise Problem(
+            422,
+            "GHCM-340",
+            f'column "{wanted}" tells no time: it is {found.type}',
+            detail=f"Columns that do: {', '.join(times) or 'none'}.",
+        )
     return wanted
 
 

@@ -195,7 +195,7 @@ def check_end(found: Storm, daemon: Running, job: str, rows: int) -> None:
 
 def orphans(folder: Path) -> list[str]:
     """Processes that still use the folder."""
-    found = []
+    found: list[str] = []
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])
         if str(folder) in line and process.pid != os.getpid():
