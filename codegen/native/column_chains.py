@@ -84,8 +84,8 @@ def _step(writer: _Writer, step: Step) -> None:
             raise Unsupported("a Python function by row has no columnar form")
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             match assigner:
-                case Tumbling(size_us=size):
-                    _tumbling(writer, step, size, lateness)
+                case Tumbling():
+                    _tumbling(writer, step, assigner, lateness)
                 case Sliding():
                     _sliding(writer, step, assigner, lateness)
                 case _:
@@ -102,11 +102,14 @@ _LONGEST = 2**59
 """The longest reach of a window (microseconds) for which the columnar form has room in 64 bits."""
 
 
-def _tumbling(writer: _Writer, step: Step, size: int, lateness: int) -> None:
+def _tumbling(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) -> None:
     """The record in its window."""
+    size, offset = assigner.size_us, assigner.offset_us
+    start = f'column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))'
+    start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})' if offset else start
     names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
     writer.lines += [
-        f'start = column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))',
+        f"start = {start}",
         f"if columns.any_fails(frame, columns.too_late(start, {size:_}, {lateness:_})):",
         "    return None",
         f"frame = frame.select({names}, columns.window(start, {size:_}), *columns.TIMES)",
@@ -120,14 +123,16 @@ def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> N
     if reach > _LONGEST:
         raise Unsupported("windows of ten thousand years leave 64 bits")
     names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+    offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""
     writer.lines += [
-        f"first, last = columns.open_starts({size:_}, {every:_}, {lateness:_})",
+        f"first, last = columns.open_starts({size:_}, {every:_}, {lateness:_}{offset})",
         f"if columns.any_fails(frame, columns.none_open(first, last, {reach:_})):",
         "    return None",
     ]
     if writer.chain.panes is not None:
         width = writer.chain.panes.width_us
-        writer.lines.append(f"frame = frame.select({names}, columns.pane(first, {size:_}, {width:_}), *columns.TIMES)")
+        pane = f"columns.pane(first, {size:_}, {width:_}{offset})"
+        writer.lines.append(f"frame = frame.select({names}, {pane}, *columns.TIMES)")
         return
     window = f'columns.window(pl.col("@start"), {size:_})'
     writer.lines += [

@@ -135,8 +135,8 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
             _python(writer, step, f"{module}:{name}")
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             match assigner:
-                case Tumbling(size_us=size):
-                    _window(writer, step, size, lateness)
+                case Tumbling():
+                    _window(writer, step, assigner, lateness)
                 case Sliding():
                     _sliding(writer, step, assigner, lateness)
                 case _:
@@ -312,10 +312,12 @@ def _python(writer: _Writer, step: Step, function: str) -> None:
         writer.columns = {"value": Code(outcome, simple=True)}
 
 
-def _window(writer: _Writer, step: Step, size: int, lateness: int) -> None:
+def _window(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) -> None:
+    size = assigner.size_us
+    into = f"(time - {assigner.offset_us:_})" if assigner.offset_us else "time"
     start = writer.scope.names.new("start")
     limits = f"{start}, {start} + {size:_}, {start} + {size + lateness:_}, watermark"
-    writer.out.add(f"{start} = time - time % {size:_}")
+    writer.out.add(f"{start} = time - {into} % {size:_}")
     writer.out.block(
         f"if not checked.on_time({limits}):",
         f'dead("{step.id}", {_record(writer, step)}, *checked.too_late({start}, {start} + {size:_}, watermark))',
@@ -329,13 +331,14 @@ def _window(writer: _Writer, step: Step, size: int, lateness: int) -> None:
 def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> None:
     """The record in each of its windows that is open, or once in its pane."""
     size, every = assigner.size_us, assigner.every_us
-    limits = f"time, {size:_}, {every:_}, {lateness:_}, watermark"
+    offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""
+    limits = f"time, {size:_}, {every:_}, {lateness:_}, watermark{offset}"
     window = writer.scope.names.new("window")
     found = window if writer.chain.panes is not None else writer.scope.names.new("windows")
     writer.out.add(f"{found} = checked.{'pane' if writer.chain.panes is not None else 'open_windows'}({limits})")
     writer.out.block(
         f"if not {found}:",
-        f'dead("{step.id}", {_record(writer, step)}, *checked.none_open(time, {size:_}, {every:_}, watermark))',
+        f'dead("{step.id}", {_record(writer, step)}, *checked.none_open(time, {size:_}, {every:_}, watermark{offset}))',
         "continue",
     )
     if writer.chain.panes is None:

@@ -148,11 +148,12 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
             return f"{call}, step={scope.step()}{scope.keeping()})"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             size, step = assigner.size_us, f"step={scope.step()}{scope.keeping()}"
+            offset = f"offset={assigner.offset_us}, " if assigner.offset_us else ""
             match assigner:
                 case Tumbling():
-                    return f"windowed(job, {rows}, {size}, {lateness}, {step})"
+                    return f"windowed(job, {rows}, {size}, {lateness}, {offset}{step})"
                 case Sliding(every_us=every):
-                    return f"slid(job, {rows}, {size}, {every}, {lateness}, {step})"
+                    return f"slid(job, {rows}, {size}, {every}, {lateness}, {offset}{step})"
                 case _:
                     assert_never(assigner)
         case _:

@@ -160,11 +160,15 @@ def _aggregate(what: Aggregate) -> str:
 def _windows(assigner: Tumbling | Sliding) -> str:
     match assigner:
         case Tumbling(size_us=size):
-            return f"tumbling({duration_text(size)})"
+            return f"tumbling({duration_text(size)}{_offset(assigner)})"
         case Sliding(size_us=size, every_us=every):
-            return f"sliding({duration_text(size)}, every {duration_text(every)})"
+            return f"sliding({duration_text(size)}, every {duration_text(every)}{_offset(assigner)})"
         case _:
             assert_never(assigner)
+
+
+def _offset(assigner: Tumbling | Sliding) -> str:
+    return f", offset {duration_text(assigner.offset_us)}" if assigner.offset_us else ""
 
 
 def _policy(policy: Policy) -> str:

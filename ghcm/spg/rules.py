@@ -242,6 +242,8 @@ def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:
             assert_never(assigner)
     if not 0 < every <= size:
         yield f"there are no windows of {size} us every {every} us"
+    if not 0 <= assigner.offset_us < every:
+        yield f"windows every {every} us do not start {assigner.offset_us} us later"
 
 
 def _fused(around: Around, stages: tuple[object, ...]) -> Iterator[str]:

@@ -32,6 +32,7 @@ __all__ = [
     "greatest_float",
     "in_turn",
     "inexact",
+    "last_start",
     "later",
     "mean",
     "micros",
@@ -181,19 +182,22 @@ def too_late(start: pl.Expr, size: int, lateness: int) -> pl.Expr:
     return (closed <= pl.col("@watermark")) | (start > pl.col("@time")) | (end < start)
 
 
-def open_starts(size: int, every: int, lateness: int) -> tuple[pl.Expr, pl.Expr]:
+def open_starts(size: int, every: int, lateness: int, offset: int = 0) -> tuple[pl.Expr, pl.Expr]:
     """The starts of the first and the last sliding window that each record may still enter."""
     watermark = pl.col("@watermark").clip(INT_MIN + 2 * (size + every + lateness), None) - lateness
-    first = pl.max_horizontal(_first_start(pl.col("@time"), size, every), _first_start(watermark, size, every))
-    return first, _multiple(pl.col("@time"), every)
+    time = pl.col("@time")
+    first = pl.max_horizontal(_first_start(time, size, every, offset), _first_start(watermark, size, every, offset))
+    return first, last_start(time, every, offset)
 
 
-def _first_start(time: pl.Expr, size: int, every: int) -> pl.Expr:
-    return _multiple(time - size, every) + every
+def _first_start(time: pl.Expr, size: int, every: int, offset: int) -> pl.Expr:
+    return last_start(time - size, every, offset) + every
 
 
-def _multiple(time: pl.Expr, of: int) -> pl.Expr:
-    return time - time % of
+def last_start(time: pl.Expr, every: int, offset: int) -> pl.Expr:
+    """The last start of a window at or before a time; wraps where it leaves 64 bits."""
+    into = time % every
+    return time - ((into - offset) % every if offset else into)
 
 
 def none_open(first: pl.Expr, last: pl.Expr, reach: int) -> pl.Expr:
@@ -202,9 +206,9 @@ def none_open(first: pl.Expr, last: pl.Expr, reach: int) -> pl.Expr:
     return (first > last) | (time < INT_MIN + 4 * reach) | (time > INT_MAX - 4 * reach)
 
 
-def pane(first: pl.Expr, size: int, width: int) -> pl.Expr:
+def pane(first: pl.Expr, size: int, width: int, offset: int = 0) -> pl.Expr:
     """The column `window` where it holds the record's slice and the end of the first window that it counts in."""
-    start = _multiple(pl.col("@time"), width)
+    start = last_start(pl.col("@time"), width, offset % width)
     return pl.struct(timestamp(start).alias("start"), timestamp(first + size).alias("end")).alias("window")
 
 

@@ -68,36 +68,43 @@ def on_time(start: int, end: int, closed: int, watermark: int) -> bool:
     return watermark < closed and start >= INT_MIN and end <= INT_MAX
 
 
-def open_windows(time: int, size: int, every: int, lateness: int, watermark: int) -> list[tuple[int, int]]:
+def open_windows(
+    time: int, size: int, every: int, lateness: int, watermark: int, offset: int = 0
+) -> list[tuple[int, int]]:
     """The sliding windows that a record may still enter, in their order; none where one of all its windows does not
     fit 64 bits.
     """
-    return [(start, start + size) for start in _open_starts(time, size, every, lateness, watermark)]
+    return [(start, start + size) for start in _open_starts(time, size, every, lateness, watermark, offset)]
 
 
-def pane(time: int, size: int, every: int, lateness: int, watermark: int) -> tuple[int, int] | None:
+def pane(time: int, size: int, every: int, lateness: int, watermark: int, offset: int = 0) -> tuple[int, int] | None:
     """The start of the record's slice and the end of the first window that it may still enter; None where there is
     none.
     """
-    starts = _open_starts(time, size, every, lateness, watermark)
-    return (time - time % gcd(size, every), starts[0] + size) if starts else None
+    starts = _open_starts(time, size, every, lateness, watermark, offset)
+    return (_last_start(time, gcd(size, every), offset), starts[0] + size) if starts else None
 
 
-def _open_starts(time: int, size: int, every: int, lateness: int, watermark: int) -> range:
-    first, last = _first_start(time, size, every), time - time % every
+def _open_starts(time: int, size: int, every: int, lateness: int, watermark: int, offset: int) -> range:
+    first, last = _first_start(time, size, every, offset), _last_start(time, every, offset)
     if first < INT_MIN or last + size > INT_MAX:
         return range(0)
-    return range(max(first, _first_start(watermark - lateness, size, every)), last + 1, every)
+    return range(max(first, _first_start(watermark - lateness, size, every, offset)), last + 1, every)
 
 
-def _first_start(time: int, size: int, every: int) -> int:
+def _first_start(time: int, size: int, every: int, offset: int) -> int:
     """The start of the first window that ends after a time."""
-    return (time - size) // every * every + every
+    return _last_start(time - size, every, offset) + every
 
 
-def none_open(time: int, size: int, every: int, watermark: int) -> tuple[Failure, str]:
+def _last_start(time: int, every: int, offset: int) -> int:
+    """The last start of a window, or of a slice, at or before a time."""
+    return time - (time - offset) % every
+
+
+def none_open(time: int, size: int, every: int, watermark: int, offset: int = 0) -> tuple[Failure, str]:
     """Why a record may enter none of its sliding windows."""
-    return too_late(_first_start(time, size, every), time - time % every + size, watermark)
+    return too_late(_first_start(time, size, every, offset), _last_start(time, every, offset) + size, watermark)
 
 
 def too_late(start: int, end: int, watermark: int) -> tuple[Failure, str]:

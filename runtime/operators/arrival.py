@@ -100,7 +100,7 @@ def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
         reached.add(each.id)
         for window in _windows_of(each):
             size, every = _size_and_every(window.assigner)
-            tick = gcd(tick, size, every)
+            tick = gcd(tick, size, every, window.assigner.offset_us)
             longest += size + window.allowed_lateness_us
     return max(tick, 1), longest
 

@@ -1,6 +1,7 @@
 """Windows of every kind, on every engine that has them: late records, shared slices, groups that fail."""
 
 from collections import Counter
+from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,9 +11,12 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
 from ghcm.source import Source
+from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
+
+Window = tuple[int, int]
 
 
 def test_sliding_windows_agree_natively() -> None:
@@ -58,6 +62,39 @@ def test_slices_are_shared_where_nobody_sees_the_windows() -> None:
 @pytest.mark.slow
 def test_sliding_windows_agree_on_spark(spark: SparkSession) -> None:
     assert differences_on_spark(spark, program_of("sliding")) == []
+
+
+def test_windows_with_an_offset_agree_natively() -> None:
+    expected = agrees_natively(program_of("window_offset"))
+    assert {name: len(rows) for name, rows in expected.sinks.items()} == {
+        "tumbled": 7,
+        "summed": 6,
+        "days": 8,
+        "slices": 13,
+        "each": 9,
+    }
+    assert Counter(letter.reason.value for letter in expected.dead) == {"late": 2, "overflow": 6}
+
+
+def test_windows_with_an_offset_begin_so_much_later() -> None:
+    expected = run(program_of("window_offset"), "u")
+    second = 1_000_000
+    starts = {
+        name: {cast("Window", cast("tuple[object, ...]", row)[-1])[0] for row in rows}
+        for name, rows in expected.sinks.items()
+        if name != "days"
+    }
+    assert {start % (7 * second) for start in starts["tumbled"]} == {3 * second}
+    assert {start % (5 * second) for start in starts["summed"]} == {1_500_000}
+    assert {start % (2 * second) for start in starts["slices"]} == {500_000}
+    assert {start % (2 * second) for start in starts["each"]} == {second}
+    assert (32, 79_200 * second) in expected.sinks["days"]
+    assert (64, -7_200 * second) in expected.sinks["days"]
+
+
+@pytest.mark.slow
+def test_windows_with_an_offset_agree_on_spark(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("window_offset")) == []
 
 
 def test_the_top_of_each_window_agrees_natively() -> None:

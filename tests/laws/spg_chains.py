@@ -158,6 +158,8 @@ def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     assigners: list[Tumbling | Sliding] = [
         *(Tumbling(size) for size in (1_000_000, 4_000_000, 86_400_000_000)),
         *(Sliding(4_000_000, every) for every in (1_000_000, 3_000_000, 4_000_000)),
+        Tumbling(86_400_000_000, offset_us=79_200_000_000),
+        Sliding(4_000_000, 3_000_000, offset_us=500_001),
     ]
     op = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 0, 2_000_000])))
     element = Struct((*columns.fields, Field("window", WINDOW)), columns.name)

@@ -83,12 +83,12 @@ def parquet(path: str, *, mode: Mode | None = None, **options: Any) -> Pipeline:
 
 
 def tumbling(size: Duration, **options: Any) -> Traced:
-    """Windows of one size, one after the other. Option: `time` ("event", "processing")."""
+    """Windows of one size, one after the other. Options: `offset`, `time` ("event", "processing")."""
     return Traced(applied("tumbling", (size,), options, here()))
 
 
 def sliding(size: Duration, every: Duration, **options: Any) -> Traced:
-    """Windows of one size that begin every so often. Option: `time` ("event", "processing")."""
+    """Windows of one size that begin every so often. Options: `offset`, `time` ("event", "processing")."""
     return Traced(applied("sliding", (size, every), options, here()))
 
 

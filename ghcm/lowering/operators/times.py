@@ -13,15 +13,17 @@ from ghcm.lowering.flows import Bound, Flow
 from ghcm.operators import ENGINE_OF_STREAMS, Argument, Engine
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
+from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
 
 __all__ = ["event_time", "window"]
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
+_OFFSET = Argument("offset", "duration", required=False, positional=False)
 _ASSIGNERS = {
-    "tumbling": (Argument("size", "duration"), _TIME),
-    "sliding": (Argument("size", "duration"), Argument("every", "duration"), _TIME),
+    "tumbling": (Argument("size", "duration"), _OFFSET, _TIME),
+    "sliding": (Argument("size", "duration"), Argument("every", "duration"), _OFFSET, _TIME),
     "session": (Argument("gap", "duration"), _TIME),
 }
 
@@ -185,6 +187,7 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
     time = given.choice("time", ("event", "processing"), "event")
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
+    offset = given.duration("offset") or 0
     by_clock = time == "processing"
     if by_clock and _refuse_clock(step, name, given.span("time")):
         return _OfClock(None)
@@ -192,8 +195,20 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
         return None
     if name == "session":
         return _Gap(size)
-    windows = Tumbling(size) if every is None else _sliding(step, size, every, given.span("every"))
+    if offset >= (size if every is None else every):
+        _report_offset(step, offset, size if every is None else every, given.span("offset"))
+        return None
+    windows = Tumbling(size, offset) if every is None else _sliding(step, size, every, offset, given.span("every"))
     return _OfClock(windows) if by_clock else windows
+
+
+def _report_offset(step: Step, offset: int, every: int, span: Span | None) -> None:
+    step.report(
+        Code.BAD_WINDOW,
+        f"windows that begin every {duration_text(every)} are not shifted by {duration_text(offset)}",
+        span,
+        hint=f"offset = {duration_text(offset % every)} gives the same windows.",
+    )
 
 
 def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
@@ -213,9 +228,9 @@ def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
     return False
 
 
-def _sliding(step: Step, size: int, every: int, span: Span | None) -> Sliding | None:
+def _sliding(step: Step, size: int, every: int, offset: int, span: Span | None) -> Sliding | None:
     if every <= size:
-        return Sliding(size, every)
+        return Sliding(size, every, offset)
     step.report(
         Code.BAD_WINDOW,
         "records between these windows would be in none of them",

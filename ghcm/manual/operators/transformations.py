@@ -80,6 +80,11 @@ EXAMPLES: dict[str, tuple[Pipeline, ...]] = {
                 f'{{"key": "/docs", "value": 1, "window": {_SECOND}}}',
             ),
         ),
+        Pipeline(
+            "days = generate(rows = 3, step = 11h).event_time(r => r.time, disorder = 0s)\n"
+            "days.window(tumbling(1d, offset = 22h)).map(r => r.window.start)",
+            ('"1969-12-31T22:00:00.000000Z"', '"1969-12-31T22:00:00.000000Z"', '"1970-01-01T22:00:00.000000Z"'),
+        ),
     ),
     # groups
     "reduce_by_key": (

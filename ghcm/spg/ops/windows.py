@@ -9,18 +9,23 @@ __all__ = ["ArrivalTime", "Sessions", "Sliding", "Tumbling", "Window"]
 
 @dataclass(frozen=True, slots=True)
 class Tumbling:
-    """Windows of `size_us` that start at multiples of it since 1970; the end is exclusive."""
+    """Windows of `size_us` that start `offset_us` (less than the size) behind multiples of it since 1970; the end is
+    exclusive.
+    """
 
     size_us: int
+    offset_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """Windows of `size_us` that start at multiples of `every_us` (at most the size) since 1970; a record is in all that
-    hold its time."""
+    """Windows of `size_us` that start `offset_us` (less than `every_us`) behind multiples of `every_us` (at most the
+    size) since 1970; a record is in all that hold its time.
+    """
 
     size_us: int
     every_us: int
+    offset_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _windows(assigner: Tumbling | Sliding, time: int) -> list[tuple[int, int]]:
         case _:
             assert_never(assigner)
     windows: list[tuple[int, int]] = []
-    start = time - time % every
+    start = time - (time - assigner.offset_us) % every
     while start + size > time:
         windows.insert(0, (checked(start), checked(start + size)))
         start -= every

@@ -199,14 +199,14 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
     @program.stream
     def unit() -> None:
         a = files("a", format="csv", separator=";")
-        b = a.window(sliding("1m", timedelta(seconds=10), time="processing"), allowed_lateness="500us")
+        b = a.window(sliding("1m", timedelta(seconds=10), offset="2s", time="processing"), allowed_lateness="500us")
         c = b.join(a, on=lambda x, y: x.a == y.a, kind="left", within="1h").window(session("5m"))
         c.aggregate_by_key(n=agg.count(), total=agg.sum("value.bytes"), top=agg.max(lambda v: v.bytes))
 
     assert unit_text(program, "unit") == (
         "stream unit {\n"
         '  a = files("a", format = csv, separator = ";")\n'
-        "  b = a.window(sliding(1m, 10s, time = processing), allowed_lateness = 500us)\n"
+        "  b = a.window(sliding(1m, 10s, offset = 2s, time = processing), allowed_lateness = 500us)\n"
         "  c = b.join(a, on = (x, y) => x.a == y.a, kind = left, within = 1h).window(session(5m))\n"
         "  c.aggregate_by_key(n = count(), total = sum(value.bytes), top = max(v => v.bytes))\n"
         "}\n"

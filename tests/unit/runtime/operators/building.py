@@ -114,7 +114,9 @@ def pairs(draw: st.DrawFn, builder: Builder, key: Type, value: Type, *, in_windo
     assigners: list[Tumbling | Sliding] = [
         Tumbling(1_000_000),
         Tumbling(5_000_000),
+        Tumbling(5_000_000, offset_us=1_500_000),
         Sliding(5_000_000, 2_000_000),
+        Sliding(5_000_000, 2_000_000, offset_us=1_500_000),
         Sliding(4_000_000, 1_000_000),
     ]
     window = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 2_000_000])))
