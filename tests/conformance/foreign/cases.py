@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-__all__ = ["Case", "CaseSet", "Inputs", "json_lines"]
+__all__ = ["Case", "CaseSet", "Difference", "Inputs", "json_lines"]
 
 HERE = Path(__file__).parent
 
@@ -30,9 +30,20 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """The rows that ours gives beside or instead of those of the source, and why."""
+
+    reason: str
+    more: Sequence[object] = ()
+    less: Sequence[object] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CaseSet:
     """A folder of cases. `waits`: what the cases without a program wait for, or the ruling that makes them differ.
-    `partly`: what those with a program wait for on the native engine, which refuses them.
+    `partly`: what those with a program wait for on the native engine, which refuses them. `differs`: in which rows the
+    results of a program differ from the source's, and why. `refused`: programs that have to be wrong, as the source's
+    statements are, or wrong by ours, and what the source says.
     """
 
     name: str
@@ -41,6 +52,17 @@ class CaseSet:
     names: Callable[[Path], Sequence[str]] = field(repr=False)
     waits: Mapping[str, str] = field(default_factory=dict[str, str])
     partly: Mapping[str, str] = field(default_factory=dict[str, str])
+    differs: Mapping[str, Difference] = field(default_factory=dict[str, Difference])
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def case(self, shared: Path, name: str) -> Case:
+        """A case with the rows that are expected of ours."""
+        case = self.load(shared, name)
+        difference = self.differs.get(name, Difference(""))
+        left = list(case.expected)
+        for row in difference.less:
+            left.remove(row)
+        return replace(case, expected=[*left, *difference.more])
 
     def program(self, name: str) -> Path:
         """Where the program of a case stands."""
@@ -51,6 +73,11 @@ class CaseSet:
         """The cases that have a program."""
         folder = HERE / self.name
         return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.istream"))
+
+    @property
+    def run(self) -> list[str]:
+        """The cases whose program runs."""
+        return [name for name in self.written if name not in self.refused]
 
 
 def json_lines(rows: Sequence[object]) -> bytes:

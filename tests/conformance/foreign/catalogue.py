@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from tests.conformance.foreign.arroyo import ARROYO
 from tests.conformance.foreign.beam import BEAM
-from tests.conformance.foreign.cases import CaseSet
+from tests.conformance.foreign.cases import CaseSet, Difference
 from tests.conformance.foreign.ksql import KSQL
 from tests.conformance.foreign.nexmark import NEXMARK
 from tests.conformance.foreign.risingwave import RISINGWAVE
@@ -20,7 +22,8 @@ Made by `tests/conformance/foreign` (`pytest tests/conformance/foreign --accept`
 Inputs and results that other projects publish, and programs of ours that have to give the same. The programs stand in
 `tests/conformance/foreign/<set>/<case>.istream`, each with what it asks in its first lines; the data does not belong to
 this repository. Each runs on the reference, on the native engine in its row form and in its columnar form, as a stream
-unit over the same files, and on Spark.
+unit over the same files, and on Spark; all rows are compared, and how many dead letters there are. Where ours gives
+other rows than the source, the tests name each of them. A program that is refused has the message beside it.
 """
 
 
@@ -30,18 +33,49 @@ def table() -> str:
 
 
 def _of(cases: CaseSet) -> list[str]:
-    written = cases.written
-    lines = [f"## {cases.title}", "", f"{len(written)} of {len(written) + len(cases.waits)} cases agree.", ""]
+    ran, differing = cases.run, len(cases.differs)
+    whole = len(cases.written) + len(cases.waits)
+    told = [f"{len(ran) - differing} agree"]
+    told += [f"{differing} but for rows that are named" if differing else ""]
+    told += [
+        f"{len(cases.refused)} are refused" if cases.refused else "",
+        f"{len(cases.waits)} wait" if cases.waits else "",
+    ]
+    lines = [f"## {cases.title}", "", f"Of {whole} cases {', '.join(filter(None, told))}.", ""]
     lines += ["| case | reference | native | spark |", "|---|---|---|---|"]
-    for name in written:
-        native = f"waits for {cases.partly[name]}" if name in cases.partly else "agrees"
-        lines.append(
-            f"| [{name}](../tests/conformance/foreign/{cases.name}/{name}.istream) | agrees | {native} | agrees |"
-        )
-    reasons: dict[str, list[str]] = {}
-    for name, reason in sorted(cases.waits.items()):
-        reasons.setdefault(reason, []).append(name)
-    if reasons:
-        lines += ["", "| waits | for |", "|---|---|"]
-        lines += [f"| {', '.join(names)} | {reason} |" for reason, names in sorted(reasons.items())]
+    lines += [_row(cases, name) for name in ran]
+    lines += _reasons("agrees but for", {name: _named(each) for name, each in cases.differs.items()})
+    lines += _reasons("refused", cases.refused, lambda name: f"[{name}]({_place(cases, name)})")
+    lines += _reasons("waits", cases.waits)
     return [*lines, ""]
+
+
+def _row(cases: CaseSet, name: str) -> str:
+    agrees = "agrees but for" if name in cases.differs else "agrees"
+    native = f"waits for {cases.partly[name]}" if name in cases.partly else agrees
+    return f"| [{name}]({_place(cases, name)}) | {agrees} | {native} | {agrees} |"
+
+
+def _place(cases: CaseSet, name: str) -> str:
+    return f"../tests/conformance/foreign/{cases.name}/{name}.istream"
+
+
+def _named(difference: Difference) -> str:
+    """The rows of a difference beside its reason."""
+    told = [
+        f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} {which}"
+        for rows, which in ((difference.more, "more"), (difference.less, "less"))
+        if rows
+    ]
+    return f"{' and '.join(told)}: {difference.reason}"
+
+
+def _reasons(head: str, reasons: Mapping[str, str], shown: Callable[[str], str] = str) -> list[str]:
+    """A table of what applies to which cases, those with one reason in one line."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in sorted(reasons.items()):
+        by_reason.setdefault(reason, []).append(shown(name))
+    if not by_reason:
+        return []
+    lines = [f"| {', '.join(names)} | {reason} |" for reason, names in sorted(by_reason.items())]
+    return ["", f"| {head} | for |" if head == "waits" else f"| {head} | why |", "|---|---|", *lines]

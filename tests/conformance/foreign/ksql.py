@@ -1,9 +1,10 @@
 """Queries of a streaming SQL over Kafka, as its tests had them in 2018.
 
 A topic becomes a file: CSV where the source has separated values, JSON lines elsewhere. Beside the columns stand the
-key and the time of the record, its place among all records, and whether it deletes its key. Of the results, which are
-logs of changes where a table is made, the last of each key and window counts; lists that the source collects in the
-order of arrival are sorted, as ours are.
+key and the time of the record, its window where it has one, its place among all records, and whether it deletes its
+key. A record without a value, which deletes a key of a table, is one that a stream leaves out, and a dead letter of
+ours. Of the results, which are logs of changes where a table is made, the last of each key and window counts; lists
+that the source collects in the order of arrival are sorted, as ours are.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.conformance.foreign.cases import Case, CaseSet, json_lines
-from tests.conformance.foreign.ksql_waits import PARTLY, WAITS
+from tests.conformance.foreign.ksql_waits import DIFFERS, PARTLY, REFUSED, WAITS
 
 __all__ = ["KSQL"]
 
@@ -45,8 +46,12 @@ def _names(shared: Path) -> Sequence[str]:
 def _load(shared: Path, name: str) -> Case:
     each = _cases(shared)[name]
     expected = _left(each["statements"][-1], each["outputs"], sort=name.startswith(_UNORDERED))
+    inputs = each.get("inputs", [])
     return Case(
-        _inputs(each["statements"], each["inputs"]), expected, loose=any(isinstance(row, list) for row in expected)
+        _inputs(each["statements"], inputs),
+        expected,
+        loose=any(isinstance(row, list) for row in expected),
+        dead=sum(_left_out(each["statements"], record) for record in inputs),
     )
 
 
@@ -56,20 +61,28 @@ def _inputs(statements: Sequence[str], records: Sequence[dict[str, Any]]) -> dic
         topic = _TOPIC.search(made[4])
         assert topic is not None
         rows = [
-            (each["value"], _beside(place, each))
-            for place, each in enumerate(records)
-            if each["topic"] == topic[1] and (each["value"] is not None or made[1].upper() == "TABLE")
+            (each["value"], _beside(place, each)) for place, each in enumerate(records) if each["topic"] == topic[1]
         ]
         columns = [part.split()[0].strip("`").lower() for part in re.split(r",(?![^<]*>)", made[3])]
         if "DELIMITED" in made[4].upper():
             files[f"{topic[1]}.csv"] = _csv(columns, rows)
         else:
-            files[f"{topic[1]}.jsonl"] = json_lines([_lower(value) | beside for value, beside in rows])
+            stream = made[1].upper() == "STREAM"
+            files[f"{topic[1]}.jsonl"] = json_lines(
+                [None if stream and value is None else _lower(value) | beside for value, beside in rows]
+            )
     for topic in {each["topic"] for each in records} - {name.split(".")[0] for name in files}:
         written = [(place, each) for place, each in enumerate(records) if each["topic"] == topic]
         values = [_lower(each["value"]) | _beside(place, each) for place, each in written if _is_object(each)]
         files[f"{topic}.jsonl"] = json_lines(values)
     return files
+
+
+def _left_out(statements: Sequence[str], record: Mapping[str, Any]) -> bool:
+    """Whether a stream that the statements make has a record without a value."""
+    created = (made for made in map(_CREATED.fullmatch, statements) if made and made[1].upper() == "STREAM")
+    topics = [topic[1] for topic in (_TOPIC.search(made[4]) for made in created) if topic]
+    return record["value"] is None and record["topic"] in topics
 
 
 def _is_object(record: Mapping[str, Any]) -> bool:
@@ -79,7 +92,7 @@ def _is_object(record: Mapping[str, Any]) -> bool:
 def _csv(columns: Sequence[str], rows: Sequence[tuple[Any, Mapping[str, object]]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, "rowkey", "rowtime", "position", "deleted"])
+    writer.writerow([*columns, *(rows[0][1] if rows else ("rowkey", "rowtime", "position", "deleted"))])
     for value, beside in rows:
         cells = value.replace("Infinity", "inf").split(",") if value is not None else [""] * len(columns)
         writer.writerow([*cells, *(str(each).lower() if isinstance(each, bool) else each for each in beside.values())])
@@ -92,6 +105,7 @@ def _beside(place: int, record: Mapping[str, Any]) -> dict[str, object]:
         "rowtime": _moment(record["timestamp"]),
         "position": place,
         "deleted": record["value"] is None,
+        **{f"window_{name}": _moment(record["window"][name]) for name in ("start", "end") if "window" in record},
     }
 
 
@@ -128,4 +142,6 @@ def _moment(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-KSQL = CaseSet("ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS, partly=PARTLY)
+KSQL = CaseSet(
+    "ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS, partly=PARTLY, differs=DIFFERS, refused=REFUSED
+)

@@ -27,6 +27,7 @@ from tests.conformance.foreign.cases import Case
 from tests.conformance.foreign.rows import cells, differences, line
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.spark_sinks import read_sink
+from tests.unit.runtime.small_operators import dead_letters
 
 __all__ = ["compiled", "differs_natively", "differs_on_spark", "differs_on_the_reference", "streaming"]
 
@@ -57,7 +58,10 @@ def differs_natively(path: Path, case: Case, folder: Path, form: Form) -> list[s
     text.write_text(streaming(path.read_text(encoding="utf-8")), encoding="utf-8")
     bundle = Bundle.open(build(text, folder / "case.ghcm"), cache=folder / "bundles")
     Engine(bundle, connections=Connections(folder), state=folder / "state", form=form).run()
-    return _differences(bundle.plan, case, read_sink(folder, bundle.plan.sink("result")))
+    letters = dead_letters(folder, bundle.plan, bundle.plan.units[0].name)
+    dead = [f"dead letter {letter.reason.value}: {letter.input}" for letter in letters]
+    found = _differences(bundle.plan, case, read_sink(folder, bundle.plan.sink("result")))
+    return (dead if len(dead) != case.dead else []) + found
 
 
 def differs_on_spark(spark: SparkSession, path: Path, case: Case, folder: Path) -> list[str]:

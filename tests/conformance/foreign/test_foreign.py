@@ -12,16 +12,22 @@ from ghcm.runtime.operator import Form
 from tests.conformance.foreign.cases import CaseSet
 from tests.conformance.foreign.catalogue import SETS, table
 from tests.conformance.foreign.rows import differences
-from tests.conformance.foreign.running import differs_natively, differs_on_spark, differs_on_the_reference
+from tests.conformance.foreign.running import (
+    compiled,
+    differs_natively,
+    differs_on_spark,
+    differs_on_the_reference,
+)
 from tests.conftest import ROOT, Golden
 
-CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.written]
+CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run]
+REFUSED = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in sorted(each.refused)]
 FORMS: tuple[Form, ...] = ("rows", "columns")
 
 
 @pytest.mark.parametrize(("cases", "name"), CASES)
 def test_the_reference_gives_what_is_expected(cases: CaseSet, name: str, shared: Path, tmp_path: Path) -> None:
-    assert differs_on_the_reference(cases.program(name), cases.load(shared, name), tmp_path) == []
+    assert differs_on_the_reference(cases.program(name), cases.case(shared, name), tmp_path) == []
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -31,9 +37,9 @@ def test_the_native_engine_gives_what_is_expected(
 ) -> None:
     if name in cases.partly:
         with pytest.raises(GhcmError):
-            differs_natively(cases.program(name), cases.load(shared, name), tmp_path, form)
+            differs_natively(cases.program(name), cases.case(shared, name), tmp_path, form)
         return
-    assert differs_natively(cases.program(name), cases.load(shared, name), tmp_path, form) == []
+    assert differs_natively(cases.program(name), cases.case(shared, name), tmp_path, form) == []
 
 
 @pytest.mark.slow
@@ -41,7 +47,15 @@ def test_the_native_engine_gives_what_is_expected(
 def test_spark_gives_what_is_expected(
     cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
-    assert differs_on_spark(spark, cases.program(name), cases.load(shared, name), tmp_path) == []
+    assert differs_on_spark(spark, cases.program(name), cases.case(shared, name), tmp_path) == []
+
+
+@pytest.mark.parametrize(("cases", "name"), REFUSED)
+def test_a_wrong_program_is_refused(cases: CaseSet, name: str, golden: Golden) -> None:
+    path = cases.program(name)
+    with pytest.raises(GhcmError) as refusal:
+        compiled(path)
+    golden(path.with_suffix(".txt"), f"{refusal.value}\n")
 
 
 def test_rows_that_differ_are_named() -> None:
