@@ -33,7 +33,7 @@ from tests.conformance.compare import letters as letters_of
 from tests.laws.coverage import Coverage, watch_failures
 from tests.laws.seeds import example, shrunk
 from tests.laws.spg_whole import Case, cases
-from tests.unit.runtime.decoding import drain
+from tests.unit.runtime.decoding import drain_batches
 from tests.unit.runtime.operators.harness import Given, module_of, run_unit
 
 __all__ = ["Failure", "case_of", "describe", "problems", "reference_of", "run_all"]
@@ -95,16 +95,19 @@ def _given(case: Case) -> tuple[dict[str, list[Batch]], list[Letter]]:
     for task in case.unit.tasks:
         if isinstance(task.op, ReadSink):
             rows = [row if isinstance(row, tuple) else (row,) for row in case.sinks[task.op.sink]]
+            batches = [Batch.from_rows(task.schema, rows)]
         elif _is_raw(task):
-            rows, dead = _decoded(case, task)
+            batches, dead = _decoded(case, task)
             letters += dead
         else:
             continue
-        inputs[task.id] = [Batch.from_rows(task.schema, rows[start : start + 4]) for start in range(0, len(rows), 4)]
+        inputs[task.id] = [
+            batch.slice(start, min(start + 4, len(batch))) for batch in batches for start in range(0, len(batch), 4)
+        ]
     return inputs, letters
 
 
-def _decoded(case: Case, task: Task) -> tuple[list[tuple[object, ...]], list[Letter]]:
+def _decoded(case: Case, task: Task) -> tuple[list[Batch], list[Letter]]:
     assert isinstance(task.op, Source)
     connector = task.op.connector
     assert isinstance(connector, Files | Socket)
@@ -113,8 +116,8 @@ def _decoded(case: Case, task: Task) -> tuple[list[tuple[object, ...]], list[Let
         (folder / "in").mkdir()
         for path, data in case.raw.items():
             (folder / path).write_bytes(data)
-        rows, dead = drain(FilesSource(Files("in/*", connector.format), task.schema, task.id, folder))
-    return rows, [(task.id, "bad_record", text) for _, text in dead]
+        batches, dead = drain_batches(FilesSource(Files("in/*", connector.format), task.schema, task.id, folder))
+    return batches, [(task.id, "bad_record", text) for _, text in dead]
 
 
 def _differences(case: Case, expected: Result, found: Given, letters: Sequence[Letter]) -> Iterator[str]:

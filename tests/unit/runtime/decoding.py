@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Row
+from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
 from ghcm.runtime.sources.source import Source
@@ -14,7 +14,7 @@ from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.raw_text import Bad
 from ghcm.types import Struct
 
-__all__ = ["by_reference", "decode", "drain"]
+__all__ = ["by_reference", "decode", "drain", "drain_batches"]
 
 Letters = list[tuple[str, str]]
 
@@ -45,15 +45,22 @@ def by_reference(format_: Format, schema: Struct, data: bytes) -> tuple[list[Row
 
 def drain(source: Source, position: object = None) -> tuple[list[Row], Letters]:
     """What a source that ends gives behind a position: rows and (detail, raw text) of dead letters."""
+    batches, dead = drain_batches(source, position)
+    return [row for batch in batches for row in batch.rows()], dead
+
+
+def drain_batches(source: Source, position: object = None) -> tuple[list[Batch], Letters]:
+    """As `drain`, in batches, each of one partition."""
     woken = Event()
-    rows: list[Row] = []
+    batches: list[Batch] = []
     dead: Letters = []
     source.open(position, woken.set)
     while not source.ended:
         woken.clear()
         batch = source.poll(8192, lambda _, detail, text: dead.append((detail, text)))
-        rows += batch.rows() if batch is not None else []
-        if batch is None and not source.ended:
+        if batch is not None:
+            batches.append(batch)
+        elif not source.ended:
             assert woken.wait(60)
     source.close()
-    return rows, dead
+    return batches, dead
