@@ -213,7 +213,9 @@ class Context:
     """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with
     defaults.
 
-    `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have.
+    `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have. From
+    `columnar_from` records on the columnar form is taken to be faster. `unmerged` rows of groups wait to be merged, and
+    twice as many more as the last merge gave.
     """
 
     program: str = ""
@@ -223,3 +225,5 @@ class Context:
     load: Callable[[str], ModuleType] = importlib.import_module
     rows: int = 8192
     groups: int = 128
+    columnar_from: int = 256
+    unmerged: int = 32_768

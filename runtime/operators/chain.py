@@ -15,10 +15,7 @@ from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
 from ghcm.spg.graph import Task, Unit
 
-__all__ = ["LEAST_COLUMNAR", "ChainOperator", "columnar", "in_columns"]
-
-LEAST_COLUMNAR = 256
-"""From so many records on the columnar form is faster."""
+__all__ = ["ChainOperator", "columnar", "in_columns"]
 
 
 def columnar(batch: Batch, context: Context) -> bool:
@@ -29,7 +26,7 @@ def columnar(batch: Batch, context: Context) -> bool:
         case "columns":
             return True
         case "auto":
-            return len(batch) >= LEAST_COLUMNAR
+            return len(batch) >= context.columnar_from
 
 
 def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:

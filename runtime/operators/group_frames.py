@@ -21,8 +21,6 @@ from ghcm.types import Type
 __all__ = ["GroupFrames", "WindowPlace", "by_window", "read_groups"]
 
 WindowPlace: TypeAlias = tuple[int, int]
-_UNMERGED = 32_768
-"""Rows that may wait unmerged; beyond, as many as the merged groups are."""
 _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
 
@@ -37,9 +35,11 @@ class _Part:
 
 
 class GroupFrames:
-    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged."""
+    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged. `unmerged`: as in
+    `Context`.
+    """
 
-    def __init__(self, code: GroupCode, key_type: Type) -> None:
+    def __init__(self, code: GroupCode, key_type: Type, unmerged: int) -> None:
         assert code.states is not None and code.merged is not None
         self._states: Callable[[pl.DataFrame], list[object]] = code.states
         self._merged: Callable[[pl.DataFrame], pl.DataFrame | None] = code.merged
@@ -48,7 +48,7 @@ class GroupFrames:
         self._rows = 0
         self._repeats = False
         """Whether a group may stand in one frame several times."""
-        self._limit = _UNMERGED
+        self._unmerged = self._limit = unmerged
         self._most = _FRAMES
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class GroupFrames:
             self._keep([*large, *map(_part, self.merge([each.frame for each in small]))])
             self._most = _FRAMES + len(self._parts)
         if self._rows > self._limit:
-            self._limit = _UNMERGED + 2 * sum(each.height for each in self.whole())
+            self._limit = self._unmerged + 2 * sum(each.height for each in self.whole())
 
     def restore(self, frame: pl.DataFrame) -> None:
         """Take groups that `held` gave before, of all frames in one."""
@@ -96,7 +96,7 @@ class GroupFrames:
         if not taken:
             return []
         self._keep(left)
-        self._limit, self._most = _UNMERGED + 2 * self._rows, _FRAMES + len(left)
+        self._limit, self._most = self._unmerged + 2 * self._rows, _FRAMES + len(left)
         return self.merge(taken)
 
     def _keep(self, parts: list[_Part]) -> None:

@@ -62,7 +62,8 @@ class GroupOperator:
         self._windows: dict[_Window, dict[object, object]] = {}
         self._changed: set[object] = set()
         self._pending = Pending()
-        self._frames = GroupFrames(self._code, self._layout.key_type) if self._code.merged is not None else None
+        merges = self._code.merged is not None
+        self._frames = GroupFrames(self._code, self._layout.key_type, context.unmerged) if merges else None
         self._fresh: list[pl.DataFrame] = []
         """The keys of columns that came since the latest values were told."""
 

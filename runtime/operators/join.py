@@ -19,7 +19,6 @@ from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import Context, Outbox
-from ghcm.runtime.operators.chain import LEAST_COLUMNAR
 from ghcm.runtime.operators.join_frames import joined_frames
 from ghcm.runtime.operators.joined_rows import JoinedRows
 from ghcm.runtime.operators.letters import Letters
@@ -78,7 +77,8 @@ class JoinOperator:
             yield from self._as_of(whole, outbox)
             return
         made = None
-        if self._code.columns is not None and (self._context.form == "columns" or records >= LEAST_COLUMNAR):
+        columnar = self._context.form == "columns" or records >= self._context.columnar_from
+        if self._code.columns is not None and columnar:
             made = joined_frames(self._code.columns, self._op, self._sides, whole, self._context)
         if made is None:
             for ordinal, batches in enumerate(whole):

@@ -189,14 +189,26 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
     load: Callable[[str], ModuleType] = importlib.import_module,
     module: ModuleType | None = None,
     now: Callable[[], int] | None = None,
+    columnar_from: int | None = None,
+    unmerged: int | None = None,
 ) -> Given:
     """Run a unit's operators on its memory sources (and `inputs` by task), batches of `size` records. `module`: its
-    generated code, if that has been loaded already. `now`: the clock.
+    generated code, if that has been loaded already. `now`: the clock. `columnar_from`, `unmerged`: as in `Context`.
     """
     tasks: Mapping[str, TaskCode] = (module or module_of(program, unit)).TASKS
     given = Given()
     complete = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
-    context = Context(program.name, complete, form, now or Context().now, load, max(size, 2))
+    usual = Context()
+    context = Context(
+        program.name,
+        complete,
+        form,
+        now or usual.now,
+        load,
+        rows=max(size, 2),
+        columnar_from=usual.columnar_from if columnar_from is None else columnar_from,
+        unmerged=usual.unmerged if unmerged is None else unmerged,
+    )
     outputs, live = given.outputs, dict[str, Operator]()
     for task in unit.tasks:
         if inputs is not None and task.id in inputs:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import get_args
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -97,11 +96,18 @@ def test_operator(name: str, form: Form, data: st.DataObject) -> None:
 def test_forms_may_change_from_batch_to_batch_and_groups_are_merged_early(name: str, data: st.DataObject) -> None:
     program = data.draw(UNITS[name]())
     refusal, restores = data.draw(st.sampled_from(WAYS))
-    with (
-        patch("ghcm.runtime.operators.chain.LEAST_COLUMNAR", data.draw(st.integers(1, 4))),
-        patch("ghcm.runtime.operators.group_frames._UNMERGED", data.draw(st.integers(0, 4))),
-    ):
-        check(program, "auto", refusal, restores, data.draw(st.integers(1, 6)))
+    columnar_from, unmerged = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 4))
+    found = run_unit(
+        program,
+        program.unit("u"),
+        "auto",
+        size=data.draw(st.integers(1, 6)),
+        refusal=refusal,
+        restores=restores,
+        columnar_from=columnar_from,
+        unmerged=unmerged,
+    )
+    compare(program, found, run(program, "u"))
 
 
 def ops_of(program: Program) -> Iterator[tuple[str, type[object]]]:
