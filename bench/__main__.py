@@ -18,7 +18,9 @@ def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios"]
-    arguments.add_argument("only", nargs="*", choices=[*names, []], help="which; all by default")
+    arguments.add_argument(
+        "only", nargs="*", choices=[*names, []], metavar="NAME", help=f"{', '.join(names)}; all by default"
+    )
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
     arguments.add_argument("--flows", type=Path, help="a folder of Zeek's conn logs; by default that of shared/data")

@@ -183,10 +183,10 @@ def _kind(said: Sequence[str]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 where a program fails."""
     parser = argparse.ArgumentParser(description="run generated programs on all engines and compare")
-    parser.add_argument("--programs", type=int, default=2000)
-    parser.add_argument("--spark", type=int, default=200)
+    parser.add_argument("--programs", type=int, default=2000, help="so many on the native engine")
+    parser.add_argument("--spark", type=int, default=200, help="so many on Spark")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes for the native engine")
     parser.add_argument("--seed", type=int, help="one program by itself")
     given = parser.parse_args(arguments)
     if given.seed is not None:
