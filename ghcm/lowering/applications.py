@@ -21,9 +21,9 @@ from ghcm.lowering.definitions import call_defined
 from ghcm.lowering.enums import beside_enums, to_enum
 from ghcm.lowering.json_values import json_to
 from ghcm.lowering.maps import entries_of
-from ghcm.lowering.readable import unreadable
 from ghcm.lowering.regex import BadPattern, Pattern, canonical
 from ghcm.lowering.types import kind_words
+from ghcm.lowering.unreadable import unreadable
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
