@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         try_,
         tumbling,
         union,
+        union_of,
     )
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "try_",
     "tumbling",
     "union",
+    "union_of",
 ]
 
 

@@ -205,12 +205,14 @@ class Struct:
     """Named fields in order. `name` is the record's, for messages; structs are equal by their fields.
 
     A union is a struct, too: its first field is the tag, then come the fields of all its records, null where the tag
-    says another one. Only the checks of programs know its `variants`.
+    says another one. Only the checks of programs know its `variants`; `cases` says by which tags a field is there at
+    all, for those that not every record has.
     """
 
     fields: tuple[Field, ...]
     name: str | None = field(default=None, compare=False)
     variants: tuple[Variant, ...] = field(default=(), compare=False)
+    cases: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         if self.name:

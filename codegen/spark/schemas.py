@@ -90,13 +90,16 @@ class Schemas:
 
     def struct_text(self, struct: Struct, hint: str) -> str:
         """The struct spelt out."""
-        fields = [self._field(part, hint) for part in struct.fields]
+        cases = dict(struct.cases)
+        fields = [self._field(part, hint, cases.get(part.name)) for part in struct.fields]
         return "StructType([" + ", ".join(fields) + "])"
 
-    def _field(self, part: Field, hint: str) -> str:
-        path = "" if part.path is None else f', {{"path": {_quote(part.path)}}}'
+    def _field(self, part: Field, hint: str, tags: tuple[str, ...] | None) -> str:
+        said = {} if part.path is None else {"path": _quote(part.path)}
+        said |= {} if tags is None else {"of": f"[{', '.join(map(_quote, tags))}]"}
+        beside = f", {{{', '.join(f'{_quote(name)}: {text}' for name, text in said.items())}}}" if said else ""
         text = self.text(part.type, f"{hint}_{part.name}")
-        return f"StructField({_quote(part.name)}, {text}, {is_nullable(part.type)}{path})"
+        return f"StructField({_quote(part.name)}, {text}, {is_nullable(part.type)}{beside})"
 
     def definitions(self) -> str:
         """The constants as statements."""

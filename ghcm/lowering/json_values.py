@@ -10,10 +10,10 @@ from ghcm.expr import Call, Expr, Literal
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.union_types import has_union
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type
 from ghcm.types import List, String, Struct, as_nullable, is_nullable, strip
+from ghcm.union_types import has_union
 
 __all__ = ["json_to"]
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.lowering.union_types import narrowed_union
 from ghcm.types import Nullable, Struct, Type, Variant, is_nullable, strip
+from ghcm.union_types import narrowed_union
 
 __all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "left_of", "narrow", "path_of", "present"]
 

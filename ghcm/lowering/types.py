@@ -11,7 +11,6 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
-from ghcm.lowering.union_types import has_union, union_type
 from ghcm.source import Span
 from ghcm.types import (
     Bool,
@@ -37,6 +36,7 @@ from ghcm.types import (
     is_nullable,
     tuple_of,
 )
+from ghcm.union_types import has_union, union_type
 
 __all__ = ["BUILT_IN", "LINE", "Records", "has_null", "kind_words"]
 

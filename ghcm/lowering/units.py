@@ -16,9 +16,9 @@ from ghcm.lowering.flows import Bound, Draft, Flow
 from ghcm.lowering.ids import REPLY, name_tasks
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.lowering.records import fits
-from ghcm.lowering.union_types import has_union
 from ghcm.spg.graph import Parameter
 from ghcm.types import Shape, Type
+from ghcm.union_types import has_union
 
 __all__ = ["lower_unit", "parameters_of", "signature_of"]
 

@@ -10,7 +10,6 @@ from ghcm.language import ast
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.narrowing import left_of, path_of
-from ghcm.lowering.union_types import field_in
 from ghcm.source import Span
 from ghcm.types import (
     Bool,
@@ -24,6 +23,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
+from ghcm.union_types import field_in
 
 __all__ = ["as_record", "as_union", "conforms", "is_record", "tag_is", "type_in_union", "variant_named"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.schemas.naming import record_name
+from ghcm.schemas.unions import union_of_records
 from ghcm.types import Field, List, Map, Nullable, Struct, Type
 
 __all__ = ["identity", "is_tuple", "is_tuple_of", "named", "records_in"]
@@ -20,12 +21,18 @@ def named(struct: Struct, name: str) -> Struct:
 
 
 def records_in(record: Struct) -> list[Struct]:
-    """The records that a named struct is made of, each once, before those that use it; itself last."""
+    """The records (and unions) that a named struct is made of, each once, before those that use it; itself last."""
     found: dict[str, Struct] = {}
-    for field in record.fields:
-        for each in _structs(field.type):
-            found |= {inner.name or "": inner for inner in records_in(each)}
+    for each in _parts(record):
+        found |= {inner.name or "": inner for inner in records_in(each)}
     return [*found.values(), record]
+
+
+def _parts(record: Struct) -> list[Struct]:
+    """The records of a union, and what else is in a record."""
+    if record.variants:
+        return [variant.record for variant in record.variants]
+    return [each for field in record.fields for each in _structs(field.type)]
 
 
 def _structs(type_: Type) -> list[Struct]:
@@ -54,8 +61,8 @@ def is_tuple_of(names: list[str]) -> bool:
 
 def identity(struct: Struct) -> tuple[object, ...]:
     """What tells structs apart that are equal: where their fields stand too."""
-    inner = tuple(identity(each) for field in struct.fields for each in _structs(field.type))
-    return (struct, tuple(field.path for field in struct.fields), inner)
+    texts = tuple(variant.text for variant in struct.variants)
+    return (struct, tuple(field.path for field in struct.fields), texts, tuple(map(identity, _parts(struct))))
 
 
 class _Names:
@@ -66,6 +73,9 @@ class _Names:
         mine = identity(struct)
         choices = [name, f"{outer}{name}", *(f"{outer}{name}{number}" for number in range(2, len(self._given) + 3))]
         chosen = next(each for each in choices if self._given.setdefault(each, mine) == mine)
+        if struct.variants:
+            variants = [replace(each, record=self.struct(each.record, each.name, chosen)) for each in struct.variants]
+            return union_of_records(chosen, struct.fields[0].name, tuple(variants))
         fields = tuple(
             Field(field.name, self.type(field.type, record_name(field.name), chosen), field.path)
             for field in struct.fields

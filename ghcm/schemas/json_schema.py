@@ -5,10 +5,12 @@ What a schema says about values beyond their type (bounds, patterns, defaults) h
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 from ghcm.schemas.declaring import is_tuple_of
 from ghcm.schemas.naming import distinct, field_name, record_name
+from ghcm.schemas.unions import tagged, union_of_records
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import (
     Bool,
@@ -29,6 +31,7 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    Variant,
     as_nullable,
     is_nullable,
 )
@@ -63,9 +66,21 @@ def schema_of(record: Struct) -> Schema:
 
 
 def _object(record: Struct, definitions: dict[str, Schema]) -> Schema:
+    if record.variants:
+        tag = record.fields[0].name
+        choices = [_choice(tag, variant, definitions) for variant in record.variants]
+        return {"oneOf": choices, "discriminator": {"propertyName": tag}}
     properties = {field.path or field.name: _schema(field.type, definitions) for field in record.fields}
     required = [field.path or field.name for field in record.fields if not is_nullable(field.type)]
     return {"type": "object", "properties": properties, "required": required}
+
+
+def _choice(tag: str, variant: Variant, definitions: dict[str, Schema]) -> Schema:
+    """A record of a union with the tag that says so."""
+    whole = _object(variant.record, definitions)
+    properties, required = _members(whole["properties"]), cast("list[str]", whole["required"])
+    said: Schema = {"type": "string", "const": variant.text}
+    return {**whole, "title": variant.name, "properties": {tag: said, **properties}, "required": [tag, *required]}
 
 
 def _schema(type_: Type, definitions: dict[str, Schema]) -> Schema:
@@ -103,7 +118,7 @@ def record_of_schema(schema: Schema) -> Struct:
     if not isinstance(found, Struct):
         raise Unmapped("the schema is of no object with properties")
     title = schema.get("title")
-    return Struct(found.fields, title if isinstance(title, str) else None)
+    return replace(found, name=title if isinstance(title, str) else None)
 
 
 class _Reading:
@@ -119,7 +134,9 @@ class _Reading:
             return self._referred(str(said["$ref"]))
         for word in ("anyOf", "oneOf"):
             if word in said:
-                return self._one(cast("list[object]", said[word]))
+                choices = cast("list[object]", said[word])
+                tag = self._tag(said, choices)
+                return self._one(choices) if tag is None else self._union(said, choices, tag)
         values = _listed(said)
         if values is not None and said.get("type", "string") == "string":
             return _enum(values)
@@ -147,18 +164,58 @@ class _Reading:
     def _referred(self, where: str) -> Type:
         if where in self._open:
             raise Unmapped(f'"{where}" is inside of itself, and records are not')
+        place = self._place(where)
+        self._open.append(where)
+        found = self.type(place)
+        self._open.pop()
+        if isinstance(found, Struct) and found.name is None:
+            return replace(found, name=record_name(where.rpartition("/")[2]))
+        return found
+
+    def _place(self, where: str) -> object:
+        """What a reference means."""
         place: object = self._root
         for name in where.removeprefix("#/").split("/") if where.startswith("#/") else [""]:
             key = name.replace("~1", "/").replace("~0", "~")
             place = _members(place).get(key)
         if place is None:
             raise Unmapped(f'"{where}" is no part of the schema')
-        self._open.append(where)
-        found = self.type(place)
-        self._open.pop()
-        if isinstance(found, Struct) and found.name is None:
-            return Struct(found.fields, record_name(where.rpartition("/")[2]))
-        return found
+        return place
+
+    def _tag(self, said: Schema, choices: list[object]) -> str | None:
+        """The property that tells the records of a choice apart: one that is said to, or that is one text in each."""
+        named = _members(said.get("discriminator")).get("propertyName")
+        if isinstance(named, str):
+            return named
+        objects = [properties for choice in choices if (properties := self._properties(choice)) is not None]
+        if len(objects) < 2:
+            return None
+        fixed = [[name for name, each in properties.items() if "const" in _members(each)] for properties in objects]
+        return next((name for name in fixed[0] if all(name in names for names in fixed)), None)
+
+    def _properties(self, choice: object) -> Schema | None:
+        """The properties of an object; None where it is another type."""
+        held = _members(choice)
+        held = _members(self._place(str(held["$ref"]))) if "$ref" in held else held
+        return _members(held["properties"]) if "properties" in held else None
+
+    def _union(self, said: Schema, choices: list[object], tag: str) -> Type:
+        """The union of records with a tag; `mapping` names what says which where they do not themselves."""
+        mapping = _members(_members(said.get("discriminator")).get("mapping"))
+        texts = {where: text for text, where in mapping.items()}
+        variants: list[Variant] = []
+        nullable = False
+        for choice in choices:
+            found = self.type(choice)
+            if isinstance(found, Null):
+                nullable = True
+                continue
+            if not isinstance(found, Struct) or found.variants:
+                raise Unmapped("a choice of records and other things is no type of the language")
+            variants.append(tagged(found, tag, texts.get(_members(choice).get("$ref"))))
+        title = said.get("title")
+        made = union_of_records(record_name(title) if isinstance(title, str) else None, tag, tuple(variants))
+        return Nullable(made) if nullable else made
 
     def _one(self, choices: list[object]) -> Type:
         types = [self.type(choice) for choice in choices]

@@ -17,7 +17,7 @@ from typing import NoReturn, cast
 
 from ghcm.types import String, Struct, Type, strip
 from ghcm.values.reading import reader, refuse_value
-from ghcm.values.writing import Json, writer
+from ghcm.values.writing import Json, own_writer, writer
 
 __all__ = [
     "Json",
@@ -26,6 +26,7 @@ __all__ = [
     "encoder",
     "from_json",
     "key_text",
+    "own_writer",
     "reader",
     "refuse_value",
     "to_json",

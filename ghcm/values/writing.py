@@ -30,7 +30,7 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["MICROS", "Json", "writer"]
+__all__ = ["MICROS", "Json", "own_writer", "writer"]
 
 
 Json: TypeAlias = object
@@ -71,6 +71,36 @@ def writer(type_: Type) -> Callable[[object], Json]:
             }
         case _:
             assert_never(type_)
+
+
+def own_writer(type_: Type) -> Callable[[object], Json]:
+    """As `writer`, but of a union only the fields of the record that it is are given, and the tag."""
+    match type_:
+        case Nullable(of=of):
+            inner = own_writer(of)
+            return lambda value: None if value is None else inner(value)
+        case List(item=item):
+            each = own_writer(item)
+            return lambda value: [each(part) for part in cast("list[object]", value)]
+        case Map(key=key, value=held):
+            return _map_writer(key, writer(key), own_writer(held))
+        case Struct(fields=fields, cases=cases):
+            tags = dict(cases)
+            parts = [(part.name, own_writer(part.type), tags.get(part.name)) for part in fields]
+            return lambda value: _own_fields(parts, cast("tuple[object, ...]", value))
+        case _:
+            return writer(type_)
+
+
+_Parts: TypeAlias = list[tuple[str, Callable[[object], Json], tuple[str, ...] | None]]
+"""Of fields the names, writers, and the tags by which they are there; None: by all."""
+
+
+def _own_fields(parts: _Parts, value: tuple[object, ...]) -> Json:
+    tag = value[0] if value else None
+    return {
+        name: write(part) for (name, write, tags), part in zip(parts, value, strict=True) if tags is None or tag in tags
+    }
 
 
 def _same(value: object) -> Json:

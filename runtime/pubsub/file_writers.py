@@ -15,7 +15,7 @@ from ghcm.runtime.columns import Row, columns_of, rows_of
 from ghcm.runtime.pubsub.arrow import to_arrow
 from ghcm.spg.ops import Files, Parquet
 from ghcm.types import Struct, Type
-from ghcm.values import writer
+from ghcm.values import own_writer, writer
 
 __all__ = ["FileWriter", "extension", "open_file"]
 
@@ -159,5 +159,5 @@ def _field_writer(type_: Type) -> Callable[[object], str]:
 
 
 def _line_encoder(columns: Struct) -> Callable[[Row], str]:
-    to_json = writer(columns)
+    to_json = own_writer(columns)
     return lambda row: _COMPACT.encode(to_json(row)) + "\n"

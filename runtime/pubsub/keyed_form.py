@@ -12,7 +12,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.columns import Row, rows_of
 from ghcm.runtime.pubsub.sink_writer import KeyOf
 from ghcm.types import Struct, Type
-from ghcm.values import Json, key_text, reader, writer
+from ghcm.values import Json, key_text, own_writer, reader
 
 __all__ = ["KeyedForm", "row_reader"]
 
@@ -24,7 +24,7 @@ class KeyedForm:
         self._columns = columns
         self._key = key
         self._key_type = key_type
-        self._to_json = writer(columns)
+        self._to_json = own_writer(columns)
         self._encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
     def pairs(self, rows: Sequence[Row] | pl.DataFrame) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,14 @@
 from ghcm.language.fluent.annotations import Digits, int32
 from ghcm.language.fluent.choices import between, coalesce, if_else, is_, match_, try_
 from ghcm.language.fluent.functions import agg, associative, commutative, fn
-from ghcm.language.fluent.interchange import arrow_schema_of, dataclass_of, json_schema_of, pydantic_of, record_of
+from ghcm.language.fluent.interchange import (
+    arrow_schema_of,
+    dataclass_of,
+    json_schema_of,
+    pydantic_of,
+    record_of,
+    union_of,
+)
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.program import Program
 from ghcm.language.fluent.records import Record, at
@@ -61,4 +68,5 @@ __all__ = [
     "try_",
     "tumbling",
     "union",
+    "union_of",
 ]

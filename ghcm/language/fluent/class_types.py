@@ -6,12 +6,14 @@ import dataclasses
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal as Exact
 from typing import Any, assert_never, cast
 
 from ghcm.language.fluent.annotations import Digits, int32
 from ghcm.language.fluent.enums import enum_type, is_enum, is_literal
+from ghcm.schemas.unions import tagged, union_of_records
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import (
     Bool,
@@ -32,11 +34,12 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    Variant,
     as_nullable,
     tuple_of,
 )
 
-__all__ = ["Classes", "annotation_of", "is_dataclass", "is_model", "struct_of_class"]
+__all__ = ["Classes", "annotation_of", "is_dataclass", "is_model", "struct_of_class", "union_of_models"]
 
 _PLAIN: dict[object, Type] = {
     bool: Bool(),
@@ -64,9 +67,12 @@ def is_dataclass(found: object) -> bool:
 
 
 def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> Struct:
-    """The record that a dataclass, a pydantic model or a `Record` says. Raises `Unmapped`."""
+    """The record that a dataclass, a pydantic model or a `Record` says, or the union of a `OneOf`. Raises
+    `Unmapped`."""
     if found in open_:
         raise Unmapped(f'"{found.__name__}" is inside of itself, and records are not')
+    if hasattr(found, "__ghcm_tag__"):
+        return _union_of_class(found, (*open_, found))
     fields: list[Field] = []
     for name, annotation, path in _parts(found):
         try:
@@ -76,13 +82,46 @@ def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> Struct:
     return Struct(tuple(fields), found.__name__)
 
 
+def _union_of_class(found: Any, open_: tuple[type, ...]) -> Struct:
+    from ghcm.language.fluent.unions import variants_of
+
+    variants = [Variant(text, struct_of_class(record, open_)) for text, record, _ in variants_of(found)]
+    return union_of_records(found.__name__, found.__ghcm_tag__, tuple(variants))
+
+
+def union_of_models(source: object) -> Struct | None:
+    """The union that an annotation with a discriminator says, or a `RootModel` of one; None where it is another thing.
+    Raises `Unmapped`."""
+    name: str | None = None
+    if is_model(source):
+        said = cast("dict[str, Any]", getattr(source, "__pydantic_fields__")).get("root")  # noqa: B009
+        if said is None:
+            return None
+        name, source = cast("type", source).__name__, _with_metadata(said.annotation, [*said.metadata, said])
+    elif typing.get_origin(source) is not typing.Annotated:
+        return None
+    found = _type(source, ())
+    return replace(found, name=name) if isinstance(found, Struct) and found.variants else None
+
+
+def _union(annotation: object, tag: str, open_: tuple[type, ...]) -> Type:
+    """What pydantic calls a discriminated union."""
+    choices = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+    if not choices or not all(is_model(each) or is_dataclass(each) for each in choices):
+        raise Unmapped("a choice of anything but records is no type of the language")
+    variants = tuple(tagged(struct_of_class(each, open_), tag) for each in choices)
+    made = union_of_records(None, tag, variants)
+    return made if len(choices) == len(typing.get_args(annotation)) else Nullable(made)
+
+
 def _parts(found: type) -> Iterator[_Part]:
     if is_model(found):
         for name, said in cast("dict[str, Any]", getattr(found, "__pydantic_fields__")).items():  # noqa: B009
             alias = said.validation_alias
             if alias is not None and not isinstance(alias, str):
                 raise inside(name, Unmapped("a choice of aliases has no counterpart"))
-            yield name, _with_metadata(said.annotation, said.metadata), alias
+            beside = [said] if isinstance(said.discriminator, str) else []
+            yield name, _with_metadata(said.annotation, [*said.metadata, *beside]), alias
         return
     from ghcm.language.fluent.records import parts_of
 
@@ -138,6 +177,9 @@ def _has_fields(found: type) -> bool:
 
 def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ...]) -> Type:
     """Decimals and whole numbers by what is said beside them, others as they are."""
+    tag = _found(metadata, "discriminator")
+    if isinstance(tag, str):
+        return _union(annotation, tag, open_)
     beside = [part for each in metadata for part in (each, *getattr(each, "metadata", ()))]
     if annotation is Exact:
         digits = next((each for each in beside if isinstance(each, Digits)), None)

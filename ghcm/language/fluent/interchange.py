@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from dataclasses import replace
+from types import new_class
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from ghcm.language.fluent.annotations import Digits
-from ghcm.language.fluent.class_types import annotation_of, is_dataclass, is_model, struct_of_class
+from ghcm.language.fluent.class_types import annotation_of, is_dataclass, is_model, struct_of_class, union_of_models
 from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.records import Record, at, records_of
+from ghcm.language.fluent.unions import OneOf, unions_of
 from ghcm.schemas.declaring import identity, is_tuple, named, records_in
 from ghcm.schemas.json_schema import Schema, record_of_schema, schema_of
 from ghcm.schemas.naming import distinct, field_name, record_name
+from ghcm.schemas.unions import union_of_records
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import Decimal, Field, Int32, List, Map, Nullable, Struct, Type, as_nullable
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import BaseModel
 
-__all__ = ["arrow_schema_of", "dataclass_of", "json_schema_of", "pydantic_of", "record_of"]
+__all__ = ["arrow_schema_of", "dataclass_of", "json_schema_of", "pydantic_of", "record_of", "union_of"]
 
 
 def record_of(source: object, name: str | None = None) -> type[Record]:
@@ -38,7 +42,29 @@ def record_of(source: object, name: str | None = None) -> type[Record]:
         given = name or found.name
         if given is None:
             raise Unmapped("it has no name: record_of(schema, name=...)")
-        return _classes(named(found, record_name(given)))
+        if found.variants:
+            raise Unmapped("it is one of several records: union_of makes a union of it")
+        made: Any = _classes(named(found, record_name(given)))
+        return cast("type[Record]", made)
+    except Unmapped as error:
+        raise _refused(source, error) from None
+
+
+def union_of(source: object, name: str | None = None) -> type[OneOf]:
+    """The union that a JSON Schema (`oneOf` objects that a property tells apart) or a discriminated union of pydantic
+    models says: `Annotated[Login | Logout, Field(discriminator="kind")]`, or a `RootModel` of one.
+
+    `name` is by default its own. ProgramError where it does not map.
+    """
+    try:
+        found = _struct(source)
+        given = name or found.name
+        if given is None:
+            raise Unmapped("it has no name: union_of(source, name=...)")
+        if not found.variants:
+            raise Unmapped("it is one record: record_of makes a record of it")
+        made: Any = _classes(named(found, record_name(given)))
+        return cast("type[OneOf]", made)
     except Unmapped as error:
         raise _refused(source, error) from None
 
@@ -47,6 +73,9 @@ def dataclass_of(record: type[Record]) -> type[Any]:
     """A frozen dataclass with the fields of a record; where one stands in the source is in its metadata, as "from"."""
     made: dict[str, type[Any]] = {}
     for each in records_in(struct_of_class(record)):
+        if each.variants:
+            detail = f'"{each.name}" is a union, and a choice of dataclasses has no tag.'
+            raise mistake("GHCM-132", f'no dataclass can be made of "{record.__name__}"', here(), detail=detail)
         fields = [
             (
                 part.name,
@@ -59,27 +88,49 @@ def dataclass_of(record: type[Record]) -> type[Any]:
     return made[record.__name__]
 
 
-def pydantic_of(record: type[Record]) -> type[BaseModel]:
+def pydantic_of(record: type[Record] | type[OneOf]) -> type[BaseModel]:
     """A pydantic model with the fields of a record; a field that may be null is null where it is missing, and one that
-    stands elsewhere in the source has that as its alias."""
-    from pydantic import ConfigDict, create_model
+    stands elsewhere in the source has that as its alias. Of a union a `RootModel` that is one of the models of its
+    records, with the tag in each."""
+    from pydantic import ConfigDict, RootModel, create_model
     from pydantic import Field as Said
 
     whole = Annotated[int, Said(ge=-(2**31), le=2**31 - 1)]
     create: Any = create_model
     made: dict[str, type[Any]] = {}
     for each in records_in(struct_of_class(record)):
+        if each.variants:
+            made[each.name or ""] = _discriminated(each, made)
+            continue
         fields: dict[str, Any] = {}
         for part in each.fields:
             plain: dict[Type, object] = {Int32(): whole, **_digits(part.type)}
             default = None if isinstance(part.type, Nullable) else ...
             fields[part.name] = (annotation_of(part.type, made, plain), Said(default, alias=part.path))
         made[each.name or ""] = create(each.name or "", __config__=ConfigDict(populate_by_name=True), **fields)
-    return made[record.__name__]
+    found = made[record.__name__]
+    if not hasattr(record, "__ghcm_tag__"):
+        return found
+    root: Any = RootModel
+    return cast("type[BaseModel]", create(record.__name__, __base__=root[found]))
 
 
-def json_schema_of(record: type[Record]) -> Schema:
-    """The JSON Schema of the objects that are read as a record."""
+def _discriminated(union: Struct, made: Mapping[str, type[Any]]) -> Any:
+    """What pydantic calls a discriminated union: models of the records with the tag."""
+    from pydantic import Field as Said
+    from pydantic import create_model
+
+    create: Any = create_model
+    one_of: Any = Union
+    tag = union.fields[0].name
+    models = [
+        create(each.name, __base__=made[each.name], **{tag: (Literal[each.text], each.text)}) for each in union.variants
+    ]
+    return Annotated[one_of[tuple(models)], Said(discriminator=tag)]
+
+
+def json_schema_of(record: type[Record] | type[OneOf]) -> Schema:
+    """The JSON Schema of the objects that are read as a record or as one of a union."""
     return schema_of(struct_of_class(record))
 
 
@@ -95,6 +146,9 @@ def arrow_schema_of(record: type[Record]) -> pa.Schema:
 def _struct(source: object) -> Struct:
     if isinstance(source, Mapping):
         return record_of_schema(dict(cast("Mapping[str, object]", source)))
+    union = union_of_models(source)
+    if union is not None:
+        return _renamed(union)
     if isinstance(source, type) and (is_dataclass(source) or is_model(source)):
         return _renamed(struct_of_class(source))
     import pyarrow as pa
@@ -120,6 +174,9 @@ def _of_arrow(schema: pa.Schema) -> Struct:
 
 def _renamed(struct: Struct) -> Struct:
     """The struct with names of the language; a field that has another name stands where it stood."""
+    if struct.variants:
+        variants = [replace(each, record=_renamed(each.record)) for each in struct.variants]
+        return union_of_records(struct.name and record_name(struct.name), struct.fields[0].name, tuple(variants))
     names = distinct(field_name(field.name) for field in struct.fields)
     fields = (
         Field(name, _inner(field.type), field.path or (None if name == field.name else field.name))
@@ -144,20 +201,32 @@ def _inner(type_: Type) -> Type:
             return type_
 
 
-def _classes(record: Struct) -> type[Record]:
-    """The class of a record, and those of the records in it; what the module has already is taken."""
-    known = {each.__name__: each for each in records_of(caller().f_globals)}
-    made: dict[str, type[Record]] = {}
+def _classes(record: Struct) -> type[Record] | type[OneOf]:
+    """The class of a record or union, and those of the records in it; what the module has already is taken."""
+    module = caller().f_globals
+    classes: list[type[Any]] = [*records_of(module), *unions_of(module)]
+    known = {each.__name__: each for each in classes}
+    made: dict[str, type[Any]] = {}
     for each in records_in(record):
         name = each.name or ""
         there = known.get(name)
         if there is not None and identity(struct_of_class(there)) == identity(each):
             made[name] = there
             continue
-        space: dict[str, Any] = {part.name: at(part.path) for part in each.fields if part.path is not None}
-        space["__annotations__"] = {part.name: annotation_of(part.type, made) for part in each.fields}
-        made[name] = type(name, (Record,), space)
+        if each.variants:
+            made[name] = _one_of(each, made)
+            continue
+        body: dict[str, Any] = {part.name: at(part.path) for part in each.fields if part.path is not None}
+        body["__annotations__"] = {part.name: annotation_of(part.type, made) for part in each.fields}
+        made[name] = type(name, (Record,), body)
     return made[record.name or ""]
+
+
+def _one_of(union: Struct, made: Mapping[str, type[Any]]) -> type[OneOf]:
+    """The class of a union."""
+    body: dict[str, Any] = {each.name: at(each.text) for each in union.variants if each.text != each.name}
+    body["__annotations__"] = {each.name: made[each.name] for each in union.variants}
+    return new_class(union.name or "", (OneOf,), {"by": union.fields[0].name}, lambda space: space.update(body))
 
 
 def _digits(type_: Type) -> dict[Type, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
 
-__all__ = ["OneOf", "declare_union", "is_union", "unions_of"]
+__all__ = ["OneOf", "declare_union", "is_union", "unions_of", "variants_of"]
 
 
 class OneOf:
@@ -53,6 +54,17 @@ def unions_of(namespace: dict[str, Any]) -> list[type[OneOf]]:
 
 def declare_union(union: type[OneOf]) -> ast.UnionDecl:
     """The declaration that a class says. Raises `ProgramError`."""
+    place = union.__ghcm_made__.place
+    variants = [
+        ast.VariantDecl(ast.Name(text, span), ast.Name(Later.of(record), span), span)
+        for text, record, span in variants_of(union)
+    ]
+    own_name, tag = (name_of(each, place.name) for each in (union.__name__, union.__ghcm_tag__))
+    return ast.UnionDecl(own_name, tag, tuple(variants), place.whole)
+
+
+def variants_of(union: type[OneOf]) -> Iterator[tuple[str, type[Record], Span]]:
+    """The tags, records and places of a union. Raises `ProgramError`."""
     made = union.__ghcm_made__
     own = SimpleNamespace(__annotations__=inspect.get_annotations(union))
     try:
@@ -60,7 +72,6 @@ def declare_union(union: type[OneOf]) -> ast.UnionDecl:
     except NameError as error:
         message = f'"{error.name}" is not defined'
         raise mistake("GHCM-132", message, made.place.name, detail="An annotation names it.") from None
-    variants: list[ast.VariantDecl] = []
     for name, record in hints.items():
         if name.startswith("__"):
             continue
@@ -68,7 +79,4 @@ def declare_union(union: type[OneOf]) -> ast.UnionDecl:
         if not (isinstance(record, type) and issubclass(record, Record)):
             hint = f"write {name}: Login, where Login is a Record"
             raise mistake("GHCM-132", f'"{name}" of a union is no record', span, hint=hint)
-        text = place_of(getattr(union, name, None)) or name
-        variants.append(ast.VariantDecl(ast.Name(text, span), ast.Name(Later.of(record), span), span))
-    own_name, tag = (name_of(each, made.place.name) for each in (union.__name__, union.__ghcm_tag__))
-    return ast.UnionDecl(own_name, tag, tuple(variants), made.place.whole)
+        yield place_of(getattr(union, name, None)) or name, record, span

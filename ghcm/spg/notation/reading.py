@@ -28,10 +28,10 @@ from ghcm.spg.notation.expressions import Scope, read_expr, read_lambda
 from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP, UNTIL
 from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
-from ghcm.spg.notation.types import read_fields, read_type
+from ghcm.spg.notation.types import read_struct, read_type
 from ghcm.spg.notation.values import read_value
 from ghcm.spg.ops import Connector, Filter, Fused, Iterate, Op, Stage, Until
-from ghcm.types import Collection, Shape, Struct, Type
+from ghcm.types import Collection, Shape, Type
 
 __all__ = ["Reader"]
 
@@ -81,7 +81,7 @@ class Reader:
 
     def _record(self) -> None:
         alias = self.tokens.name()
-        self.types[alias] = Struct(read_fields(self.tokens, self.types), alias.partition("~")[0])
+        self.types[alias] = read_struct(self.tokens, self.types, alias.partition("~")[0])
         self._origin()
 
     def _cache(self) -> Cache:

@@ -3,8 +3,9 @@
     int   string?   list<int>   map<string, float>   decimal(10, 2)   (int, string)   (int,)
     enum{tcp, udp}   enum Proto{tcp, "n/a"}
     {key: string, value: int}   Flow{ts: timestamp from "time", "odd name": int}
+    Event{kind: enum{login, failed}, user: string? of {login}}
 
-A record's name and its fields' paths are kept, though types are equal without them.
+A record's name, its fields' paths and the tags by which a field is there are kept, though types are equal without them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["is_tuple", "parse_type", "print_fields", "print_type", "read_fields", "read_type"]
+__all__ = ["is_tuple", "parse_type", "print_fields", "print_type", "read_struct", "read_type"]
 
 _SCALARS: dict[str, Type] = {
     str(each): each
@@ -80,12 +81,14 @@ def _record_word(name: str | None) -> str:
 
 def print_fields(type_: Struct, names: Mapping[str, str] | None = None) -> str:
     """The fields of a struct in braces."""
-    return "{" + ", ".join(_print_field(part, names) for part in type_.fields) + "}"
+    cases = dict(type_.cases)
+    return "{" + ", ".join(_print_field(part, cases.get(part.name, ()), names) for part in type_.fields) + "}"
 
 
-def _print_field(part: Field, names: Mapping[str, str] | None) -> str:
+def _print_field(part: Field, tags: tuple[str, ...], names: Mapping[str, str] | None) -> str:
+    owners = f" of {{{', '.join(map(word_or_quoted, tags))}}}" if tags else ""
     path = f" from {quoted(part.path)}" if part.path is not None else ""
-    return f"{word_or_quoted(part.name)}: {print_type(part.type, names)}{path}"
+    return f"{word_or_quoted(part.name)}: {print_type(part.type, names)}{owners}{path}"
 
 
 @lru_cache(maxsize=4096)
@@ -108,13 +111,13 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
     if tokens.accept("("):
         return _read_tuple(tokens, names)
     if tokens.at("{"):
-        return Struct(read_fields(tokens, names))
+        return read_struct(tokens, names)
     bare = tokens.peek.kind == "word"
     name = tokens.name()
     if bare and name == "enum":
         return _read_enum(tokens)
     if tokens.at("{"):
-        return Struct(read_fields(tokens, names), name)
+        return read_struct(tokens, names, name)
     if bare and name in names:
         return names[name]
     if bare and name == "list" and tokens.accept("<"):
@@ -140,13 +143,17 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
 
 def _read_enum(tokens: Tokens) -> Enumeration:
     name = None if tokens.at("{") else tokens.name()
+    return Enumeration(_read_texts(tokens), name)
+
+
+def _read_texts(tokens: Tokens) -> tuple[str, ...]:
     tokens.expect("{")
     values: list[str] = []
     while not tokens.accept("}"):
         values.append(tokens.name())
         if not tokens.at("}"):
             tokens.expect(",")
-    return Enumeration(tuple(values), name)
+    return tuple(values)
 
 
 def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:
@@ -158,15 +165,18 @@ def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:
     return Struct(tuple(fields))
 
 
-def read_fields(tokens: Tokens, names: Mapping[str, Type]) -> tuple[Field, ...]:
-    """The fields in braces that begin at the next token."""
+def read_struct(tokens: Tokens, names: Mapping[str, Type], called: str | None = None) -> Struct:
+    """The struct of that name whose fields, in braces, begin at the next token."""
     tokens.expect("{")
     fields: list[Field] = []
+    cases: list[tuple[str, tuple[str, ...]]] = []
     while not tokens.accept("}"):
         name = tokens.name()
         tokens.expect(":")
         type_ = read_type(tokens, names)
+        if tokens.accept("of"):
+            cases.append((name, _read_texts(tokens)))
         fields.append(Field(name, type_, tokens.string() if tokens.accept("from") else None))
         if not tokens.at("}"):
             tokens.expect(",")
-    return tuple(fields)
+    return Struct(tuple(fields), called, cases=tuple(cases))

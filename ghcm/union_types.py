@@ -33,7 +33,9 @@ def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | t
             if strip(mine.type) != strip(field.type) or mine.path != field.path:
                 return field.name, owner, variant
     first = Field(tag, Enumeration(tuple(each.text for each in variants)))
-    whole = Struct((first, *(each for each, _ in fields.values())), name, variants)
+    owners = ((each, tuple(owner.text for owner in variants if owner.record.get(each))) for each in fields)
+    cases = tuple((each, texts) for each, texts in owners if len(texts) < len(variants))
+    whole = Struct((first, *(each for each, _ in fields.values())), name, variants, cases)
     return narrowed_union(whole, variants)
 
 
