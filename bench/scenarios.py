@@ -20,6 +20,7 @@ import polars as pl
 
 from bench.table import Row
 from examples.traffic.cptc import alerts, write_alerts
+from ghcm.runtime.pubsub.table_directory import TableDirectory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,8 +69,8 @@ def networks(number: int) -> dict[str, str]:
 
 
 def left_by(folder: Path) -> pl.DataFrame:
-    """The chains that a contestant has left, by id."""
-    return pl.read_parquet(folder / "out" / "chains" / "*.parquet").sort("id")
+    """The chains that a contestant has left, by id: those of its last run, where the files of others stand beside them."""
+    return pl.read_parquet(TableDirectory(folder / "out" / "chains").files()).sort("id")
 
 
 def contestant(name: str, folder: Path, runs: int) -> list[float]:
