@@ -69,7 +69,7 @@ def networks(number: int) -> dict[str, str]:
 
 
 def left_by(folder: Path) -> pl.DataFrame:
-    """The chains that a contestant has left, by id: those of its last run, where the files of others stand beside them."""
+    """The chains of a contestant's last run, by id; files of earlier ones may stand beside them."""
     return pl.read_parquet(TableDirectory(folder / "out" / "chains").files()).sort("id")
 
 
