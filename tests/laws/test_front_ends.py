@@ -144,6 +144,8 @@ def _pattern(pattern: ast.Pattern) -> str:
             return f"between({python(first)}, {python(last)})"
         case ast.AnyOf(patterns=patterns):
             return f"({', '.join(map(_pattern, patterns))})"
+        case ast.BoundVariant():
+            raise AssertionError("no union is drawn here")
         case _:
             return python(pattern)
 

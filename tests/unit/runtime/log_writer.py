@@ -20,7 +20,7 @@ class LogWriter:
         self.log = folder / "app.log"
         self.written = 0
         self._chance = chance
-        self._file = self.log.open("a")
+        self._file: TextIO = self.log.open("a")
         self._rotated = 0
 
     def __enter__(self) -> LogWriter:

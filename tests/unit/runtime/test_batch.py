@@ -18,6 +18,7 @@ from ghcm.types import (
     Date,
     Decimal,
     Duration,
+    Enumeration,
     Field,
     Float,
     Int,
@@ -43,6 +44,7 @@ _SCALARS: list[Type] = [
     Date(),
     Duration(),
     Decimal(20, 4),
+    Enumeration(("tcp", "udp", "n/a")),
 ]
 
 
@@ -78,6 +80,8 @@ def values(type_: Type) -> st.SearchStrategy[object]:
             return st.floats()
         case String():
             return st.text(st.characters(exclude_categories=["Cs"]))
+        case Enumeration(values=texts):
+            return st.sampled_from(texts)
         case Bytes():
             return st.binary()
         case Decimal():
