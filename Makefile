@@ -29,10 +29,11 @@ $(BROWSER): tools/setup | $(READY)
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
-# Two processes, a file of tests to each at a time: a Spark session waits more than it computes.
+# Two processes, a file of tests to each at a time: a Spark session waits more than it computes. Files are taken in the order
+# of tests/conftest.py, not by the number of their tests: the longest have one.
 # STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.
 test: $(READY) $(BROWSER)
-	@$(BIN)/pytest -n 2 --dist loadfile $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
 
 check: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo 'format: run "make fmt"'; exit 1; }

@@ -21,6 +21,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files with what the code gives now")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that may take longest, so that of two processes none is left alone with one at the end."""
+    weights: dict[str, tuple[float, int]] = {}
+    for item in items:
+        file = item.nodeid.split("::")[0]
+        timeout = item.get_closest_marker("timeout")
+        seconds = float(timeout.args[0]) if timeout is not None else 0.0
+        weight = (seconds, len([mark for mark in ("slow", "system") if item.get_closest_marker(mark) is not None]))
+        weights[file] = max(weights.get(file, weight), weight)
+    items.sort(key=lambda item: weights[item.nodeid.split("::")[0]], reverse=True)
+
+
 def miss(what: str) -> NoReturn:
     """Skip the test that asked; fail it in CI, which skips none."""
     if os.environ.get("CI"):
