@@ -153,8 +153,8 @@ def _call(function: Function, parameters: tuple[ast.Parameter, ...], place: Defi
 
 
 def _statements(body: Body, place: Definition) -> tuple[ast.Statement, ...]:
-    names = _names(body)
     uses = Counter(target for each in body.pipelines for target in targets(each.expr) if isinstance(target, Pipeline))
+    names = {each: name for each, name in _names(body).items() if not (each.ends and uses[each])}
 
     def naming(target: object, span: Span | None) -> str | ast.Expr:
         if isinstance(target, Pipeline) and target in uses:
@@ -181,4 +181,4 @@ def _names(body: Body) -> dict[Pipeline, str]:
         return {}
     mine = set(body.pipelines)
     held = {name: value for name, value in frame.f_locals.items() if isinstance(value, Pipeline) and name != "_"}
-    return {value: name for name, value in reversed(held.items()) if value in mine and not value.ends}
+    return {value: name for name, value in reversed(held.items()) if value in mine}

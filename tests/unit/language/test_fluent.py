@@ -166,6 +166,7 @@ def test_variables_name_pipelines_and_the_rest_stands_inline() -> None:
         done = shorter.to(out)
         done.publish(unit(), every="10s", at_end=True)
         lines.map(lambda line: line.text)
+        total = lines.count().to(out)  # noqa: F841 - it names the count
 
     assert unit_text(program, "unit") == (
         "stream unit {\n"
@@ -173,6 +174,7 @@ def test_variables_name_pipelines_and_the_rest_stands_inline() -> None:
         "  shorter = lines.filter(line => line.text.length() < 9)\n"
         "  shorter.to(out).publish(unit(), every = 10s, at_end = true)\n"
         "  lines.map(line => line.text)\n"
+        "  total = lines.count().to(out)\n"
         "}\n"
     )
 
