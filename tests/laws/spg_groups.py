@@ -18,12 +18,14 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     GroupByKey,
+    MapValues,
     Op,
     ReduceByKey,
     Sort,
     Top,
 )
 from ghcm.types import (
+    INT_MAX,
     WINDOW,
     Bool,
     Bytes,
@@ -76,7 +78,7 @@ def reducer(draw: st.DrawFn, value: Type) -> Reducer | None:
         greater: Expr = Call("gt", (left, right), Bool())
         return Custom(Lambda((left, right), If(greater, left, right, value)), claimed=True, order=None)
     if way == "ordered" and isinstance(value, Int | String):
-        word = "sub" if isinstance(value, Int) else "add"
+        word = draw(st.sampled_from(["sub", "mul"])) if isinstance(value, Int) else "add"
         return Custom(
             Lambda((left, right), Call(word, (left, right), value)), claimed=False, order=Lambda((left,), left)
         )
@@ -96,12 +98,21 @@ def _adds_floats(found: Reducer) -> bool:
 def reduce_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if flow.collection.shape is not Shape.PAIRS:
         return None
+    if draw(st.integers(0, 7)) == 7:
+        return _overflowing(chain, flow)
     found = reducer(draw, part_of(flow, "value"))
     if found is None:
         return None
     return _grouped(
         chain, flow, "reduce_by_key", ReduceByKey(found), part_of(flow, "value"), inexact=_adds_floats(found)
     )
+
+
+def _overflowing(chain: Chain, flow: Flow) -> Flow:
+    """Sums that fail for each key of two records or more."""
+    most = Lambda((Var("x", part_of(flow, "value")),), Literal(INT_MAX, Int()))
+    given = chain.row("map_values", MapValues(most), flow, element=with_value(flow, Int()))
+    return _grouped(chain, given, "reduce_by_key", ReduceByKey(Builtin(Kind.SUM, Int())), Int())
 
 
 def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False) -> Aggregate:

@@ -76,14 +76,18 @@ def iterate(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
                 continue
         predicate = draw(functions(as_nullable(Bool()), takes.element, depth=1))
         inner = inside.row(f"{word}/filter{place}", Filter(predicate), inner)
-    until = _settled() if draw(st.booleans()) else None
+    until = _settled(failing=draw(st.integers(0, 3)) == 3) if draw(st.booleans()) else None
     op = Iterate(tuple(inside.tasks), inner.id, Literal(draw(st.integers(0, 3)), Int()), until)
     return chain.add("iterate", op, gives, (flow, Global()))
 
 
-def _settled() -> Until:
+def _settled(*, failing: bool) -> Until:
+    """Until the number of records does not change; `failing`: that is when the condition divides by zero."""
     counts = (Aggregate("n", AggregateFunction.COUNT, None, Int()),)
     totals = Struct((Field("n", Int()),))
     before, after = Var("before", totals), Var("after", totals)
     parts: tuple[Expr, ...] = (Get(before, "n", Int()), Get(after, "n", Int()))
+    if failing:
+        change = Call("sub", parts, Int())
+        parts = (Call("floordiv", (parts[0], change), Int()), Literal(0, Int()))
     return Until(counts, counts, Lambda((before, after), Call("eq", parts, Bool())))
