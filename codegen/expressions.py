@@ -28,6 +28,7 @@ from ghcm.types import (
     Type,
     strip,
 )
+from ghcm.unification import unify
 
 __all__ = ["can_fail", "constant", "mentions_record", "parameters_of", "plainly_ordered"]
 
@@ -52,13 +53,15 @@ def _call_can_fail(call: Call) -> bool:
         case "floordiv":
             return not _is_nonzero(arguments[1]) or (isinstance(kind, Int | Duration) and constant(arguments[1]) == -1)
         case "to_int":
-            return isinstance(kind, Float | String)
+            return isinstance(kind, Float | String | Decimal)
+        case "to_decimal":
+            return unify(strip(call.type), kind) != strip(call.type) if kind is not None else True
         case "to_float":
             return isinstance(kind, String)
         case "get":
             return not isinstance(kind, Map)
         case "list_sum":
-            return not isinstance(strip(call.type), Float)
+            return not isinstance(strip(call.type), Float | Decimal)
         case "substring":
             return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
         case "split":

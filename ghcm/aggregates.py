@@ -12,12 +12,14 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ghcm.digits import sum_of_many
 from ghcm.functions import comparable
 from ghcm.reducers import AggregateFunction
 from ghcm.types import (
     Bool,
     Bytes,
     Date,
+    Decimal,
     Duration,
     Enumeration,
     Float,
@@ -72,6 +74,8 @@ def _always(type_: Type) -> Result:
 
 
 def _sum(of: Type) -> Type | None:
+    if isinstance(of, Decimal):
+        return sum_of_many(of)
     return Int() if isinstance(of, Int32) else of if isinstance(of, Int | Float | Duration) else None
 
 
@@ -119,7 +123,7 @@ _TABLE = (
         _F.SUM,
         "sum(x)",
         "It adds numbers and durations.",
-        "the sum; whole numbers add up in 128 bits and are checked when the sum is given",
+        "the sum; whole numbers add up in 128 bits and are checked when the sum is given; the sum of decimals is exact and has ten digits more than they, 38 at most, which is checked then",
         _sum,
         _N.NULL,
     ),

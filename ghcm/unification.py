@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.digits import as_decimal, unify_decimals
 from ghcm.types import (
+    Decimal,
     Enumeration,
     Field,
     Float,
@@ -47,10 +49,10 @@ def accepts(to: Type, found: Type) -> bool:
 
 def unify(left: Type, right: Type) -> Type | None:
     """The smallest type that holds values of both, or None. `int32` widens to `int`, `int` to `float`, an enum to
-    `string`; null makes nullable.
+    `string`, a decimal and a whole number to a decimal that holds all digits of either; null makes nullable.
 
-    >>> str(unify(Int(), Nullable(Float())))
-    'float?'
+    >>> str(unify(Int(), Nullable(Float()))), str(unify(Decimal(10, 2), Decimal(6, 4)))
+    ('float?', 'decimal(12, 4)')
     """
     if isinstance(left, Struct) and isinstance(right, Struct) and left.variants != right.variants:
         return _unify_unions(left, right)
@@ -66,6 +68,8 @@ def unify(left: Type, right: Type) -> Type | None:
     order: list[Type] = [Int32(), Int(), Float()]
     if left in order and right in order:
         return order[max(order.index(left), order.index(right))]
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        return unify_decimals(as_decimal(left), as_decimal(right))
     if {type(left), type(right)} == {String, Enumeration}:
         return String()
     if isinstance(left, List) and isinstance(right, List):

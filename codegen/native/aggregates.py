@@ -14,6 +14,7 @@ from ghcm.codegen.native.row_text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import (
     Bytes,
+    Decimal,
     Duration,
     Enumeration,
     Float,
@@ -67,6 +68,8 @@ def add_text(module: Module, aggregate: Aggregate, state: str, added: Added) -> 
     match aggregate.function:
         case _F.COUNT:
             return f"{state} + 1" if type_ is None or not is_nullable(type_) else f"{state} + ({value} is not None)"
+        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
+            return f"aggregates.add_units({state}, {value}, {to.scale})"
         case _F.SUM:
             return f"aggregates.{'add_float' if _of_floats(aggregate) else 'add_int'}({state}, {value})"
         case _F.MIN | _F.MAX:
@@ -102,6 +105,8 @@ def result_text(module: Module, aggregate: Aggregate, state: str) -> str:
     match aggregate.function:
         case _F.COUNT | _F.MIN | _F.MAX:
             return state
+        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
+            return f"aggregates.fit_decimal({state}, {to.precision}, {to.scale})"
         case _F.SUM:
             return f"aggregates.{'total' if floats else 'fit'}({state})"
         case _F.MEAN:
@@ -126,7 +131,7 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
         if aggregate.placed:
             return chosen(aggregate, names, prefix, summary, column, added.place, added.record)
         return listed(aggregate, type_, column, prefix, summary)
-    total = f"{column}.sum()" if _of_floats(aggregate) else f"{wide(column, type_)}.sum()"
+    total = f"{column if _of_floats(aggregate) else wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
     floats = (prefix,) if _of_floats(aggregate) else ()
     if aggregate.function is _F.SUM and not is_nullable(type_):  # a group has a record, so there is a sum
@@ -152,6 +157,9 @@ def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[st
         return f"columns.mean({names})", () if floats else (f'columns.inexact("{total}")',)
     if floats:
         return f"columns.float_{'sum' if count else 'total'}({names})", ()
+    if isinstance(type_, Decimal):
+        digits = f"{type_.precision}, {type_.scale}"
+        return f"columns.exact_{'sum' if count else 'total'}({names}, {digits})", ()
     if not isinstance(type_, Int | Duration):
         return "", ()
     function = "sum" if count else "total"

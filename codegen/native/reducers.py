@@ -11,6 +11,7 @@ from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.digits import SUMMED_DIGITS
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
@@ -228,7 +229,14 @@ def extreme_partial(prefix: str, column: str, type_: Type, *, least: bool) -> Pa
 
 
 def wide(column: str, type_: Type) -> str:
-    """A column of whole numbers in 128 bits."""
+    """A column of whole numbers, or of decimals as smallest units, in 128 bits."""
+    match strip(type_):
+        case Decimal(precision=precision) if precision > SUMMED_DIGITS:
+            raise Unsupported(f"the sum of {type_}: it may leave 128 bits")
+        case Decimal():
+            return f"columns.units({column})"
+        case _:
+            pass
     micros = isinstance(strip(type_), Timestamp | Duration)
     return f"{column}.cast(pl.Int64).cast(pl.Int128)" if micros else f"{column}.cast(pl.Int128)"
 

@@ -8,9 +8,10 @@ from typing import assert_never
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.text import quote
+from ghcm.digits import SUMMED_DIGITS
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.types import Bytes, Date, Duration, Enumeration, Float, String, Timestamp, Type, strip
+from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
 
 __all__ = ["RECORD", "aggregate_can_fail", "argument_columns", "column_of", "final_value", "grouped_columns"]
 
@@ -35,6 +36,12 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
     match aggregate.function:
         case _F.COUNT:
             yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
+        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
+            if _in_parts(aggregate):
+                yield name, f"high_sum({quote(value)}, {decimal_text(to)})"
+                yield f"{name}.low", f"low_sum({quote(value)}, {decimal_text(to)})"
+            else:
+                yield name, quote(f"cast(sum({value}) AS decimal({to.precision}, {to.scale}))")
         case _F.SUM:
             yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
         case _F.MIN:
@@ -75,6 +82,8 @@ def final_value(aggregate: Aggregate) -> str:
     name = f"@{aggregate.name}"
     column, count = column_of(name), column_of(f"{name}.count")
     match aggregate.function:
+        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal) and _in_parts(aggregate):
+            return f"whole_of_parts({column}, {column_of(f'{name}.low')}, {decimal_text(to)})"
         case _F.SUM if _sums(aggregate):
             return f"narrow({column})"
         case _F.MEAN if _sums(aggregate):
@@ -94,8 +103,8 @@ def final_value(aggregate: Aggregate) -> str:
 
 
 def aggregate_can_fail(aggregate: Aggregate) -> bool:
-    """Whether a group may have no result: its sum of whole numbers does not fit."""
-    return aggregate.function is _F.SUM and _sums(aggregate)
+    """Whether a group may have no result: its sum of whole numbers or of long decimals does not fit."""
+    return _in_parts(aggregate) or (aggregate.function is _F.SUM and _sums(aggregate))
 
 
 def column_of(name: str) -> str:
@@ -112,7 +121,20 @@ def _of_record(aggregate: Aggregate) -> bool:
 def _sums(aggregate: Aggregate) -> bool:
     """Whether it sums whole numbers."""
     summed = aggregate.function in (_F.SUM, _F.MEAN)
-    return summed and aggregate.argument is not None and not isinstance(strip(aggregate.argument.body.type), Float)
+    if not summed or aggregate.argument is None:
+        return False
+    return not isinstance(strip(aggregate.argument.body.type), Float | Decimal)
+
+
+def _in_parts(aggregate: Aggregate) -> bool:
+    """Whether it sums decimals so long that Spark would lose what does not fit for a while."""
+    of = None if aggregate.argument is None else strip(aggregate.argument.body.type)
+    return aggregate.function is _F.SUM and isinstance(of, Decimal) and of.precision > SUMMED_DIGITS
+
+
+def decimal_text(type_: Decimal) -> str:
+    """A decimal type as the job writes it."""
+    return f"DecimalType({type_.precision}, {type_.scale})"
 
 
 def _hashed(value: str, type_: Type) -> str:

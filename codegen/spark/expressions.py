@@ -48,6 +48,7 @@ from ghcm.types import (
     Type,
     strip,
 )
+from ghcm.unification import unify
 
 __all__ = ["Binding", "Emitter", "can_fail", "columns_binding", "value_binding"]
 
@@ -80,12 +81,14 @@ def can_fail(expr: Expr) -> bool:
 
 def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     first = strip(arguments[0].type)
-    total_of_floats = name in ("add", "sub", "mul", "neg", "abs") and isinstance(first, Float)
-    total = total_of_floats or (name == "add" and isinstance(first, String | List))
+    to = arguments[-1].type
+    never = name in ("add", "sub", "mul", "neg", "abs") and isinstance(first, Float | Decimal)
+    total = never or (name == "add" and isinstance(first, String | List))
     total = total or (name == "to_int" and isinstance(first, Int | Int32 | Bool))
     total = total or (name == "get" and isinstance(first, Map))
-    total = total or (name == "list_sum" and isinstance(first, List) and isinstance(strip(first.item), Float))
+    total = total or (name == "list_sum" and isinstance(first, List) and isinstance(strip(first.item), Float | Decimal))
     total = total or (name == "to_float" and not isinstance(first, String))
+    total = total or (name == "to_decimal" and List(unify(first, to) or Null()) == to)
     return bool(FUNCTIONS[name].failures) and not total
 
 

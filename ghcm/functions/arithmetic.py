@@ -1,16 +1,19 @@
 """Arithmetic in the table of functions.
 
-Floats never fail but for a zero divisor.
+Floats never fail but for a zero divisor. Decimals are never rounded, and have digits enough for every result, so that they never fail.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ghcm.digits import as_decimal, decimal_of
 from ghcm.functions.table import Failure, Function
-from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, first, fixed
-from ghcm.types import List, Type
+from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
+from ghcm.types import Decimal, List, Type
 from ghcm.unification import unify
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "rounded"]
 
 
 def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:
@@ -23,6 +26,50 @@ def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:
             return None
 
 
+def decimals(result: Callable[[Decimal, Decimal], Decimal | None]) -> Rule:
+    """Two decimals of whatever digits, one of which may be a whole number; nothing is rounded."""
+
+    def rule(arguments: tuple[Type, ...]) -> Resolution | None:
+        if len(arguments) != 2 or not any(isinstance(each, Decimal) for each in arguments):
+            return None
+        left, right = map(as_decimal, arguments)
+        found = None if left is None or right is None else result(left, right)
+        return None if left is None or right is None or found is None else Resolution((left, right), found)
+
+    return rule
+
+
+def sum_of(left: Decimal, right: Decimal) -> Decimal | None:
+    """The decimal that holds every sum and difference."""
+    whole = max(left.precision - left.scale, right.precision - right.scale) + 1
+    return decimal_of(whole, max(left.scale, right.scale))
+
+
+def product_of(left: Decimal, right: Decimal) -> Decimal | None:
+    """The decimal that holds every product."""
+    scale = left.scale + right.scale
+    return decimal_of(left.precision + right.precision - scale, scale)
+
+
+def rounded(of: Decimal, scale: int) -> Decimal:
+    """The decimal of a number rounded to a lower scale: rounding may carry into one more digit ahead of the point."""
+    return of if scale >= of.scale else Decimal(of.precision - of.scale + 1 + scale, scale)
+
+
+def same_decimal(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A decimal gives one of the same digits."""
+    return Resolution(arguments, arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], Decimal) else None
+
+
+def round_half_up(arguments: tuple[Type, ...]) -> Resolution | None:
+    """A decimal and a list of the decimal that it becomes."""
+    match arguments:
+        case (Decimal() as of, List(item=Decimal() as to)) if to == rounded(of, to.scale):
+            return Resolution(arguments, to)
+        case _:
+            return None
+
+
 ARITHMETIC = first(fixed(INT, INT, INT), fixed(FLOAT, FLOAT, FLOAT))
 SUM = first(
     ARITHMETIC,
@@ -30,23 +77,25 @@ SUM = first(
     fixed(TIMESTAMP, TIMESTAMP, DURATION),
     fixed(DURATION, DURATION, DURATION),
     lists_joined,
+    decimals(sum_of),
 )
 DIFFERENCE = first(
     ARITHMETIC,
     fixed(TIMESTAMP, TIMESTAMP, DURATION),
     fixed(DURATION, TIMESTAMP, TIMESTAMP),
     fixed(DURATION, DURATION, DURATION),
+    decimals(sum_of),
 )
-PRODUCT = first(ARITHMETIC, fixed(DURATION, DURATION, INT))
+PRODUCT = first(ARITHMETIC, fixed(DURATION, DURATION, INT), decimals(product_of))
 FLOORED = first(ARITHMETIC, fixed(INT, DURATION, DURATION))
-UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION))
+UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION), same_decimal)
 
 TABLE = (
     Function(
         "add",
         "a + b",
         SUM,
-        "the sum; strings are joined, and lists; a timestamp and a duration give a timestamp",
+        "the sum; strings are joined, and lists; a timestamp and a duration give a timestamp; decimals are exact, and the result has digits enough for every sum",
         failures=(Failure.OVERFLOW,),
         method=False,
     ),
@@ -58,7 +107,14 @@ TABLE = (
         failures=(Failure.OVERFLOW,),
         method=False,
     ),
-    Function("mul", "a * b", PRODUCT, "the product", failures=(Failure.OVERFLOW,), method=False),
+    Function(
+        "mul",
+        "a * b",
+        PRODUCT,
+        "the product; of decimals exactly, with the digits of both",
+        failures=(Failure.OVERFLOW,),
+        method=False,
+    ),
     Function(
         "div",
         "a / b",
@@ -85,4 +141,11 @@ TABLE = (
     ),
     Function("neg", "-a", UNARY, "the negative", failures=(Failure.OVERFLOW,), method=False),
     Function("abs", "abs(a)", UNARY, "the magnitude", failures=(Failure.OVERFLOW,)),
+    Function(
+        "round_half_up",
+        "round_half_up(a, scale)",
+        round_half_up,
+        "a decimal with at most so many digits behind the point; a half goes away from zero. It has one digit more ahead of the point",
+        constants=(1,),
+    ),
 )

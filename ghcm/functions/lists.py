@@ -5,9 +5,10 @@ Positions are from 0. What sums up or orders items is a method, `xs.sum()`, as `
 
 from __future__ import annotations
 
+from ghcm.digits import SUMMED_DIGITS, sum_of_many
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
-from ghcm.types import Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
+from ghcm.types import Decimal, Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
 from ghcm.unification import unify
 
 __all__ = ["SUMMARIES", "TABLE"]
@@ -37,6 +38,8 @@ def _total(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (List(item=item),) if isinstance(plain := strip(item), Int | Int32 | Float | Duration):
             return Resolution(arguments, Nullable(INT if isinstance(plain, Int32) else plain))
+        case (List(item=item),) if isinstance(plain := strip(item), Decimal) and plain.precision <= SUMMED_DIGITS:
+            return Resolution(arguments, Nullable(sum_of_many(plain)))
         case _:
             return None
 
@@ -44,7 +47,8 @@ def _total(arguments: tuple[Type, ...]) -> Resolution | None:
 def _mean(arguments: tuple[Type, ...]) -> Resolution | None:
     """A list of numbers gives float."""
     found = _total(arguments)
-    return Resolution(found.parameters, Nullable(FLOAT)) if found and found.result != Nullable(Duration()) else None
+    fits = found is not None and not isinstance(strip(found.result), Duration | Decimal)
+    return Resolution(arguments, Nullable(FLOAT)) if fits else None
 
 
 def _extreme(arguments: tuple[Type, ...]) -> Resolution | None:
@@ -93,7 +97,7 @@ TABLE = (
         "list_sum",
         "list.sum(), list.sum(x => ...)",
         _total,
-        f"the sum {_OR_VALUES}; whole numbers add up in 128 bits and are checked at the end",
+        f"the sum {_OR_VALUES}; whole numbers add up in 128 bits and are checked at the end; decimals of up to 28 digits are exact, and the sum has ten digits more",
         failures=(Failure.OVERFLOW,),
     ),
     Function("list_mean", "list.mean(), list.mean(x => ...)", _mean, f"the mean {_OR_VALUES}"),

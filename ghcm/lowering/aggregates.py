@@ -19,7 +19,7 @@ from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Int, Struct, Type, as_nullable, is_nullable
+from ghcm.types import Decimal, Int, Int32, Struct, Type, as_nullable, is_nullable, strip
 
 __all__ = ["Aggregated", "aggregate_of", "is_aggregate"]
 
@@ -107,15 +107,22 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda | None:
     return None if body is None else Lambda((parameter,), body)
 
 
+_OF_DECIMALS = (
+    "Engines divide decimals to different scales, so that none is right: aggregate to_float(x), or take the sum and "
+    "the count."
+)
+
+
 def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate | None:
     """The aggregate with the type of its result."""
     body = argument.body
     result = result_of(rule.function, body.type)
     if result is None or has_null(body.type):
         message = f'"{rule.function.value}" does not take "{body.type}"'
-        over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes)
+        hint = _OF_DECIMALS if isinstance(strip(body.type), Decimal) else ""
+        over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
         return None
-    if rule.function is AggregateFunction.SUM:
+    if rule.function is AggregateFunction.SUM and isinstance(strip(body.type), Int32):
         body = convert(body, as_nullable(result) if is_nullable(body.type) else result) or body
     return Aggregate(name, rule.function, Lambda(argument.parameters, body), result)
 

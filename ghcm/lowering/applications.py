@@ -17,6 +17,8 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.constant_arguments import check_constants
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
+from ghcm.lowering.decimal_constants import beside_decimals
+from ghcm.lowering.decimals import decimal_advice, round_half_up, to_decimal
 from ghcm.lowering.definitions import call_defined
 from ghcm.lowering.enums import beside_enums, to_enum
 from ghcm.lowering.json_values import json_to
@@ -27,7 +29,7 @@ from ghcm.lowering.unreadable import unreadable
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Date, Decimal, Float, Int, Int32, Map, Null, String, Timestamp, is_nullable, strip
+from ghcm.types import Date, Decimal, Float, Int, Int32, List, Map, Null, String, Timestamp, is_nullable, strip
 
 __all__ = ["CALLABLE", "apply", "operation"]
 
@@ -45,6 +47,8 @@ _OF_ONE = {
 }
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
+_TYPED = {"to_enum": to_enum, "json_to": json_to, "to_decimal": to_decimal, "round_half_up": round_half_up}
+"""Functions whose further arguments say a type."""
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
 
@@ -70,10 +74,8 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         reason = "takes no named arguments" if culprit.name is not None else "takes no function as an argument"
         context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', culprit.span or culprit.value.span)
         return None
-    if function == "to_enum":
-        return to_enum((*receiver, *operands), written.span, scope, context, value)
-    if function == "json_to":
-        return json_to((*receiver, *operands), written.span, scope, context, value)
+    if function in _TYPED:
+        return _TYPED[function]((*receiver, *operands), written.span, scope, context, value)
     arguments = [value(operand.value, scope) for operand in (*receiver, *operands)]
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):
@@ -118,7 +120,7 @@ def operation(
     given = beside_enums(function, arguments, span, context)
     if given is None:
         return None
-    arguments = given
+    arguments = beside_decimals(function, given)
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:
@@ -227,26 +229,15 @@ def _within(span: Span | None, pattern: str, position: int) -> Span | None:
     return type(span)(span.source, at, at + 1)
 
 
-_NO_ARITHMETIC = (
-    "Decimals are read, compared, kept and written as they are; engines round and overflow differently in arithmetic. "
-    "An int of the smallest unit (cents) is exact everywhere."
-)
-_DECIMALS = {
-    **dict.fromkeys(("add", "sub", "mul", "neg", "abs"), _NO_ARITHMETIC),
-    **dict.fromkeys(("div", "floordiv", "mod"), "Engines divide decimals to different scales, so that none is right."),
-    **dict.fromkeys(("to_int", "to_float", "to_string"), _NO_ARITHMETIC),
-}
-"""Why functions do not take decimals, and what to do."""
-
-
 def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, Null) for each in stripped):
         return 'A test for null is written "x is null".'
     if any(isinstance(each, Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
         return "Maps cannot be compared."
-    if any(isinstance(each, Decimal) for each in stripped):
-        return _DECIMALS.get(function, "Decimals are compared with decimals of the same digits, kept and written.")
+    items = [strip(each.item) if isinstance(each, List) else each for each in stripped]
+    if any(isinstance(each, Decimal) for each in items):
+        return decimal_advice(function, tuple(stripped))
     numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
     if any(isinstance(each, String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."

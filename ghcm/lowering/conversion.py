@@ -1,5 +1,5 @@
 """The conversions that the language makes by itself, as explicit expressions: int32 to int to float, an enum to string,
-and a `?` more.
+whole numbers and decimals to decimals of more digits, and a `?` more.
 
 Literals take the type that is asked for as they are. Nothing is ever narrowed here, and nothing can fail when it runs.
 """
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Var
+from ghcm.lowering.decimal_constants import decimal_constant, written_decimal
 from ghcm.lowering.narrowing import path_of
 from ghcm.lowering.variants import as_record, as_union
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
     Bool,
+    Decimal,
     Enumeration,
     Field,
     Float,
@@ -108,6 +110,8 @@ def common_type(values: Sequence[Expr], unions: Sequence[Struct] = ()) -> Type |
     holding = [each for each in unions if _holds(each, telling)]
     if len(holding) == 1:
         return as_nullable(holding[0]) if any(is_nullable(each.type) for each in telling) else holding[0]
+    if any(isinstance(strip(value.type), Decimal) for value in telling):
+        telling = [(written_decimal(each) or each) if isinstance(each, Literal) else each for each in telling]
     found: Type | None = telling[0].type
     for value in telling[1:]:
         found = None if found is None else unify(found, value.type)
@@ -148,6 +152,8 @@ def _literal(literal: Literal, to: Type) -> Expr | None:
         return Literal(value, wanted) if value in wanted.values else None
     if isinstance(literal.type, Enumeration) and isinstance(wanted, String):
         return Literal(value, wanted)
+    if isinstance(wanted, Decimal) and not isinstance(literal.type, Bool):
+        return decimal_constant(value, wanted)
     if not isinstance(value, int) or isinstance(literal.type, Bool) or not isinstance(literal.type, Int | Int32):
         return None
     match wanted:
@@ -173,6 +179,10 @@ def _computed(expr: Expr, to: Type) -> Expr | None:
             return _call("to_float", _call("widen", expr, Int()), Float())
         case Int(), Float():
             return _call("to_float", expr, Float())
+        case Int32(), Decimal() as wanted if unify(strip(found), wanted) == wanted:
+            return _decimal(_call("widen", expr, Int()), wanted)
+        case ((Int() | Decimal()), Decimal() as wanted) if unify(strip(found), wanted) == wanted:
+            return _decimal(expr, wanted)
         case Enumeration(), String():
             return _call("to_string", expr, String())
         case Struct() as mine, Struct() as wanted if _alike(mine.fields, wanted.fields):
@@ -199,6 +209,10 @@ def _struct(expr: Expr, found: Struct, wanted: Struct) -> Expr | None:
 
 def _call(function: str, argument: Expr, result: Type) -> Expr:
     return Call(function, (argument,), as_nullable(result) if is_nullable(argument.type) else result)
+
+
+def _decimal(expr: Expr, to: Decimal) -> Expr:
+    return Call("to_decimal", (expr, Literal([], List(to))), as_nullable(to) if is_nullable(expr.type) else to)
 
 
 def _alike(mine: Sequence[Field], other: Sequence[Field]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ghcm.digits import MOST_DIGITS
 from ghcm.errors import Diagnostics, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
@@ -50,7 +51,6 @@ _WRITTEN = ("list<T>", "map<K, V>", "decimal(p, s)")
 _GENERIC = ("list", "map", "decimal")
 BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window", "enum"))
 """Names of types that no declaration may take."""
-_MOST_DIGITS = 38
 
 _Known: TypeAlias = Struct | None
 
@@ -148,11 +148,11 @@ class Records:
         name, arguments = written.name, written.arguments
         if name == "decimal":
             match arguments:
-                case (int(precision), int(scale)) if 1 <= precision <= _MOST_DIGITS and 0 <= scale <= precision:
+                case (int(precision), int(scale)) if 1 <= precision <= MOST_DIGITS and 0 <= scale <= precision:
                     return Decimal(precision, scale)
                 case _:
                     message = "a decimal is written decimal(digits, digits behind the point)"
-                    self._error(message, written.span, hint=f"decimal(10, 2); there are {_MOST_DIGITS} digits at most.")
+                    self._error(message, written.span, hint=f"decimal(10, 2); there are {MOST_DIGITS} digits at most.")
                     return None
         wanted = 1 if name == "list" else 2
         given = [argument for argument in arguments if not isinstance(argument, int)]

@@ -6,6 +6,7 @@ from typing import Any, assert_never, cast
 
 import pyarrow as pa
 
+from ghcm.digits import MOST_DIGITS
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import (
     Bool,
@@ -33,8 +34,6 @@ from ghcm.types import (
 )
 
 __all__ = ["arrow_field", "arrow_type", "type_of"]
-
-_MOST_DIGITS = 38
 
 
 def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
@@ -105,7 +104,7 @@ def type_of(found: pa.DataType) -> Type:
     plain = _plain(known)
     if plain is not None:
         return plain
-    if pa.types.is_decimal(known) and 0 <= known.scale <= known.precision <= _MOST_DIGITS:
+    if pa.types.is_decimal(known) and 0 <= known.scale <= known.precision <= MOST_DIGITS:
         return Decimal(known.precision, known.scale)
     if pa.types.is_dictionary(known):
         return type_of(known.value_type)

@@ -11,11 +11,11 @@ import math
 import re
 from collections.abc import Callable
 from decimal import Decimal as Number
-from decimal import InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn, assert_never, cast
 
+from ghcm.decimals import at_scale
 from ghcm.moments import parse_date, parse_timestamp
 from ghcm.types import (
     INT_MAX,
@@ -45,6 +45,7 @@ __all__ = ["reader", "refuse_value"]
 
 _REASONABLE = 12
 """So many values of an enum a message lists."""
+_DIGITS = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -123,13 +124,14 @@ def _read_float(data: Json) -> float:
 def _read_decimal(data: Json, type_: Decimal) -> Number:
     if not isinstance(data, str | int) or isinstance(data, bool):
         _refuse(str(type_), data)
-    try:
-        number = Number(data)
-        exact = number.quantize(Number(1).scaleb(-type_.scale))
-    except InvalidOperation:
+    if isinstance(data, str) and not _DIGITS.fullmatch(data):
         _refuse(str(type_), data)
-    if exact != number or len(exact.as_tuple().digits) > type_.precision:
-        raise ValueError(f"{data} does not fit into {type_}")
+    try:
+        exact = at_scale(Number(data), type_.scale)
+    except ArithmeticError:
+        raise ValueError(f"{str(data)[:60]} does not fit into {type_}") from None
+    if len(exact.as_tuple().digits) > type_.precision:
+        raise ValueError(f"{str(data)[:60]} does not fit into {type_}")
     return exact
 
 

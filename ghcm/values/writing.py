@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
+from decimal import Decimal as Number
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
+from ghcm.decimals import at_scale, decimal_text
 from ghcm.moments import date_text, timestamp_text
 from ghcm.types import (
     Bool,
@@ -46,8 +48,8 @@ def writer(type_: Type) -> Callable[[object], Json]:
             return _same
         case Float():
             return _write_float
-        case Decimal():
-            return str
+        case Decimal(scale=scale):
+            return lambda value: decimal_text(at_scale(cast("Number", value), scale))
         case Bytes():
             return lambda value: base64.b64encode(cast("bytes", value)).decode("ascii")
         case Timestamp():

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
+from ghcm.decimals import EXACT
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
@@ -21,7 +23,9 @@ __all__ = [
     "add_float",
     "add_int",
     "add_mean",
+    "add_units",
     "fit",
+    "fit_decimal",
     "float_sum",
     "fold",
     "greatest",
@@ -43,6 +47,22 @@ def add_int(state: int | None, value: int | None) -> int | None:
     if state is None:
         return value
     return state if value is None else state + value
+
+
+def add_units(state: int | None, value: Decimal | None, scale: int) -> int | None:
+    """The smallest units of a sum of decimals so far, and one more value."""
+    if value is None:
+        return state
+    return (state or 0) + int(value.scaleb(scale, EXACT))
+
+
+def fit_decimal(units: int | None, precision: int, scale: int) -> Decimal | None:
+    """The sum of decimals as it is emitted; `overflow` if it has more digits."""
+    if units is None:
+        return None
+    if abs(units) >= 10**precision:
+        raise RecordFailure(Failure.OVERFLOW, f"the sum has more than {precision} digits")
+    return Decimal(units).scaleb(-scale, EXACT)
 
 
 def fit(total: int | None) -> int | None:

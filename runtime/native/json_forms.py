@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from ghcm.decimals import decimal_text
 from ghcm.moments import date_text, timestamp_text
 from ghcm.types import Duration
 from ghcm.values import writer
@@ -49,7 +50,7 @@ def floating(value: float) -> float | str:
 
 def digits(value: Decimal) -> str:
     """A decimal number."""
-    return str(value)
+    return decimal_text(value)
 
 
 def base64_text(value: bytes) -> str:

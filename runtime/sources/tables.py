@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
+from ghcm.decimals import decimal_text
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.columns import dtype
@@ -215,7 +216,7 @@ def _said(value: Any) -> Json:
         case timedelta():
             return value.total_seconds()
         case decimal.Decimal():
-            return str(value)
+            return decimal_text(value)
         case _:
             return cast("Json", value)
 

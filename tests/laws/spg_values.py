@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal as Number
 
 from hypothesis import strategies as st
 
+from ghcm.decimals import EXACT
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
     Bool,
     Bytes,
     Date,
+    Decimal,
     Duration,
     Enumeration,
     Field,
@@ -42,6 +45,8 @@ SCALARS: tuple[Type, ...] = (
     Date(),
     Bytes(),
     PROTO,
+    Decimal(10, 2),
+    Decimal(6, 4),
 )
 NAMES = ("a", "b", "c", "size", "from", "Größe", "two words")
 _TEXTS = (
@@ -94,6 +99,10 @@ def values_of(type_: Type) -> st.SearchStrategy[object]:
             return st.one_of(st.integers(-3, 3), st.sampled_from([2**31 - 1, -(2**31)]))
         case Float():
             return st.one_of(st.sampled_from(_FLOATS), st.integers(-8, 8).map(float))
+        case Decimal(precision=precision, scale=scale):
+            most = 10**precision - 1
+            units = st.one_of(st.integers(-3, 3), st.integers(-most, most), st.sampled_from([most, -most]))
+            return units.map(lambda number: Number(number).scaleb(-scale, EXACT))
         case String():
             return st.one_of(st.sampled_from(_TEXTS), st.text("abAB 1,.éß😀", max_size=4))
         case Enumeration(values=values):

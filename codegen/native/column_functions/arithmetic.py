@@ -10,17 +10,19 @@ from ghcm.codegen.native.column_functions.emitting import (
     arguments_of,
     as_kind,
     counted,
+    digits_of,
     helper,
     infix,
     is_zero,
     kind_of,
     masks_of,
+    number,
     refused_kinds,
     with_masks,
 )
 from ghcm.codegen.native.column_text import ATOM, PRODUCT, SUM, UNARY, Column
 from ghcm.expr import Call
-from ghcm.types import Duration, Float, List, String, strip
+from ghcm.types import Decimal, Duration, Float, List, String, strip
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
@@ -30,6 +32,10 @@ def _arithmetic(operator: str, level: int, fails: str) -> Emit:
         found = arguments_of(scope, expr)
         if isinstance(kind_of(expr), List):
             return with_masks(helper("lists.joined", *found), masks_of(found))
+        if isinstance(kind_of(expr), Decimal):
+            scales = tuple(digits_of(each.type)[1] for each in expr.arguments)
+            exact = fails.replace(".", ".exact_").removesuffix("_fails")
+            return with_masks(helper(exact, *found, *number(scales, *digits_of(expr.type))), masks_of(found))
         if isinstance(kind_of(expr), Float | String):
             return with_masks(infix(operator, level, *found), masks_of(found))
         counts = [counted(column, strip(each.type)) for column, each in zip(found, expr.arguments, strict=True)]
@@ -67,6 +73,8 @@ def _negate(scope: Scope, expr: Call) -> Column:
     (found,) = arguments_of(scope, expr)
     if isinstance(kind_of(expr), Float):
         return with_masks(Column(f"-{found.at(UNARY)}", UNARY), found.fails)
+    if isinstance(kind_of(expr), Decimal):
+        return with_masks(helper("arithmetic.exact_negate", found, *number(*digits_of(expr.type))), found.fails)
     count = counted(found, kind_of(expr))
     value = as_kind(strip(expr.type), Column(f"-{count.at(UNARY)}", UNARY))
     return with_masks(value, found.fails, helper("arithmetic.absolute_fails", count))
@@ -76,12 +84,21 @@ def _absolute(scope: Scope, expr: Call) -> Column:
     (found,) = arguments_of(scope, expr)
     if isinstance(kind_of(expr), Float):
         return with_masks(Column(f"{found.at(ATOM)}.abs()"), found.fails)
+    if isinstance(kind_of(expr), Decimal):
+        return with_masks(helper("arithmetic.exact_absolute", found, *number(*digits_of(expr.type))), found.fails)
     count = counted(found, kind_of(expr))
     return with_masks(
         as_kind(strip(expr.type), Column(f"{count.at(ATOM)}.abs()")),
         found.fails,
         helper("arithmetic.absolute_fails", count),
     )
+
+
+def _round_half_up(scope: Scope, expr: Call) -> Column:
+    found = scope.value(expr.arguments[0])
+    precision, scale = digits_of(expr.type)
+    dropped = digits_of(expr.arguments[0].type)[1] - scale
+    return with_masks(helper("arithmetic.round_half_up", found, *number(dropped, precision, scale)), found.fails)
 
 
 EMITTERS: dict[str, Emit] = {
@@ -93,6 +110,7 @@ EMITTERS: dict[str, Emit] = {
     "mod": _modulo,
     "neg": _negate,
     "abs": _absolute,
+    "round_half_up": _round_half_up,
 }
 
 REFUSALS: dict[str, Refusal] = {

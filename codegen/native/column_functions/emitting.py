@@ -8,7 +8,7 @@ from typing import Protocol
 from ghcm.codegen.native.column_text import ATOM, COMPARE, OR, Column, either
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call, Expr
-from ghcm.types import Duration, Timestamp, Type, strip
+from ghcm.types import Decimal, Duration, Timestamp, Type, strip
 
 __all__ = [
     "Emit",
@@ -19,12 +19,14 @@ __all__ = [
     "call_of",
     "cast_to",
     "counted",
+    "digits_of",
     "helper",
     "infix",
     "is_zero",
     "kind_of",
     "masks_of",
     "method",
+    "number",
     "refused_kinds",
     "same",
     "with_masks",
@@ -73,6 +75,18 @@ def infix(operator: str, level: int, left: Column, right: Column) -> Column:
 def counted(column: Column, kind: Type) -> Column:
     """Ints as they are, timestamps and durations as microseconds."""
     return Column(f"columns.micros({column.text})") if isinstance(kind, Timestamp | Duration) else column
+
+
+def digits_of(type_: Type) -> tuple[int, int]:
+    """Precision and scale of a decimal."""
+    kind = strip(type_)
+    assert isinstance(kind, Decimal)
+    return kind.precision, kind.scale
+
+
+def number(*values: object) -> list[Column]:
+    """Constants of Python."""
+    return [Column(str(value)) for value in values]
 
 
 def as_kind(kind: Type, column: Column) -> Column:

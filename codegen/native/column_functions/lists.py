@@ -10,15 +10,17 @@ from ghcm.codegen.native.column_functions.emitting import (
     Scope,
     arguments_of,
     call_of,
+    digits_of,
     helper,
     kind_of,
     masks_of,
+    number,
     with_masks,
 )
 from ghcm.codegen.native.column_text import Column
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call
-from ghcm.types import Float, List, Map, Null, Struct, Type, strip
+from ghcm.types import Decimal, Float, List, Map, Null, Struct, Type, strip
 
 __all__ = ["EMITTERS", "REFUSALS"]
 
@@ -35,6 +37,8 @@ def _total(scope: Scope, expr: Call) -> Column:
     item = _item_of(expr)
     if isinstance(item, Float):
         return with_masks(helper("lists.float_sum", found), found.fails)
+    if isinstance(item, Decimal):
+        return with_masks(helper("lists.exact_sum", found, *number(*digits_of(expr.type))), found.fails)
     total = Column(f"column_lists.whole_sum({found.text}, {dtype_text(strip(expr.type))})")
     return with_masks(total, found.fails, helper("lists.sum_fails", found))
 

@@ -6,18 +6,20 @@ from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, infix, kind_of
 from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code
 from ghcm.expr import Call
-from ghcm.types import Duration, Float, List, String
+from ghcm.types import Decimal, Duration, Float, List, String, strip
 
 __all__ = ["EMITTERS"]
 
 
 def _arithmetic(operator: str, level: int, checked: str) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-        return (
-            infix(operator, level, *codes)
-            if isinstance(kind_of(expr), Float | String | List)
-            else helper(checked, *codes)
-        )
+        match kind_of(expr):
+            case Float() | String() | List():
+                return infix(operator, level, *codes)
+            case Decimal():
+                return helper(checked.replace(".", ".exact_"), *codes)
+            case _:
+                return helper(checked, *codes)
 
     return emit
 
@@ -40,15 +42,29 @@ def _modulo(scope: Scope, expr: Call, codes: list[Code]) -> Code:
 
 
 def _negate(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-    return (
-        Code(f"-{codes[0].at(UNARY)}", UNARY)
-        if isinstance(kind_of(expr), Float)
-        else helper("arithmetic.negate", *codes)
-    )
+    match kind_of(expr):
+        case Float():
+            return Code(f"-{codes[0].at(UNARY)}", UNARY)
+        case Decimal():
+            return helper("arithmetic.exact_negate", *codes)
+        case _:
+            return helper("arithmetic.negate", *codes)
 
 
 def _absolute(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-    return Code(f"abs({codes[0].inner})") if isinstance(kind_of(expr), Float) else helper("arithmetic.absolute", *codes)
+    match kind_of(expr):
+        case Float():
+            return Code(f"abs({codes[0].inner})")
+        case Decimal():
+            return helper("arithmetic.exact_absolute", *codes)
+        case _:
+            return helper("arithmetic.absolute", *codes)
+
+
+def _round_half_up(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    to = strip(expr.type)
+    assert isinstance(to, Decimal)
+    return helper("arithmetic.round_half_up", codes[0], Code(str(to.scale)))
 
 
 EMITTERS: dict[str, Emit] = {
@@ -60,4 +76,5 @@ EMITTERS: dict[str, Emit] = {
     "mod": _modulo,
     "neg": _negate,
     "abs": _absolute,
+    "round_half_up": _round_half_up,
 }

@@ -6,7 +6,7 @@ from ghcm.codegen.expressions import constant, plainly_ordered
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, kind_of, method
 from ghcm.codegen.native.row_text import Code
 from ghcm.expr import Call
-from ghcm.types import Float, List, Map, Struct, Type, is_nullable, strip
+from ghcm.types import Decimal, Float, List, Map, Struct, Type, is_nullable, strip
 
 __all__ = ["EMITTERS"]
 
@@ -24,8 +24,13 @@ def _item(expr: Call) -> Type:
 
 
 def _sum(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-    floats = isinstance(strip(_item(expr)), Float)
-    return helper("lists.float_sum" if floats else "lists.whole_sum", *codes)
+    match strip(_item(expr)):
+        case Float():
+            return helper("lists.float_sum", *codes)
+        case Decimal():
+            return helper("lists.exact_sum", *codes)
+        case _:
+            return helper("lists.whole_sum", *codes)
 
 
 def _ordered(name: str, *, nulls: bool) -> Emit:

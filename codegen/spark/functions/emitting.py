@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ghcm.expr import Call, Expr
 from ghcm.types import Type, strip
 
-__all__ = ["Emit", "Writer", "by_first", "plain", "same"]
+__all__ = ["Emit", "Writer", "by_first", "by_kind", "made", "plain", "same", "typed"]
 
 
 class Writer(Protocol):
@@ -44,6 +44,26 @@ def by_first(**names: str) -> Emit:
         return writer.call(names.get(kind, names.get("other", "")), *map(writer.emit, call.arguments))
 
     return emit
+
+
+def typed(name: str) -> Emit:
+    """The helper of that name on all arguments and the type of the result."""
+    return lambda writer, call: writer.call(name, *map(writer.emit, call.arguments), writer.type(strip(call.type)))
+
+
+def made(name: str) -> Emit:
+    """The helper of that name on the first argument, its type and the type of the result."""
+
+    def emit(writer: Writer, call: Call) -> str:
+        first = call.arguments[0]
+        return writer.call(name, writer.emit(first), writer.type(strip(first.type)), writer.type(strip(call.type)))
+
+    return emit
+
+
+def by_kind(kinds: Mapping[type[Type], Emit], other: Emit) -> Emit:
+    """The emitter that the type of the first argument asks for."""
+    return lambda writer, call: kinds.get(type(strip(call.arguments[0].type)), other)(writer, call)
 
 
 def same(writer: Writer, call: Call) -> str:

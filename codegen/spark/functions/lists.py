@@ -5,7 +5,7 @@ from __future__ import annotations
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first, plain
 from ghcm.expr import Call
-from ghcm.types import Float, List, strip
+from ghcm.types import Decimal, Float, List, strip
 
 __all__ = ["EMITTERS"]
 
@@ -22,13 +22,20 @@ def _by_item(floats: str, other: str) -> Emit:
     return emit
 
 
+def _sum(writer: Writer, call: Call) -> str:
+    result = strip(call.type)
+    if isinstance(result, Decimal):
+        return writer.call("sum_of_decimals", writer.emit(call.arguments[0]), writer.type(result))
+    return _by_item("sum_of_floats", "sum_of_whole")(writer, call)
+
+
 def _sorted(name: str) -> Emit:
     return lambda writer, call: writer.call(name, writer.emit(call.arguments[0]), repr(constant(call.arguments[1])))
 
 
 EMITTERS: dict[str, Emit] = {
     "get": by_first(Map="held", other="item"),
-    "list_sum": _by_item("sum_of_floats", "sum_of_whole"),
+    "list_sum": _sum,
     "list_mean": _by_item("mean_of_floats", "mean_of_numbers"),
     "list_min": plain("least_item"),
     "list_max": plain("greatest_item"),

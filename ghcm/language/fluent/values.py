@@ -77,6 +77,8 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             return ast.ListExpr(tuple(expr_of(each, span) for each in cast("list[object]", value)), span)
         case dict():
             return _record(cast("dict[object, object]", value), span)
+        case Decimal() if value.is_finite():
+            return _decimal(value, span)
         case bytes() | date() | Decimal():
             raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
         case _ if isinstance(value, Written) and not isinstance(value, type):
@@ -116,6 +118,17 @@ def _float(value: float, span: Span) -> ast.Expr:
     literal = ast.Literal(abs(float(value)), Float(), span)
     negative = value < 0 or str(value).startswith("-")
     return ast.Unary("-", literal, span) if negative else literal
+
+
+def _decimal(value: Decimal, span: Span) -> ast.Expr:
+    """A constant decimal, with the digits that it has."""
+    text = f"{value:f}"
+    digits = text.lstrip("-").replace(".", "").lstrip("0")
+    scale = len(text.partition(".")[2])
+    operands = (ast.Literal(text, String(), span), *(_int(each, span) for each in (max(len(digits), scale, 1), scale)))
+    return ast.Apply(
+        ast.Ref("to_decimal", span), tuple(ast.Argument(each, None, span) for each in operands), None, span
+    )
 
 
 def _moment(value: datetime, span: Span) -> ast.Expr:

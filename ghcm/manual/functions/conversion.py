@@ -16,6 +16,16 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("to_int(1e300)", fails=Failure.OVERFLOW),
     ),
     "to_float": (Example('to_float("1.5e3")', "1500.0"), Example('to_float("1,5")', fails=Failure.BAD_CAST)),
+    "to_decimal": (
+        Example("to_decimal(r.text, 10, 2)", '"12.30"', given=("{ text: string }", '{ text: "12.3" }')),
+        Example("r.n.to_decimal(4, 2)", '"7.00"', given=("{ n: int }", "{ n: 7 }")),
+        Example(
+            "r.price.to_decimal(4, 1)", given=("{ price: decimal(6, 3) }", "{ price: 1.25 }"), fails=Failure.BAD_CAST
+        ),
+        Example(
+            "r.price.to_decimal(2, 1)", given=("{ price: decimal(6, 3) }", "{ price: 12.5 }"), fails=Failure.OVERFLOW
+        ),
+    ),
     "to_enum": (
         Example('to_enum("udp", ["tcp", "udp"])', '"udp"'),
         Example('to_enum("gre", ["tcp", "udp"])', fails=Failure.BAD_CAST),

@@ -11,9 +11,10 @@ from typing import assert_never, cast
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.reference.distinct import estimate
 from ghcm.spg.reference.functions import checked
+from ghcm.spg.reference.functions.meaning import sum_at_scale
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import Record, Run
-from ghcm.types import Float, Type, strip
+from ghcm.types import Decimal, Float, Type, strip
 
 __all__ = ["Given", "aggregate", "given", "reduce"]
 
@@ -92,7 +93,7 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
         case AggregateFunction.COUNT:
             return len(known)
         case AggregateFunction.SUM:
-            return _sum(run, type_, known) if known else None
+            return _sum(run, type_, known, what.type) if known else None
         case AggregateFunction.MIN:
             return _builtin(run, Kind.MIN, type_, known)
         case AggregateFunction.MAX:
@@ -139,7 +140,10 @@ def _variance(run: Run, values: list[float]) -> float | None:
     return _double(sum(((each - mean) ** 2 for each in exact), Fraction(0)) / (len(exact) - 1))
 
 
-def _sum(run: Run, type_: Type, values: list[object]) -> object:
+def _sum(run: Run, type_: Type, values: list[object], result: Type | None = None) -> object:
+    exact = strip(result) if result is not None else None
+    if isinstance(exact, Decimal):
+        return sum_at_scale(values, exact)
     if isinstance(strip(type_), Float):
         return _exact(run, cast("list[float]", values), 1)
     return checked(sum(cast("list[int]", values)))

@@ -61,7 +61,7 @@ def said(value: object) -> object:
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return str(value) if isinstance(value, Decimal) else value
+    return f"{value:f}" if isinstance(value, Decimal) else value
 
 
 def spelt(value: object) -> object:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.runtime.native.columns import micros, timestamp
+from ghcm.runtime.native.column_functions.arithmetic import divided, scaled, signed
+from ghcm.runtime.native.columns import decimal, micros, timestamp, units
+from ghcm.types import INT_MAX, INT_MIN
 
 __all__ = [
     "date_to_string",
     "date_to_string_fails",
+    "decimal_to_decimal",
+    "decimal_to_decimal_fails",
+    "decimal_to_float",
+    "decimal_to_float_fails",
+    "decimal_to_int",
+    "decimal_to_int_fails",
+    "decimal_to_string",
     "duration_to_string",
     "float_to_int_fails",
+    "int_to_decimal",
+    "int_to_decimal_fails",
     "string_to_float_fails",
     "string_to_int_fails",
     "timestamp_to_string",
@@ -71,3 +82,70 @@ def duration_to_string(value: pl.Expr) -> pl.Expr:
 def to_enum_fails(value: pl.Expr, values: list[str]) -> pl.Expr:
     """Where a text is none of the values."""
     return value.is_not_null() & ~value.is_in(values)
+
+
+# --- decimals --------------------------------------------------------------------------------------------------------
+
+
+def int_to_decimal(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
+    """A whole number with so many digits behind the point."""
+    return decimal(scaled(value.cast(pl.Int128), scale), precision, scale)
+
+
+def int_to_decimal_fails(value: pl.Expr, digits: int) -> pl.Expr:
+    """Where a whole number has more digits than stand ahead of the point."""
+    return _longer(value.cast(pl.Int128), digits)
+
+
+def decimal_to_decimal(value: pl.Expr, from_scale: int, precision: int, scale: int) -> pl.Expr:
+    """The same number with other digits."""
+    whole = units(value)
+    if scale >= from_scale:
+        return decimal(scaled(whole, scale - from_scale), precision, scale)
+    return decimal(signed(whole.abs() // pl.lit(10 ** (from_scale - scale), pl.Int128), whole), precision, scale)
+
+
+def decimal_to_decimal_fails(value: pl.Expr, from_scale: int, precision: int, scale: int) -> pl.Expr:
+    """Where digits would be lost behind the point, or do not fit ahead of it."""
+    whole, digits = units(value), precision - scale + from_scale
+    wide = _longer(whole, digits) if digits < 38 else pl.lit(False)
+    if scale >= from_scale:
+        return wide
+    return wide | (whole % pl.lit(10 ** (from_scale - scale), pl.Int128) != 0)
+
+
+def _longer(whole: pl.Expr, digits: int) -> pl.Expr:
+    return (whole >= pl.lit(10**digits, pl.Int128)) | (whole <= pl.lit(-(10**digits), pl.Int128))
+
+
+def decimal_to_int(value: pl.Expr, scale: int) -> pl.Expr:
+    """A decimal cut towards zero."""
+    return _cut(value, scale).cast(pl.Int64, strict=False)
+
+
+def decimal_to_int_fails(value: pl.Expr, scale: int) -> pl.Expr:
+    """Where it does not fit 64 bits."""
+    return ~_cut(value, scale).is_between(INT_MIN, INT_MAX)
+
+
+def _cut(value: pl.Expr, scale: int) -> pl.Expr:
+    whole = units(value)
+    return signed(whole.abs() // pl.lit(10**scale, pl.Int128), whole)
+
+
+def decimal_to_float(value: pl.Expr, scale: int) -> pl.Expr:
+    """The nearest float, as both numbers are floats exactly."""
+    return divided(units(value).cast(pl.Float64), pl.lit(float(10**scale), pl.Float64))
+
+
+def decimal_to_float_fails(value: pl.Expr) -> pl.Expr:
+    """Where its digits are too many to be a float exactly: rows find the nearest."""
+    return ~units(value).is_between(-(2**53), 2**53)
+
+
+def decimal_to_string(value: pl.Expr, scale: int) -> pl.Expr:
+    """All digits of the scale."""
+    whole = units(value)
+    sign = pl.when(whole < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    digits = whole.abs().cast(pl.String).str.zfill(scale + 1)
+    return sign + (digits.str.head(-scale) + "." + digits.str.tail(scale) if scale else digits)

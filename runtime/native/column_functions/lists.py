@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from ghcm.runtime.native.columns import decimal
+
 __all__ = [
     "distinct",
+    "exact_sum",
     "float_mean",
     "float_sum",
     "greatest",
@@ -51,6 +54,11 @@ def _wide_sum(items: pl.Expr) -> pl.Expr:
 def whole_sum(items: pl.Expr, dtype: pl.DataType | type[pl.DataType]) -> pl.Expr:
     """The sum of whole numbers or durations; null where it leaves 64 bits."""
     return _wide_sum(items).cast(pl.Int64, strict=False).cast(dtype)
+
+
+def exact_sum(items: pl.Expr, precision: int, scale: int) -> pl.Expr:
+    """The sum of decimals, for which 128 bits have room."""
+    return decimal(_wide_sum(items), precision, scale)
 
 
 def sum_fails(items: pl.Expr) -> pl.Expr:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeVar
 
+from ghcm.decimals import EXACT
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
@@ -12,16 +14,24 @@ __all__ = [
     "absolute",
     "add",
     "divide",
+    "exact_absolute",
+    "exact_add",
+    "exact_multiply",
+    "exact_negate",
+    "exact_subtract",
     "floordiv",
     "floordiv_float",
     "modulo",
     "multiply",
     "negate",
+    "round_half_up",
     "subtract",
     "within",
 ]
 
 T = TypeVar("T")
+_HALF_UP = Context(prec=100, rounding=ROUND_HALF_UP)
+_UNITS = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
 
 
 def within(value: int, what: str) -> int:
@@ -83,3 +93,33 @@ def floordiv_float(left: float, right: float) -> float:
     if right == 0:
         raise RecordFailure(Failure.ZERO_DIVISOR, f"{left} // {right}")
     return left // right
+
+
+def exact_add(left: Decimal, right: Decimal) -> Decimal:
+    """The sum of decimals."""
+    return EXACT.add(left, right)
+
+
+def exact_subtract(left: Decimal, right: Decimal) -> Decimal:
+    """The difference of decimals."""
+    return EXACT.subtract(left, right)
+
+
+def exact_multiply(left: Decimal, right: Decimal) -> Decimal:
+    """The product of decimals; zero has no sign."""
+    return EXACT.plus(EXACT.multiply(left, right))
+
+
+def exact_negate(value: Decimal) -> Decimal:
+    """The negative of a decimal; zero has no sign."""
+    return EXACT.minus(value)
+
+
+def exact_absolute(value: Decimal) -> Decimal:
+    """The magnitude of a decimal."""
+    return EXACT.abs(value)
+
+
+def round_half_up(value: Decimal, scale: int) -> Decimal:
+    """A decimal with fewer digits behind the point, a half away from zero."""
+    return EXACT.plus(value.quantize(_UNITS[scale], context=_HALF_UP))

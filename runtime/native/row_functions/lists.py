@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
+from ghcm.decimals import EXACT
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.comparison import equal
 from ghcm.runtime.native.rows import RecordFailure, overflow
@@ -15,6 +18,7 @@ from ghcm.types import INT_MAX, INT_MIN
 
 __all__ = [
     "distinct",
+    "exact_sum",
     "float_sum",
     "greatest",
     "item",
@@ -49,6 +53,12 @@ def whole_sum(items: Sequence[int | None]) -> int | None:
         return None
     total = sum(known)
     return total if INT_MIN <= total <= INT_MAX else overflow(f"the sum {total}")
+
+
+def exact_sum(items: Sequence[Decimal | None]) -> Decimal | None:
+    """The sum of decimals that are not null; null of none."""
+    known = [each for each in items if each is not None]
+    return reduce(EXACT.add, known) if known else None
 
 
 def float_sum(items: Sequence[float | None]) -> float | None:

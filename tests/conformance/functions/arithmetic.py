@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal as Number
+
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP
-from ghcm.types import List, Nullable, tuple_of
+from ghcm.spg.well_typed import is_value
+from ghcm.types import Decimal, List, Nullable, tuple_of
 from tests.conformance.functions.case import Case, case
 
 __all__ = ["CASES"]
@@ -12,13 +15,40 @@ RECORD = tuple_of(INT, STRING)
 RECORDS: tuple[list[tuple[int, str]] | None, ...] = ([], [(1, "a")], [(2, ""), (1, "b")], None)
 DIVIDED: tuple[float | None, ...] = (*(each * 0.7 for each in range(40)), None)
 
+DECIMALS = (Decimal(10, 2), Decimal(38, 12))
+NINES = "9" * 40
+
+
+def hard(type_: Decimal) -> tuple[Number | None, ...]:
+    """Numbers of the type around zero and at its ends."""
+    whole, behind = type_.precision - type_.scale, type_.scale
+    unit, most = Number(1).scaleb(-behind), Number(f"{NINES[:whole] or 0}.{NINES[:behind] or 0}")
+    few = [Number(text) for text in ("0.1", "1.5", "-2.5", "7", "-0.0005") if is_value(Number(text), type_)]
+    return (Number(0).scaleb(-behind), unit, unit.copy_negate(), 5 * unit, most, most.copy_negate(), *few, None)
+
+
+PAIRS = tuple(
+    (Decimal(*one), Decimal(*two))
+    for one, two in (
+        ((10, 2), (10, 2)), ((10, 2), (6, 4)), ((6, 4), (19, 0)), ((19, 10), (19, 9)), ((5, 5), (12, 0)), ((37, 3), (1, 0)),
+    )
+)  # fmt: skip
+ROUNDED = tuple(
+    (Decimal(*of), Decimal(*to))
+    for of, to in (((10, 2), (9, 0)), ((10, 4), (9, 2)), ((38, 38), (38, 37)), ((38, 12), (27, 0)), ((3, 3), (2, 1)))
+)
+DIGITS = {type_: hard(type_) for type_ in (*(each for pair in PAIRS for each in pair), *(of for of, _ in ROUNDED))}
+
 CASES: tuple[Case, ...] = (
     *(case(name, type_, type_) for name in ("add", "sub", "mul", "floordiv", "mod") for type_ in (INT, FLOAT)),
     *(case("add", List(type_), List(type_)) for type_ in (INT, Nullable(INT), FLOAT, STRING)),
     case("add", List(RECORD), List(RECORD), values=(RECORDS, RECORDS)),
+    case("div", FLOAT, FLOAT, constants=(100.0,), values=((255.0, 7.0, 1.1, -35.0, 1e300, None),)),
     case("add", STRING, STRING), case("add", TIMESTAMP, DURATION), case("add", DURATION, DURATION),
     case("sub", TIMESTAMP, DURATION), case("sub", TIMESTAMP, TIMESTAMP), case("sub", DURATION, DURATION),
     case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", DURATION, DURATION), case("div", FLOAT, FLOAT),
     *(case("div", FLOAT, FLOAT, constants=(by,), values=(DIVIDED,)) for by in (3.0, 0.1, 1e6, -7.0)),
-    *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION)),
+    *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION, *DECIMALS)),
+    *(case(name, one, two, values=(DIGITS[one], DIGITS[two])) for name in ("add", "sub", "mul") for one, two in PAIRS),
+    *(case("round_half_up", of, List(to), constants=([],), values=(DIGITS[of],)) for of, to in ROUNDED),
 )  # fmt: skip

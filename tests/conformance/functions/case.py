@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal as Number
 from itertools import product
 
 from ghcm.expr import Call, Expr, If, Literal
@@ -17,6 +18,7 @@ from ghcm.types import (
     Bool,
     Bytes,
     Date,
+    Decimal,
     Duration,
     Enumeration,
     Float,
@@ -36,12 +38,19 @@ __all__ = ["PROTO", "VALUES", "Case", "argument_types", "call_of", "case", "resu
 PROTO = Enumeration(("tcp", "udp", "n/a", "", "\U0001f600", "\uffff", 'quo"te', "a'b"), "Proto")
 NAN, INF = float("nan"), float("inf")
 
+
+def _numbers(*texts: str) -> tuple[Number | None, ...]:
+    return (*(Number(each) for text in texts for each in text.split()), None)
+
+
 VALUES: dict[Type, Sequence[object]] = {
     Bool(): (True, False, None),
     Int(): (0, 1, -1, 2, -3, 7, 10, 63, INT_MAX, INT_MIN, INT_MAX - 1, 2**53 + 1, -(2**53) - 1, None),
     Int32(): (0, -1, 2**31 - 1, -(2**31), None),
     Float(): (0.0, -0.0, 1.0, -1.5, 0.1, 2.5, 1e+16, 1e+22, 2e+23, 5e-324, 1.7976931348623157e+308, 123456789.125, -7.0, 3.0, 9007199254740992.0, 1e-05, 0.0001, 9.5367431640625e-07, 9.223372036854775e+18, 9.3e+18, NAN, INF, -INF, None),
     String(): ("", " ", "a", "b", "ab", "aXbX", "A.b", "\t x \x0b", "😀", "éé", "ß", "İ", "ΑΣ", "ŉ", "\uffff", "\U0010ffff", "12", "+007", "-0", "9223372036854775808", "-9223372036854775808", "1_0", "١", "1.5", "-1e400", "1e-3", "nan", "NaN", "inf", "-inf", "Infinity", "0x1p3", "1d", "1.", "\\E", "a\nb", "a\x00b", "\xa0x\u2003", None),
+    Decimal(10, 2): _numbers("0 0.01 -0.01 1.00 -1.50 12.30 0.50 2.55 -2.45 99999999.99 -99999999.99"),
+    Decimal(38, 12): _numbers("0 1e-12 -1e-12 0.5 0.000001 12345678901234567890.123456789012 -1.5", "9" * 26 + "." + "9" * 12, "-" + "9" * 26 + "." + "9" * 12),
     Timestamp(): (0, -1, 1000000, 1767323045000006, -62135596800000000, 253402300799999999, INT_MAX, INT_MIN, None),
     Date(): (0, -1, 20_455, -719_162, 2_932_896, 2_932_897, -719_529, None),
     Duration(): (0, 1, -1, 1_500_000, -3_600_000_000, 86_400_000_000, INT_MAX, INT_MIN, None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.signatures import BOOL, DURATION, FLOAT, INT, STRING, TIMESTAMP
-from ghcm.types import Bytes, Date, List, Nullable, tuple_of
+from ghcm.types import Bytes, Date, Decimal, List, Nullable, tuple_of
 from tests.conformance.functions.case import PROTO, Case, case
 
 __all__ = ["CASES"]
@@ -17,6 +17,8 @@ COMPARED = (
     Date(),
     DURATION,
     Bytes(),
+    Decimal(10, 2),
+    Decimal(38, 12),
     List(INT),
     List(Nullable(INT)),
     List(FLOAT),
@@ -33,6 +35,6 @@ STRUCTS = (tuple_of(INT, STRING), tuple_of(Nullable(FLOAT), Nullable(STRING)))
 CASES: tuple[Case, ...] = (
     case("ensure", BOOL, STRING, constants=("it's \"wrong\"",)),
     *(case(name, type_, type_) for name in ("eq", "ne", "lt", "le", "gt", "ge") for type_ in (*COMPARED, *STRUCTS)),
-    *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, PROTO, TIMESTAMP, List(INT), STRUCTS[1])),
+    *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, PROTO, TIMESTAMP, Decimal(38, 12), List(INT), STRUCTS[1])),
     *(case(name, *types) for name in ("eq", "ne", "lt", "le", "gt", "ge", "least", "greatest") for types in MIXED),
 )  # fmt: skip

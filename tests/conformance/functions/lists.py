@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal as Number
+
 from ghcm.signatures import BOOL, DURATION, FLOAT, INT, STRING, TIMESTAMP
-from ghcm.types import INT_MAX, INT_MIN, Bytes, Date, Int32, List, Map, Nullable, Type, pair_of, tuple_of
+from ghcm.types import INT_MAX, INT_MIN, Bytes, Date, Decimal, Int32, List, Map, Nullable, Type, pair_of, tuple_of
 from tests.conformance.functions.case import INF, NAN, Case, case
 from tests.conformance.functions.maps import KEYED, MAPS
 
 __all__ = ["CASES"]
+
+NINES = Number("9" * 25 + ".999")
+DECIMALS: tuple[Type, ...] = (List(Decimal(28, 3)), List(Nullable(Decimal(5, 2))))
 
 LISTS: dict[Type, tuple[object, ...]] = {
     List(INT): (
@@ -35,6 +40,8 @@ LISTS: dict[Type, tuple[object, ...]] = {
         None,
     ),
     List(Nullable(FLOAT)): ([], [None], [None, 2.5, None, NAN, 2.5], [INF, None, 1.0], None),
+    List(Decimal(28, 3)): ([], [NINES] * 3, [NINES, Number("-0.001")], [Number("-1.500"), Number("0.000")], None),
+    List(Nullable(Decimal(5, 2))): ([], [None], [None, Number("1.50"), None, Number("-999.99")], None),
     List(DURATION): ([], [1_500_000, -1, 7], [INT_MAX, 1], [INT_MIN, INT_MAX], None),
     List(STRING): ([], [""], ["b", "a", "😀", "\uffff", "a", "é", "B"], None),
     List(Nullable(STRING)): ([None, "x", None, ""], [None], [], None),
@@ -75,7 +82,7 @@ MEANS: dict[Type, tuple[object, ...]] = {
 CASES: tuple[Case, ...] = (
     case("get", List(INT), INT), case("get", List(Nullable(INT)), INT), case("get", List(STRING), INT),
     *(case("get", type_, type_.key, values=(MAPS[type_], KEYED[type_])) for type_ in MAPS if isinstance(type_, Map)),
-    *(case("list_sum", type_, values=(LISTS[type_],)) for type_ in (*NUMBERS, List(DURATION))),
+    *(case("list_sum", type_, values=(LISTS[type_],)) for type_ in (*NUMBERS, List(DURATION), *DECIMALS)),
     *(case("list_mean", type_, values=(values,)) for type_, values in MEANS.items()),
     *(case(name, type_, values=(LISTS[type_],)) for name in ("list_min", "list_max", "list_distinct") for type_ in LISTS),
     *(case("list_sort", type_, BOOL, constants=(down,), values=(LISTS[type_],)) for down in (False, True) for type_ in LISTS),

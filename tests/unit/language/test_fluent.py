@@ -82,6 +82,8 @@ def test_every_operator_is_a_method_and_no_method_is_anything_else() -> None:
         (lambda f, factor=3: f.a * factor, "f => f.a * 3"),
         (lambda f: f"{f.a}-{f.b.lower()}!", 'f => f.a.to_string() + "-" + f.b.lower().to_string() + "!"'),
         (lambda f: f.b == "n=" + str(f.a), 'f => f.b == "n=" + f.a.to_string()'),
+        (lambda f: f.a * Decimal("-1.50"), 'f => f.a * to_decimal("-1.50", 3, 2)'),
+        (lambda f: f.a.to_decimal(10, 2).round_half_up(1), "f => f.a.to_decimal(10, 2).round_half_up(1)"),
         (lambda f: len(f.a) + len("abc"), "f => f.a.length() + 3"),
         (lambda f: f.a[1:-2] + f.a[:3] + f.a[f.n :], "f => f.a[1:-2] + f.a[:3] + f.a[f.n:]"),
         (lambda f: f.a.startswith("x") & f.a.endswith("y"), 'f => f.a.starts_with("x") and f.a.ends_with("y")'),

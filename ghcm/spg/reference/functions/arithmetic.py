@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from ghcm.functions import Failure
-from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
+from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, units_of
+from ghcm.types import Decimal, strip
 
 __all__ = ["MEANINGS"]
 
@@ -23,6 +26,43 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> _Two:
     return meaning
 
 
+def _exact(compute: Callable[[int, int], int], otherwise: _Two) -> _Two:
+    """Decimals as whole numbers of the smallest unit of the result."""
+
+    def meaning(types: Types, left: Any, right: Any) -> Any:
+        result = strip(types.result)
+        if not isinstance(result, Decimal):
+            return otherwise(types, left, right)
+        return number_of(compute(units_of(left, result.scale), units_of(right, result.scale)), result.scale)
+
+    return meaning
+
+
+def _product(types: Types, left: Any, right: Any) -> Any:
+    result, one, two = map(strip, (types.result, *types.arguments))
+    if not isinstance(result, Decimal):
+        return _arithmetic(lambda a, b: a * b)(types, left, right)
+    assert isinstance(one, Decimal) and isinstance(two, Decimal)
+    return number_of(units_of(left, one.scale) * units_of(right, two.scale), result.scale)
+
+
+def _of_one(compute: Callable[[Any], Any]) -> Callable[[Types, Any], Any]:
+    def meaning(types: Types, value: Any) -> Any:
+        if isinstance(types.first, Decimal):
+            return number_of(compute(units_of(value, types.first.scale)), types.first.scale)
+        return checked(compute(value)) if isinstance(value, int) else compute(value)
+
+    return meaning
+
+
+def _round_half_up(types: Types, value: Any, shown: Any) -> Any:
+    of, to = types.first, strip(types.result)
+    assert isinstance(of, Decimal) and isinstance(to, Decimal)
+    exact = Fraction(value) * 10**to.scale
+    size = math.floor(abs(exact) + Fraction(1, 2))
+    return number_of(-size if exact < 0 else size, to.scale)
+
+
 def _divisor(compute: Callable[[Any, Any], Any]) -> _Two:
     def meaning(types: Types, left: Any, right: Any) -> Any:
         if right == 0:
@@ -33,12 +73,13 @@ def _divisor(compute: Callable[[Any, Any], Any]) -> _Two:
 
 
 MEANINGS: dict[str, Meaning] = {
-    "add": _arithmetic(lambda a, b: a + b),
-    "sub": _arithmetic(lambda a, b: a - b),
-    "mul": _arithmetic(lambda a, b: a * b),
+    "add": _exact(lambda a, b: a + b, _arithmetic(lambda a, b: a + b)),
+    "sub": _exact(lambda a, b: a - b, _arithmetic(lambda a, b: a - b)),
+    "mul": _product,
     "div": _divisor(lambda a, b: float(a) / float(b)),
     "floordiv": _divisor(lambda a, b: a // b),
     "mod": _divisor(lambda a, b: a % b),
-    "neg": lambda _, a: checked(-a) if isinstance(a, int) else -a,
-    "abs": lambda _, a: checked(abs(a)) if isinstance(a, int) else abs(a),
+    "neg": _of_one(lambda a: -a),
+    "abs": _of_one(abs),
+    "round_half_up": _round_half_up,
 }

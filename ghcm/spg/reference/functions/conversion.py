@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from ghcm.functions import Failure
 from ghcm.moments import date_text, timestamp_text
-from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
+from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, units_of
 from ghcm.types import (
     Bool,
     Bytes,
@@ -26,11 +26,13 @@ from ghcm.types import (
     String,
     Struct,
     Timestamp,
+    strip,
 )
 
 __all__ = ["MEANINGS"]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_EXACT = re.compile(r"([+-]?)0*([0-9]+)(?:\.([0-9]*?)0*)?")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 
 
@@ -39,6 +41,8 @@ def _to_int(types: Types, value: Any) -> int:
         case Float():
             if not math.isfinite(value):
                 fail(Failure.BAD_CAST, f"{value} is no whole number")
+            return checked(math.trunc(value))
+        case Decimal():
             return checked(math.trunc(value))
         case String():
             if not _WHOLE.fullmatch(value):
@@ -71,10 +75,32 @@ def _to_string(types: Types, value: Any) -> str:
             return f"{'-' if value < 0 else ''}{abs(value) // 1_000_000}.{abs(value) % 1_000_000:06d}"
         case Int() | Int32() | Float() | String() | Enumeration():
             return str(value)
-        case Decimal() | Bytes() | Null() | List() | Map() | Struct() | Nullable():
+        case Decimal(scale=scale):
+            units = units_of(value, scale)
+            digits = str(abs(units)).zfill(scale + 1)
+            point = len(digits) - scale
+            return ("-" if units < 0 else "") + (f"{digits[:point]}.{digits[point:]}" if scale else digits)
+        case Bytes() | Null() | List() | Map() | Struct() | Nullable():
             raise TypeError(f"{bare} has no text form")
         case _:
             assert_never(bare)
+
+
+def _to_decimal(types: Types, value: Any, shown: Any) -> Any:
+    """Zeros ahead and behind count for nothing; what would be lost is looked for before what does not fit."""
+    to = strip(types.result)
+    assert isinstance(to, Decimal)
+    text = f"{value:f}" if isinstance(types.first, Decimal) else str(value)
+    found = _EXACT.fullmatch(text)
+    if found is None or text.endswith("."):
+        fail(Failure.BAD_CAST, f"{text[:60]!r} is no decimal")
+    sign, whole, behind = found[1], found[2].lstrip("0"), found[3] or ""
+    if len(behind) > to.scale:
+        fail(Failure.BAD_CAST, f"{text[:60]} has more than {to.scale} digits behind the point")
+    if len(whole) > to.precision - to.scale:
+        fail(Failure.OVERFLOW, f"{text[:60]} has more than {to.precision - to.scale} digits ahead of the point")
+    units = int((whole + behind.ljust(to.scale, "0")) or "0")
+    return number_of(-units if sign == "-" else units, to.scale)
 
 
 def _to_enum(types: Types, value: str, values: list[str]) -> str:
@@ -86,5 +112,6 @@ MEANINGS: dict[str, Meaning] = {
     "to_int": _to_int,
     "to_float": _to_float,
     "to_string": _to_string,
+    "to_decimal": _to_decimal,
     "to_enum": _to_enum,
 }

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from ghcm.functions import Failure
-from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
+from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, sum_at_scale
 from ghcm.spg.reference.order import order_key
-from ghcm.types import Float, List, Map, Struct, Type, strip
+from ghcm.types import Decimal, Float, List, Map, Struct, Type, strip
 
 __all__ = ["MEANINGS"]
 
@@ -35,6 +35,8 @@ def _sum(types: Types, items: list[Any]) -> Any:
     known = _known(items)
     if not known:
         return None
+    if isinstance(to := strip(types.result), Decimal):
+        return sum_at_scale(known, to)
     return _exact(known, 1) if isinstance(strip(_item_type(types)), Float) else checked(sum(known))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal as Number
+from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 from ghcm.functions import Failure
-from ghcm.types import INT_MAX, INT_MIN, Type, strip
+from ghcm.types import INT_MAX, INT_MIN, Decimal, Type, strip
 
-__all__ = ["Failed", "Meaning", "Types", "checked", "fail"]
+__all__ = ["Failed", "Meaning", "Types", "checked", "fail", "number_of", "sum_at_scale", "units_of"]
 
 
 class Failed(Exception):
@@ -52,3 +54,23 @@ def fail(reason: Failure, detail: str) -> NoReturn:
 def checked(number: int) -> int:
     """The number, which must have 64 bits."""
     return number if INT_MIN <= number <= INT_MAX else fail(Failure.OVERFLOW, f"{number} has more than 64 bits")
+
+
+def units_of(number: Any, scale: int) -> int:
+    """How many times a decimal or whole number holds the smallest unit of a scale that has room for its digits."""
+    units = Fraction(number) * 10**scale
+    assert units.denominator == 1, (number, scale)
+    return int(units.numerator)
+
+
+def number_of(units: int, scale: int) -> Number:
+    """The decimal of so many smallest units of a scale."""
+    return Number((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
+
+
+def sum_at_scale(numbers: Sequence[Any], to: Decimal) -> Number:
+    """The sum of decimals, which must have no more digits than its type."""
+    units = sum(units_of(each, to.scale) for each in numbers)
+    if abs(units) >= 10**to.precision:
+        fail(Failure.OVERFLOW, f"the sum has more than {to.precision} digits")
+    return number_of(units, to.scale)

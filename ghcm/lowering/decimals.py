@@ -1,0 +1,139 @@
+"""Decimals in expressions: `to_decimal(x, 10, 2)`, `round_half_up(x, 2)`, and why functions do not take them.
+
+How many digits a decimal has is part of its type, so that a call carries the type that it makes as an empty list of it.
+"""
+
+from __future__ import annotations
+
+from ghcm.digits import MOST_DIGITS, SUMMED_DIGITS, as_decimal
+from ghcm.expr import Call, Expr, Literal
+from ghcm.functions.arithmetic import rounded
+from ghcm.language import ast
+from ghcm.lowering.codes import Code
+from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.decimal_constants import decimal_constant
+from ghcm.source import Span
+from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, strip
+from ghcm.values import from_json
+
+__all__ = ["decimal_advice", "round_half_up", "to_decimal"]
+
+_HOW = {
+    "to_decimal": "It is written to_decimal(x, 10, 2): ten digits, two of them behind the point.",
+    "round_half_up": "It is written round_half_up(x, 2): two digits behind the point.",
+}
+_OF_FLOAT = (
+    "A float is seldom the decimal that it was written as: read the field as a decimal, or say what is meant: "
+    "to_decimal(to_string(x), 10, 2)."
+)
+_NO_QUOTIENT = (
+    "Engines divide decimals to different scales, so that none is right: divide floats, to_float(x), or count in ints "
+    "of the smallest unit (cents)."
+)
+_BESIDE_FLOAT = (
+    "A float beside a decimal would make the result inexact: say which is meant, to_float(x) or "
+    "to_decimal(x, digits, scale)."
+)
+_OF_LISTS = (
+    f"Decimals of up to {SUMMED_DIGITS} digits have a sum, xs.sum(x => to_decimal(x, {SUMMED_DIGITS}, 2)), and floats "
+    "a mean, xs.mean(x => to_float(x))."
+)
+_TOO_WIDE = (
+    f"All digits of the result may be more than the {MOST_DIGITS} that a decimal has: to_decimal(x, digits, scale) and "
+    "round_half_up(x, scale) make a decimal of fewer."
+)
+_DIVIDING = ("div", "floordiv", "mod")
+
+
+def to_decimal(
+    operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope, context: Context, value: Value
+) -> Expr | None:
+    """`to_decimal(x, 10, 2)`; a constant becomes a constant. None after a report."""
+    numbers = _constants("to_decimal", operands, 2, span, context)
+    of = value(operands[0].value, scope) if operands else None
+    if numbers is None or of is None:
+        return None
+    precision, scale = numbers
+    if not (1 <= precision <= MOST_DIGITS and 0 <= scale <= precision):
+        message = f"there is no decimal({precision}, {scale})"
+        detail = f"It has {MOST_DIGITS} digits at most, and no more of them behind the point."
+        context.report(Code.BAD_CONSTANT, message, operands[1].value.span, detail=detail, hint=_HOW["to_decimal"])
+        return None
+    to = Decimal(precision, scale)
+    if isinstance(of, Literal) and isinstance(of.value, int | float | str) and not isinstance(of.value, bool):
+        return _constant(of.value, to, operands[0].value.span, context)
+    if not isinstance(strip(of.type), Int | Int32 | Decimal | String):
+        message = f'"to_decimal" does not take "{of.type}"'
+        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_inexact(of.type))
+        return None
+    if isinstance(strip(of.type), Int32):
+        of = Call("widen", (of,), as_nullable(Int()) if is_nullable(of.type) else Int())
+    return _call("to_decimal", of, to)
+
+
+def round_half_up(
+    operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope, context: Context, value: Value
+) -> Expr | None:
+    """`round_half_up(x, 2)`; None after a report."""
+    numbers = _constants("round_half_up", operands, 1, span, context)
+    of = value(operands[0].value, scope) if operands else None
+    if numbers is None or of is None:
+        return None
+    kind, (scale,) = strip(of.type), numbers
+    if not isinstance(kind, Decimal):
+        message = f'"round_half_up" does not take "{of.type}"'
+        hint = "It rounds decimals; to_decimal(x, digits, scale) makes one of an int or a string."
+        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
+        return None
+    return of if scale >= kind.scale else _call("round_half_up", of, rounded(kind, scale))
+
+
+def _call(function: str, of: Expr, to: Decimal) -> Expr:
+    return Call(function, (of, Literal([], List(to))), as_nullable(to) if is_nullable(of.type) else to)
+
+
+def _constants(
+    name: str, operands: tuple[ast.Argument, ...], count: int, span: Span | None, context: Context
+) -> list[int] | None:
+    """The constant whole numbers behind the first operand, or None after a report."""
+    if len(operands) != count + 1 or any(each.name is not None for each in operands):
+        context.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
+        return None
+    found: list[int] = []
+    for each in operands[1:]:
+        number = each.value.value if isinstance(each.value, ast.Literal) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            message = f'the digits of "{name}" are not constant whole numbers'
+            context.report(Code.NOT_CONSTANT, message, each.value.span, hint=_HOW[name])
+            return None
+        found.append(number)
+    return found
+
+
+def _constant(value: float | str, to: Decimal, span: Span | None, context: Context) -> Expr | None:
+    try:
+        made = Literal(from_json(value, to), to) if isinstance(value, str) else decimal_constant(value, to)
+    except ValueError:
+        made = None
+    if made is None:
+        hint = "Nothing is rounded: a constant has no more digits than its type."
+        context.report(Code.BAD_CONSTANT, f'"{value}" is no "{to}"', span, hint=hint)
+    return made
+
+
+def _inexact(type_: Type) -> str:
+    return _OF_FLOAT if isinstance(strip(type_), Float) else _HOW["to_decimal"]
+
+
+def decimal_advice(function: str, types: tuple[Type, ...]) -> str:
+    """Why a function does not take decimals, and what to do."""
+    if function in ("list_sum", "list_mean"):
+        return _OF_LISTS
+    if function in _DIVIDING:
+        return _NO_QUOTIENT
+    if any(isinstance(strip(each), Float) for each in types):
+        return _BESIDE_FLOAT
+    exact = [as_decimal(strip(each)) for each in types]
+    if len(exact) == 2 and None not in exact:
+        return _TOO_WIDE
+    return "to_float(x), to_int(x) and to_string(x) make something else of a decimal."
