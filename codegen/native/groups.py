@@ -241,7 +241,7 @@ def _with_partial(
         f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})"
         if keys
         else f"frame.select({', '.join(columns)})"
-    )
+    ) + _then(parts)
     floats = [f'"{name}"' for part in parts for name in part.floats]
     lines = [*prepared, f"return columns.finite({', '.join([grouped, *floats])})" if floats else f"return {grouped}"]
     partial = "\n".join(
@@ -272,8 +272,15 @@ def _merged(writer: _Writer, parts: list[Partial]) -> str:
     columns = ", ".join(f'{text}.alias("{name}")' for name, text in zip(names, texts, strict=True))
     keys = ", ".join(f'"{key}"' for key in writer.keys)
     grouped = f"frame{ordered}.group_by({keys}).agg({columns})" if keys else f"frame{ordered}.select({columns})"
+    grouped += _then(parts)
     floats = "".join(f', "{name}"' for part in parts for name in part.floats)
     return _columnar(writer, "merged", [f"return columns.finite({grouped}{floats})" if floats else f"return {grouped}"])
+
+
+def _then(parts: list[Partial]) -> str:
+    """What follows once the groups are made."""
+    texts = [text for part in parts for text in part.then]
+    return f".with_columns({', '.join(texts)})" if texts else ""
 
 
 def _results(writer: _Writer, parts: list[Partial], fields: list[str] | None) -> str:

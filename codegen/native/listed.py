@@ -49,7 +49,9 @@ def gathered(column: str, type_: Type) -> str:
 
 def listed(aggregate: Aggregate, type_: Type, column: str, prefix: str, summary: str) -> Partial:
     """Polars gathers the values of a group, of which the state is made."""
-    values, kept = f"{gathered(column, type_)}.drop_nulls()", f'pl.col("{prefix}")'
+    values, kept = gathered(column, type_), f'pl.col("{prefix}")'
+    if is_nullable(type_):
+        values = f"{values}.drop_nulls()"
     state = f"{summary}.of({prefix})"
     plain = strip(type_)
     match aggregate.function:
@@ -58,9 +60,9 @@ def listed(aggregate: Aggregate, type_: Type, column: str, prefix: str, summary:
             return Partial(((prefix, f"{values}.unique()"),), state, merged=(merged,), result=result)
         case _F.TOP_K if isinstance(plain, Int | Timestamp | Duration):
             assert aggregate.limit is not None
-            best = f".top_k({aggregate.limit})"
             result = f"{kept}.list.sort(descending=True).cast(pl.List({dtype_text(plain)}))"
-            return Partial(((prefix, f"{values}{best}"),), state, merged=(f"{kept}{_KEPT}{best}",), result=result)
+            best = (f'columns.best("{prefix}", {aggregate.limit})',)
+            return Partial(((prefix, values),), state, merged=(f"{kept}{_KEPT}",), result=result, then=best)
         case _F.APPROX_DISTINCT if _is_exact(plain):
             places = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
             partial = f"{gathered(column, type_)}.{places}{'.drop_nulls()' if is_nullable(type_) else ''}"
@@ -98,13 +100,16 @@ def chosen(
     kept = f'pl.col("{prefix}")'
     parts = [f'{kept}.struct.field("place")', *_fields(f'{kept}.struct.field("record")', taken)]
     first = f"columns.chosen(pl.struct({whole}), [{', '.join([place, *_fields(record, taken)])}], {there}, last={last})"
-    merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
+    columns, state = ((prefix, first),), f"columns.canonical({prefix})"
+    if not is_nullable(type_):
+        return Partial(
+            columns, state, (), (f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})",), result
+        )
+    merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
     order = (f"{kept}.is_{'not_' if last else ''}null()", *parts)
     in_order = (f"{kept}.{'last' if last else 'first'}()",)
-    return Partial(
-        ((prefix, first),), f"columns.canonical({prefix})", (), (merged,), result, order=order, in_order=in_order
-    )
+    return Partial(columns, state, (), (merged,), result, order=order, in_order=in_order)
 
 
 def _is_exact(type_: Type) -> bool:

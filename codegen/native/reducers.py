@@ -27,7 +27,8 @@ class Partial:
     aggregations that make one of several such columns each, and `result` is the expression of a group's result; empty
     where Polars cannot. The result may be anything where one of the masks `unsure` is true. Where there is an `order`,
     the columns are merged as `in_order` instead, if the rows are sorted by that (nulls first): Polars sorts the rows of
-    all groups in a fraction of the time in which it sorts those of each.
+    all groups in a fraction of the time in which it filters those of each. `then` are expressions that go over the
+    columns of all groups after each of both: what Polars does group by group is dear where there are many.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -38,6 +39,7 @@ class Partial:
     unsure: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     in_order: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ __all__ = [
     "TIMESTAMP",
     "WINDOW",
     "any_fails",
+    "best",
     "beyond",
     "canonical",
     "chosen",
@@ -147,6 +148,13 @@ def chosen(state: pl.Expr, order: list[pl.Expr], there: pl.Expr | None, *, last:
         state, order = state.filter(there), [part.filter(there) for part in order]
     ordered = state.sort_by(order, nulls_last=False)
     return ordered.last() if last else ordered.first()
+
+
+def best(name: str, limit: int) -> pl.Expr:
+    """The greatest items of each list."""
+    items = pl.col(name)
+    cut = items.list.sort(descending=True).list.head(limit)
+    return pl.when(items.list.len() > limit).then(cut).otherwise(items)
 
 
 def canonical(value: object) -> object:
