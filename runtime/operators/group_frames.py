@@ -50,6 +50,8 @@ class GroupFrames:
         """Whether a group may stand in one frame several times."""
         self._unmerged = self._limit = unmerged
         self._most = _FRAMES
+        self._slid: pl.DataFrame | None = None
+        """What went on to the next sliding window: all that is new is merged before it joins it."""
 
     def __len__(self) -> int:
         return self._rows
@@ -82,6 +84,10 @@ class GroupFrames:
         """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
         not be merged.
         """
+        return self.merge(self._out(until))
+
+    def _out(self, until: int) -> list[pl.DataFrame]:
+        """Give out the groups whose windows end by then as they are."""
         taken: list[pl.DataFrame] = []
         left: list[_Part] = []
         for part in self._parts:
@@ -93,11 +99,10 @@ class GroupFrames:
                 closed = part.frame["end"] <= until
                 taken.append(part.frame.filter(closed))
                 left.append(_part(part.frame.filter(~closed)))
-        if not taken:
-            return []
-        self._keep(left)
-        self._limit, self._most = self._unmerged + 2 * self._rows, _FRAMES + len(left)
-        return self.merge(taken)
+        if taken:
+            self._keep(left)
+            self._limit, self._most = self._unmerged + 2 * self._rows, _FRAMES + len(left)
+        return taken
 
     def _keep(self, parts: list[_Part]) -> None:
         self._parts, self._rows = parts, sum(part.frame.height for part in parts)
@@ -107,16 +112,19 @@ class GroupFrames:
         window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
         """
         while self._rows and (end := self.least_end) <= until:
-            taken = self.take(end)
+            taken = self._out(end)
+            fresh = self.merge([pane for pane in taken if pane is not self._slid])
+            panes = pl.concat([*(pane for pane in taken if pane is self._slid), *fresh])
             window = (end - size, end)
             begin = pl.lit(window[0], pl.Int64).alias("start")
-            merged = in_columns(lambda: self._merged(pl.concat(taken).with_columns(begin)))  # noqa: B023
-            for pane in taken if merged is not None else ():
-                self.add(pane.filter(pl.col("start") >= window[0] + every).with_columns(pl.col("end") + every))
+            merged = in_columns(lambda: self._merged(panes.with_columns(begin)))  # noqa: B023
             if merged is None:
-                for pane in taken:
-                    self.add(pane)
+                self.add(panes)
                 return
+            self._slid = panes.filter(pl.col("start") >= window[0] + every).with_columns(pl.col("end") + every)
+            self._repeats = True
+            self._keep([*self._parts, *([_part(self._slid)] if self._slid.height else [])])
+            self._limit = self._unmerged + 2 * self._rows
             yield window, merged
 
     def held(self) -> list[pl.DataFrame]:
