@@ -74,10 +74,12 @@ def _row(subject: str, result: Mapping[str, float], own: float, runs: int) -> Ro
 
 
 def _run(arguments: list[str]) -> Mapping[str, float]:
-    """A contestant in a process of its own; the engine's libraries have one thread, as in the daemon."""
-    one = {} if arguments[0] == "polars" else {"POLARS_MAX_THREADS": "1"}
+    """A contestant in a process of its own; the engine's libraries have the threads that they have in the daemon."""
+    from ghcm.runtime.daemon.commands import SLOT
+
+    pools = {} if arguments[0] == "polars" else SLOT
     command = [sys.executable, "-m", "bench.live", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **one})
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **pools})
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

@@ -101,15 +101,14 @@ def chosen(
     parts = [f'{kept}.struct.field("place")', *_fields(f'{kept}.struct.field("record")', taken)]
     first = f"columns.chosen(pl.struct({whole}), [{', '.join([place, *_fields(record, taken)])}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
-    columns, state = ((prefix, first),), f"columns.canonical({prefix})"
+    made, state = ((prefix, first),), f"columns.canonical({prefix})"
     if not is_nullable(type_):
-        return Partial(
-            columns, state, (), (f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})",), result
-        )
+        of_all = f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})"
+        return Partial(made, state, merged=(of_all,), result=result)
     merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
     order = (f"{kept}.is_{'not_' if last else ''}null()", *parts)
     in_order = (f"{kept}.{'last' if last else 'first'}()",)
-    return Partial(columns, state, (), (merged,), result, order=order, in_order=in_order)
+    return Partial(made, state, (), (merged,), result, order=order, in_order=in_order)
 
 
 def _is_exact(type_: Type) -> bool:

@@ -15,10 +15,13 @@ from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 
 __all__ = ["SLOT", "engine", "http", "redis", "spare", "spark"]
 
-SLOT: dict[str, str] = dict.fromkeys(
-    ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"
-)
-"""Thread pools of libraries, capped to what one slot may use."""
+SLOT: dict[str, str] = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
+    "POLARS_MAX_THREADS": "2",
+}
+"""Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
+the loop does not wait for what is decoded or saved beside it.
+"""
 
 
 def redis(server: EmbeddedRedis, state: StateDirectory) -> Command:
