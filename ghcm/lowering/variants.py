@@ -53,13 +53,15 @@ def tag_is(of: Expr, variant: Variant) -> Expr:
 
 def is_record(written: ast.Binary, of: Expr, context: Context) -> Expr | None:
     """`e is Login`, `e is not Login`."""
-    assert isinstance(written.right, ast.Ref), "the name of a record stands there"
     union = strip(of.type)
+    hint = "x is null, x is not null and e is Record are written so."
     if not isinstance(union, Struct) or not union.variants:
         message = f'"{written.op}" asks which record a union is, but this is "{of.type}"'
-        context.report(
-            Code.BAD_UNION, message, written.span, hint="x is null, x is not null and e is Record are written so."
-        )
+        context.report(Code.BAD_UNION, message, written.span, hint=hint)
+        return None
+    if not isinstance(written.right, ast.Ref):
+        message = f'behind "{written.op}" stands the name of a record of "{union.name}"'
+        context.report(Code.BAD_UNION, message, written.right.span, hint=hint)
         return None
     variant = variant_named(written.right.name, of.type, written.right.span, context)
     if variant is None:
