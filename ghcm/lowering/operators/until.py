@@ -36,6 +36,10 @@ def until_of(step: Step, element: Type) -> Until | None:
         step.report(Code.BAD_LAMBDA, '"until" of "iterate" is a function of two collections', written.span, hint=hint)
         return None
     names = tuple(parameter.text for parameter in written.parameters)
+    if names[0] == names[1]:
+        message = f'parameter "{names[0]}" stands here twice'
+        step.report(Code.DECLARED_TWICE, message, written.parameters[1].span)
+        return None
     found: dict[str, list[Aggregate | None]] = {name: [] for name in names}
     body = cast("ast.Expr", _replaced(written.body, step, element, found))
     if any(each is None for several in found.values() for each in several):
