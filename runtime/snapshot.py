@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from ghcm.errors import GhcmError
+
 __all__ = ["Snapshot", "SnapshotStore", "TaskState"]
 
 _log = logging.getLogger(__name__)
@@ -101,7 +103,9 @@ class SnapshotStore:
         self._drop(snapshot.number)
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot that is whole; the log says which ones had to be passed over."""
+        """The newest snapshot that is whole; the log says which ones had to be passed over. GhcmError where it is of
+        another version of GHCM.
+        """
         passed_over = False
         for place in self._places():
             if not (place / "manifest.json").exists():
@@ -143,7 +147,12 @@ class SnapshotStore:
 def _read(place: Path) -> Snapshot:
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     if manifest["format"] != _FORMAT:
-        raise ValueError(f"its format is {manifest['format']}, this engine reads {_FORMAT}")
+        raise GhcmError(
+            f'snapshot "{place}" has format {manifest["format"]}, this GHCM reads format {_FORMAT}',
+            code="GHCM-756",
+            detail="Starting over without being told to would write to append sinks what they have.",
+            hint="Submit with --fresh to start over, or go on with the version of GHCM that took it.",
+        )
     state = (place / "state").read_bytes()
     if hashlib.sha256(state).hexdigest() != manifest["sha256"]:
         raise ValueError("the checksum is wrong")

@@ -51,6 +51,7 @@ RUNNING = (
     Kind("GHCM-753", "a folder that belongs to someone else", "Choose a folder of your own."),
     Kind("GHCM-754", "a private Redis server that cannot be started", "Install Redis 6.2 or later, or name a server."),
     Kind("GHCM-755", "a change that the engine cannot take at the moment", "Submit it again."),
+    Kind("GHCM-756", "a snapshot of another version of GHCM", "Submit with --fresh, or go on with that version."),
     Kind("GHCM-790", "a file or call that the system refused", "The message has its reason."),
     Kind("GHCM-799", "a mistake of GHCM itself", "Report it with the file that the message names."),
 )

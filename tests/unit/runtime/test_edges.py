@@ -6,9 +6,11 @@ import time
 from pathlib import Path
 from threading import Thread
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.edge import Barrier, Edge, End, Watermark
 from ghcm.runtime.operator import INFINITY, NEVER
@@ -180,3 +182,13 @@ def test_a_snapshot_without_manifest_is_none(tmp_path: Path) -> None:
     (tmp_path / f"{2:020d}" / "manifest.json").unlink()
     assert store.latest() == snapshot(1)
     assert store.newest_number() == 2
+
+
+def test_a_snapshot_of_another_version_is_refused(tmp_path: Path) -> None:
+    store = SnapshotStore(tmp_path)
+    store.write(snapshot(1))
+    manifest = next(tmp_path.glob("*/manifest.json"))
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(GhcmError, match="has format 1, this GHCM reads format 2") as caught:
+        store.latest()
+    assert caught.value.code == "GHCM-756"
