@@ -216,10 +216,12 @@ def _made(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth:
     return draw(literals(of_type))
 
 
-_NEAR = st.lists(st.integers(-8, 8).map(float), max_size=3).map(lambda items: Literal(items, List(F)))
-"""Floats that are added without rounding. Engines stay within 1e-12 of the sum of magnitudes, which is far from the sum
-where great ones cancel out.
-"""
+def _near(type_: Type) -> st.SearchStrategy[Expr]:
+    """A list of numbers that are added without rounding. Engines stay within 1e-12 of the sum of magnitudes, which is
+    far from the sum where great ones cancel out.
+    """
+    numbers = st.integers(-8, 8).map(float) if type_ == List(F) else st.integers(-8, 8)
+    return st.lists(numbers, max_size=3).map(lambda items: Literal(items, type_))
 
 
 @st.composite
@@ -239,8 +241,8 @@ def _calls(
     given: list[Expr] = []
     for parameter in signature.arguments[:free]:
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
-        sums = signature.function in ("list_sum", "list_mean") and parameter == List(F)
-        given.append(draw(_NEAR if sums else expressions(type_, columns, depth, fails=fails)))
+        rounds = parameter == List(F) and signature.function == "list_sum" or signature.function == "list_mean"
+        given.append(draw(_near(parameter) if rounds else expressions(type_, columns, depth, fails=fails)))
     constants = zip(signature.constants, signature.arguments[free:], strict=True)
     made = call_of(signature.function, *given, *(Literal(value, type_) for value, type_ in constants))
     return made if made is not None and accepts(of_type, made.type) else None
