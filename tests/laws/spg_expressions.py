@@ -241,7 +241,7 @@ def _calls(
     given: list[Expr] = []
     for parameter in signature.arguments[:free]:
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
-        rounds = parameter == List(F) and signature.function == "list_sum" or signature.function == "list_mean"
+        rounds = (parameter == List(F) and signature.function == "list_sum") or signature.function == "list_mean"
         given.append(draw(_near(parameter) if rounds else expressions(type_, columns, depth, fails=fails)))
     constants = zip(signature.constants, signature.arguments[free:], strict=True)
     made = call_of(signature.function, *given, *(Literal(value, type_) for value, type_ in constants))
