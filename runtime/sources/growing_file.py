@@ -133,15 +133,17 @@ class GrowingFile:
         return size > 0 and first[:size] == self._first[:size]
 
     def intact(self) -> bool:
-        """Whether it still holds all that was read of it."""
-        return os.fstat(self.file).st_size >= self._read and bears(self.file, self._mark)
+        """Whether it still holds all that was read of it: what the mark says, and the unfinished line behind that."""
+        unfinished = self._recent[min(self._mark.offset, SIDE) :][-SIDE:]
+        held = os.pread(self.file, len(unfinished), self._read - len(unfinished))
+        return held == unfinished and bears(self.file, self._mark)
 
     def pieces(self) -> Iterator[Piece]:
         """What has come up to now; ends early where the file is cut meanwhile, which is then seen at the next look."""
         try:
             end = os.fstat(self.file).st_size
             while self._read < end and (data := os.pread(self.file, min(_PIECE, end - self._read), self._read)):
-                if os.fstat(self.file).st_size < end or not bears(self.file, self._mark):
+                if os.fstat(self.file).st_size < end or not self.intact():
                     self._seen = (-1, -1)
                     return
                 yield self._add(data)

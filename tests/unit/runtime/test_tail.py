@@ -20,6 +20,7 @@ from ghcm.language import print_program as print_text
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.sources.tail import TailSource
+from ghcm.runtime.sources.tailing import Tailing
 from ghcm.source import Source as Text
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.ops import Files, Format
@@ -232,6 +233,20 @@ def test_a_log_that_was_cut_and_has_grown_beyond(log: Path, base: Path) -> None:
         file.flush()
     reader.has(1, 2, 3, 4, 5, 6)
     reader.stop()
+
+
+@pytest.mark.parametrize("whole", ["", lines(1)])
+def test_an_unfinished_line_does_not_go_on_in_another_file(log: Path, base: Path, whole: str) -> None:
+    tailing = Tailing(LOG, ROW, "p", base, {})
+    log.write_text(whole + '{"a": 2, "pad": "')
+    before = [row[0] for piece in tailing.look() if piece.batch is not None for row in piece.batch.rows()]
+    log.write_text(whole + lines(3, 4))
+    pieces = list(tailing.look())
+    tailing.close()
+    after = [row[0] for piece in pieces if piece.batch is not None for row in piece.batch.rows()]
+    assert before == ([1] if whole else [])
+    assert after == [*before, 3, 4]
+    assert [text for piece in pieces for _, _, text in piece.letters] == ['{"a": 2, "pad": "']
 
 
 def test_the_last_line_of_a_removed_file_is_whole(log: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
