@@ -31,7 +31,7 @@ def start_spark() -> SparkSession:
     options = {
         "spark.driver.memory": "4g",
         # Hundreds of jobs over a dozen records each: what the second compiler of Java makes faster never pays.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.ui.retainedJobs": "20",

@@ -21,7 +21,8 @@ CASES = [case for cases in FAMILY_CASES.values() for case in cases]
 
 def case_of(plant: Plant) -> Case:
     """The case of the conformance tests that shows it."""
-    return next(case for case in CASES if case.function == plant.function and case.types == plant.types)
+    fitting = [case for case in CASES if case.function == plant.function and case.types == plant.types]
+    return min(fitting, key=lambda case: bool(case.constants))
 
 
 def caught(check: Callable[[Case], None], case: Case) -> bool:
