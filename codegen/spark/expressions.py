@@ -81,15 +81,19 @@ def can_fail(expr: Expr) -> bool:
 
 def _failures(name: str, arguments: tuple[Expr, ...]) -> bool:
     first = strip(arguments[0].type)
-    to = arguments[-1].type
     never = name in ("add", "sub", "mul", "neg", "abs") and isinstance(first, Float | Decimal)
     total = never or (name == "add" and isinstance(first, String | List))
     total = total or (name == "to_int" and isinstance(first, Int | Int32 | Bool))
     total = total or (name == "get" and isinstance(first, Map))
     total = total or (name == "list_sum" and isinstance(first, List) and isinstance(strip(first.item), Float | Decimal))
     total = total or (name == "to_float" and not isinstance(first, String))
-    total = total or (name == "to_decimal" and List(unify(first, to) or Null()) == to)
+    total = total or (name == "to_decimal" and _holds(arguments[1].type, first))
     return bool(FUNCTIONS[name].failures) and not total
+
+
+def _holds(made: Type, given: Type) -> bool:
+    """Whether the decimal of which `made` is a list has room for all digits of whatever is given."""
+    return isinstance(made, List) and unify(given, made.item) == made.item
 
 
 def _refuse_python(body: Expr) -> None:

@@ -1,0 +1,26 @@
+"""Where a Spark job looks for records that fail, and where none can."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghcm.codegen.spark.expressions import can_fail
+from ghcm.expr import Call, Literal, Var
+from ghcm.types import Decimal, Int, List, String, Type
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "fails"),
+    [
+        (Int(), Decimal(19, 0), False),
+        (Int(), Decimal(25, 6), False),
+        (Int(), Decimal(20, 2), True),
+        (Decimal(5, 2), Decimal(8, 4), False),
+        (Decimal(5, 2), Decimal(8, 6), True),
+        (Decimal(5, 2), Decimal(8, 1), True),
+        (String(), Decimal(38, 0), True),
+    ],
+    ids=str,
+)
+def test_what_becomes_a_decimal_with_room_for_it_cannot_fail(given: Type, made: Decimal, fails: bool) -> None:
+    assert can_fail(Call("to_decimal", (Var("x", given), Literal([], List(made))), made)) == fails
