@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -61,5 +62,5 @@ def test_every_line_is_there_once(tmp_path: Path) -> None:
         written = killed_while_written(tmp_path, writer, chance)
     program = checked(TEXT)
     rows = list(read(program.sink("out"), Connections(tmp_path)))
-    assert sorted(row[0] for row in rows) == list(range(1, written + 1))  # type: ignore[type-var]
+    assert sorted(cast("int", row[0]) for row in rows) == list(range(1, written + 1))
     assert dead_letters(tmp_path, program, "u") == []
