@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from ghcm.runtime.sources.growing_file import Found, GrowingFile, find
+from ghcm.runtime.sources.growing_file import Found, GrowingFile, find, open_known
 from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears, begins_like, same_bytes
 
 __all__ = ["Lookalikes", "copy_of", "moved", "still_bears"]
@@ -105,12 +105,11 @@ def _neighbours(name: str, base: Path) -> Iterator[Found]:
 def _opened(found: Found, base: Path) -> Generator[int | None]:
     """The file that was met, None where its name is another's by now."""
     try:
-        file = os.open(base / found.name, os.O_RDONLY | os.O_CLOEXEC)
+        file = open_known(found.name, found.identity, base)
     except FileNotFoundError:
         yield None
         return
     try:
-        status = os.fstat(file)
-        yield file if (status.st_dev, status.st_ino) == found.identity else None
+        yield file
     finally:
         os.close(file)

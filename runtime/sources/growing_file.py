@@ -18,7 +18,7 @@ from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["Found", "GrowingFile", "Piece", "find"]
+__all__ = ["Found", "GrowingFile", "Piece", "find", "open_known"]
 
 _PIECE = 2 << 20
 
@@ -53,6 +53,23 @@ def find(name: str, base: Path) -> Found | None:
     return Found(name, (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
+def open_known(name: str, identity: Identity, base: Path) -> int:
+    """The file of this name and identity, open. FileNotFoundError where the name is another's by now, GhcmError where
+    it cannot be opened.
+    """
+    try:
+        opened = os.open(base / name, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise unreadable(name, error) from error
+    status = os.fstat(opened)
+    if (status.st_dev, status.st_ino) == identity:
+        return opened
+    os.close(opened)
+    raise FileNotFoundError(ENOENT, "another file has its name", name)
+
+
 class GrowingFile:
     """Reads on in one file behind a place; keeps it open, so that it can be read when its name is another's.
 
@@ -83,14 +100,9 @@ class GrowingFile:
 
     @property
     def file(self) -> int:
-        """The open file. FileNotFoundError where its name is another's by now."""
+        """The open file. Errors as `open_known`."""
         if self._file is None:
-            opened = os.open(self._base / self.path, os.O_RDONLY | os.O_CLOEXEC)
-            status = os.fstat(opened)
-            if (status.st_dev, status.st_ino) != self.identity:
-                os.close(opened)
-                raise FileNotFoundError(ENOENT, "another file has its name", self.path)
-            self._file = opened
+            self._file = open_known(self.path, self.identity, self._base)
         return self._file
 
     @property

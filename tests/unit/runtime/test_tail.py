@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from errno import EACCES
 from pathlib import Path
 from threading import Event
 from typing import cast
@@ -300,6 +301,27 @@ def test_many_more_files_than_are_kept_open(base: Path, log: Path, monkeypatch: 
     reader.until(lambda: len(reader.rows) == 40)
     assert sorted(reader.rows) == [*range(20), *range(100, 120)]
     reader.stop()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_file_that_may_not_be_read_is_said(
+    log: Path, base: Path, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_open = os.open
+
+    def refuse(path: Path, flags: int) -> int:
+        if path.name == "locked.log":
+            raise PermissionError(EACCES, os.strerror(EACCES), str(path))
+        return really_open(path, flags)
+
+    monkeypatch.setattr("ghcm.runtime.sources.growing_file.os.open", refuse)
+    add(log, "" if first else lines(1))
+    tailing = Tailing(ALL, ROW, "p", base, {})
+    assert sum(1 for _ in tailing.look()) == (0 if first else 1)
+    add(log.with_name("locked.log"), lines(1))
+    with pytest.raises(GhcmError, match=r'cannot read "in/locked\.log": Permission denied'):
+        list(tailing.look())
+    tailing.close()
 
 
 def test_packed_files_are_left_out(log: Path, base: Path, caplog: pytest.LogCaptureFixture) -> None:
