@@ -17,7 +17,7 @@ RUNNING = (
     Kind("GHCM-720", "a Redis that cannot be reached or refuses the password", "See its address, and that it runs."),
     Kind("GHCM-721", "a command that Redis refused", "The detail has the words of the server."),
     Kind("GHCM-722", "a request that the daemon cannot read", "Use the same version for the command and the daemon."),
-    Kind("GHCM-723", "no daemon that answers", "Start one with ghcm daemon."),
+    Kind("GHCM-723", "no daemon that answers", "Start one with ghcm supervise."),
     Kind("GHCM-724", "a program that runs already", "Stop its job first, or submit an edit of it."),
     Kind("GHCM-725", "an address that the daemon cannot listen on", "Choose another port."),
     Kind("GHCM-726", "a log that does not exist", "Take one of those that are named."),

@@ -42,6 +42,8 @@ _TOO_WIDE = (
     f"All digits of the result may be more than the {MOST_DIGITS} that a decimal has: to_decimal(x, digits, scale) and "
     "round_half_up(x, scale) make a decimal of fewer."
 )
+_BESIDE_TEXT = "A constant is written as a number, 9.99; to_decimal(x, digits, scale) reads a text."
+_OF_BOTH = ("sub", "mul", "eq", "ne", "lt", "le", "gt", "ge")
 _DIVIDING = ("div", "floordiv", "mod")
 
 
@@ -133,6 +135,8 @@ def decimal_advice(function: str, types: tuple[Type, ...]) -> str:
         return _NO_QUOTIENT
     if any(isinstance(strip(each), Float) for each in types):
         return _BESIDE_FLOAT
+    if function in _OF_BOTH and any(isinstance(strip(each), String) for each in types):
+        return _BESIDE_TEXT
     exact = [as_decimal(strip(each)) for each in types]
     if len(exact) == 2 and None not in exact:
         return _TOO_WIDE

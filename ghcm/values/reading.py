@@ -122,6 +122,8 @@ def _read_float(data: Json) -> float:
 
 
 def _read_decimal(data: Json, type_: Decimal) -> Number:
+    if isinstance(data, float):
+        _refuse(f"{type_} as a text or a whole number", data)
     if not isinstance(data, str | int) or isinstance(data, bool):
         _refuse(str(type_), data)
     if isinstance(data, str) and not _DIGITS.fullmatch(data):

@@ -77,6 +77,7 @@ def test_the_form_of_each_type(value: object, type_: Type, text: str) -> None:
         ({"name": "a"}, RECORD, '"parts": the field is missing'),
         ({"name": "a", "parts": [], "nam": 1}, RECORD, '"nam": there is no such field'),
         ("1.234", Decimal(5, 2), "1.234 does not fit into decimal(5, 2)"),
+        (1.5, Decimal(5, 2), "expected decimal(5, 2) as a text or a whole number, found 1.5"),
     ],
 )
 def test_what_does_not_fit_is_named(data: object, type_: Type, message: str) -> None:

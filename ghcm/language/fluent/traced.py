@@ -171,7 +171,8 @@ class Traced:
         raise _refusal('"len" cannot be traced', "write x.length()")
 
     def __round__(self, digits: object = None) -> int:
-        raise _refusal('"round" cannot be traced', "write (x + 0.5).to_int() for a number that is not negative")
+        hint = "write x.round_half_up(2) for a decimal, (x + 0.5).to_int() for another number that is not negative"
+        raise _refusal('"round" cannot be traced', hint)
 
     def __str__(self) -> str:
         return mark(self._ghcm, here())
