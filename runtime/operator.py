@@ -213,9 +213,9 @@ class Context:
     """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with
     defaults.
 
-    `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have. From
-    `columnar_from` records on the columnar form is taken to be faster. `unmerged` rows of groups wait to be merged, and
-    twice as many more as the last merge gave.
+    `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have; what
+    groups give in columns has up to eight times as many. From `columnar_from` records on the columnar form is taken to
+    be faster. `unmerged` rows of groups wait to be merged, and twice as many more as the last merge gave.
     """
 
     program: str = ""
