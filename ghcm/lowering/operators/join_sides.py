@@ -84,7 +84,7 @@ def _check_table(step: Step, left: Flow, right: Flow) -> bool:
             Code.NOT_YET,
             message,
             span,
-            detail=f"{detail} Such joins belong to the native engine's issue.",
+            detail=f"{detail} The native engine does not have such joins yet.",
             hint=hint,
         )
     return True
