@@ -220,7 +220,8 @@ def _near(type_: Type) -> st.SearchStrategy[Expr]:
     """A list of numbers that are added without rounding. Engines stay within 1e-12 of the sum of magnitudes, which is
     far from the sum where great ones cancel out.
     """
-    numbers = st.integers(-8, 8).map(float) if type_ == List(F) else st.integers(-8, 8)
+    floats = isinstance(type_, List) and isinstance(strip(type_.item), Float)
+    numbers = st.integers(-8, 8).map(float if floats else int)
     return st.lists(numbers, max_size=3).map(lambda items: Literal(items, type_))
 
 
@@ -241,7 +242,8 @@ def _calls(
     given: list[Expr] = []
     for parameter in signature.arguments[:free]:
         type_ = as_nullable(parameter) if is_nullable(of_type) and draw(st.booleans()) else parameter
-        rounds = (parameter == List(F) and signature.function == "list_sum") or signature.function == "list_mean"
+        floats = isinstance(parameter, List) and isinstance(strip(parameter.item), Float)
+        rounds = (floats and signature.function == "list_sum") or signature.function == "list_mean"
         given.append(draw(_near(parameter) if rounds else expressions(type_, columns, depth, fails=fails)))
     constants = zip(signature.constants, signature.arguments[free:], strict=True)
     made = call_of(signature.function, *given, *(Literal(value, type_) for value, type_ in constants))
