@@ -36,7 +36,7 @@ def main() -> None:
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),
-        "editor": lambda: editing.measure(20),
+        "editor": lambda: editing.measure(100),
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
     }

@@ -49,8 +49,13 @@ async def _session(changes: int) -> dict[str, list[float]]:
     await published.get()
     waits: dict[str, list[float]] = {}
     places = [number for number, line in enumerate(lines) if "rows.filter(e => e.name" in line]
+    record = next(number for number, line in enumerate(lines) if line.startswith("record Event"))
     for version in range(1, changes + 1):
-        await _change(client, lines, places[version % len(places)], version, waits, published)
+        place = places[version % len(places)]
+        in_filter = (place, lines[place].index("e.name"), "e.size > 1 and ")
+        # Now and then a change that reaches every unit: the record that all of them read gets a field.
+        in_record = (record, lines[record].index("at:"), f"extra{version}: int, ")
+        await _change(client, lines, in_record if version % 10 == 0 else in_filter, place, version, waits, published)
     await client.shutdown_async(None)
     client.exit(None)
     await cast(Any, client).stop()
@@ -60,18 +65,21 @@ async def _session(changes: int) -> dict[str, list[float]]:
 async def _change(
     client: LanguageClient,
     lines: list[str],
-    line: int,
+    typed: tuple[int, int, str],
+    asked_in: int,
     version: int,
     waits: dict[str, list[float]],
     published: asyncio.Queue[int | None],
 ) -> None:
-    start = lsp.Position(line, lines[line].index("e.name"))
-    change = lsp.TextDocumentContentChangePartial(lsp.Range(start, start), "e.size > 1 and ")
+    line, column, text = typed
+    lines[line] = lines[line][:column] + text + lines[line][column:]
+    start = lsp.Position(line, column)
+    change = lsp.TextDocumentContentChangePartial(lsp.Range(start, start), text)
     identifier = lsp.VersionedTextDocumentIdentifier(version, URI)
     changed = time.perf_counter()
     client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, [change]))
     document = lsp.TextDocumentIdentifier(URI)
-    cursor = lsp.Position(line, start.character + 2)
+    cursor = lsp.Position(asked_in, lines[asked_in].index("e => e.") + len("e => e."))
     asked: dict[str, Callable[[], Awaitable[object]]] = {
         "completion": lambda: client.text_document_completion_async(lsp.CompletionParams(document, cursor)),
         "hover": lambda: client.text_document_hover_async(lsp.HoverParams(document, cursor)),

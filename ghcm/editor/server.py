@@ -1,27 +1,30 @@
 """The language server: what editors ask, answered over the Language Server Protocol.
 
-Requests are answered from the text as it is at that moment. The whole program is checked beside them, after each change
-and a moment of quiet, and what is wrong is published.
+Requests are answered from the text as it is at that moment. The whole program is checked beside them, in another
+process, after each change and a moment of quiet, and what is wrong is published.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import assert_never
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.workspace import TextDocument
+from pygls.workspace import ServerTextPosition, TextDocument
 
+from ghcm.editor.checking import Checker, Mistake
 from ghcm.editor.completion import Kind, Proposal, complete
 from ghcm.editor.document import Document
 from ghcm.editor.hover import hover
 from ghcm.editor.names import definition, path_to
-from ghcm.errors import Diagnostic, ProgramError
-from ghcm.language import ast
-from ghcm.lowering import lower
 from ghcm.version import __version__
 
 __all__ = ["Session", "serve"]
@@ -29,43 +32,84 @@ __all__ = ["Session", "serve"]
 QUIET = 0.02
 """Seconds without a change before the program is checked."""
 
+log = logging.getLogger(__name__)
+
 
 class Session:
     """The documents that an editor has open, and the check of each that is under way."""
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
+        self.checker = Checker()
         self.open: dict[str, Document] = {}
+        self.changed: set[str] = set()
         self.checks: dict[str, asyncio.Task[None]] = {}
 
     def document(self, uri: str) -> tuple[Document, TextDocument]:
         """The program behind a URI as it is now, and its text with the client's positions."""
         text = self.server.workspace.get_text_document(uri)
-        document = self.open.setdefault(uri, Document(Path(unquote(urlparse(uri).path)).name))
-        if document.text != text.source:
+        document = self.open.get(uri)
+        if document is None:
+            document = self.open[uri] = Document(Path(unquote(urlparse(uri).path)).name)
+            document.change(text.source)
+            # The trees stay until they change: a search for garbage that walks through them would hold up an answer.
+            gc.collect()
+            gc.freeze()
+        elif document.text != text.source:
             document.change(text.source)
         return document, text
 
     def check_soon(self, uri: str) -> None:
-        """Check the program when nothing has changed for a moment; a check under way is of an older text."""
-        if (earlier := self.checks.get(uri)) is not None:
-            earlier.cancel()
-        self.checks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
+        """Check the program when nothing has changed for a moment."""
+        self.changed.add(uri)
+        if uri not in self.checks:
+            self.checks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
+
+    def close(self, uri: str) -> None:
+        """Forget a document; an editor shows no mistakes of a file that is not open."""
+        self.open.pop(uri, None)
+        self.changed.discard(uri)
+        self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     async def _check(self, uri: str) -> None:
-        await asyncio.sleep(QUIET)
-        document, text = self.document(uri)
-        program, form, checked = document.program, list(document.mistakes()), document.text
-        meaning = () if form else await asyncio.to_thread(_meaning, program)
-        if document.text == checked:
-            found = [_published(document, text, each) for each in (*form, *meaning)]
-            self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, text.version))
+        """Check until what has been published is about the text as it is."""
+        try:
+            while uri in self.changed:
+                self.changed.discard(uri)
+                await asyncio.sleep(QUIET)
+                if uri not in self.changed and uri in self.server.workspace.text_documents:
+                    await self._check_now(uri)
+        except ConnectionError as error:
+            log.error("%s: %s", uri, error)
+        finally:
+            del self.checks[uri]
+
+    async def _check_now(self, uri: str) -> None:
+        text = self.server.workspace.get_text_document(uri)
+        checked, version = text.source, text.version
+        check = asyncio.create_task(self.checker.check(uri, checked))
+        await asyncio.sleep(0)
+        # While the checker works: what is asked next finds the text parsed.
+        self.document(uri)
+        found = await check
+        if text.source == checked and uri in self.open:
+            range_of = _ranges(text)
+            published = [_published(each, range_of(each.start, each.end)) for each in found]
+            self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, published, version))
 
 
 def serve() -> LanguageServer:
     """A server that answers; `start_io` runs it."""
     server = LanguageServer("ghcm", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
     session = Session(server)
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(_: lsp.InitializedParams) -> None:
+        await session.checker.start()
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shut_down(_: None) -> None:
+        await session.checker.close()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(given: lsp.DidOpenTextDocumentParams) -> None:
@@ -77,9 +121,7 @@ def serve() -> LanguageServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(given: lsp.DidCloseTextDocumentParams) -> None:
-        session.open.pop(given.text_document.uri, None)
-        if (check := session.checks.pop(given.text_document.uri, None)) is not None:
-            check.cancel()
+        session.close(given.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(given: lsp.HoverParams) -> lsp.Hover | None:
@@ -110,28 +152,24 @@ def _definition(document: Document, text: TextDocument, given: lsp.DefinitionPar
         if len(path) > 1:
             span = definition(path, document.program, document.notes_of(place.piece.declarations))
             where = None if span is None else document.range_of(span)
-            return None if where is None else lsp.Location(text.uri, _range(text, *where))
+            return None if where is None else lsp.Location(text.uri, _ranges(text)(*where))
     return None
 
 
-def _meaning(program: ast.Program) -> tuple[Diagnostic, ...]:
-    """What is wrong with a program whose form is right."""
-    try:
-        lower(program)
-    except ProgramError as error:
-        return error.diagnostics
-    return ()
+def _published(mistake: Mistake, place: lsp.Range) -> lsp.Diagnostic:
+    return lsp.Diagnostic(place, mistake.words, lsp.DiagnosticSeverity.Error, mistake.code, source="ghcm")
 
 
-def _published(document: Document, text: TextDocument, mistake: Diagnostic) -> lsp.Diagnostic:
-    where = None if mistake.span is None else document.range_of(mistake.span)
-    words = [mistake.message, *(each for each in (mistake.detail, mistake.hint and f"hint: {mistake.hint}") if each)]
-    place = _range(text, *(where or (0, 0)))
-    return lsp.Diagnostic(place, "\n".join(words), lsp.DiagnosticSeverity.Error, mistake.code, source="ghcm")
+def _ranges(text: TextDocument) -> Callable[[int, int], lsp.Range]:
+    """The ranges in the client's units between offsets of a text."""
+    lines = text.lines or ("",)
+    starts = [0, *accumulate(len(each) for each in lines[:-1])]
 
+    def position(offset: int) -> lsp.Position:
+        line = bisect_right(starts, offset) - 1
+        return text.position_codec.position_to_client_units(lines, ServerTextPosition(line, offset - starts[line]))
 
-def _range(text: TextDocument, start: int, end: int) -> lsp.Range:
-    return lsp.Range(text.client_position_at_offset(start), text.client_position_at_offset(end))
+    return lambda start, end: lsp.Range(position(start), position(end))
 
 
 def _item(number: int, proposal: Proposal) -> lsp.CompletionItem:

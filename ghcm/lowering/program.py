@@ -71,7 +71,6 @@ def _assembled(declared: Declared) -> _Assembly:
         declared.units,
         {name: sink_of(each, context) for name, each in declared.sinks.items()},
         {name: signature_of(each, context) for name, each in declared.units.items()},
-        writers(declared.units),
     )
 
 
@@ -85,11 +84,20 @@ class _Assembly:
     declared: Mapping[str, ast.UnitDecl]
     sinks: Mapping[str, SinkPlace | None]
     signatures: Mapping[str, Signature]
-    writers: Mapping[str, list[str]]
     published: list[tuple[str, str, Span | None]] = field(default_factory=list[tuple[str, str, Span | None]])
     writes: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
     lowered: dict[str, UnitDraft] = field(default_factory=dict[str, UnitDraft])
     open: list[str] = field(default_factory=list[str])
+    known_writers: Mapping[str, list[str]] | None = None
+
+    @property
+    def writers(self) -> Mapping[str, list[str]]:
+        """The units that write each sink. Looked for when it is asked: most of a program need not be walked for a
+        look at one unit.
+        """
+        if self.known_writers is None:
+            self.known_writers = writers(self.declared)
+        return self.known_writers
 
     def unit(self, name: str) -> UnitDraft:
         """The unit of that name, lowered once."""

@@ -137,6 +137,18 @@ def test_mistakes_are_published_where_they_are_and_withdrawn() -> None:
     run(script)
 
 
+def test_many_mistakes_are_published_and_withdrawn_with_the_document() -> None:
+    async def script(opened: Editor) -> None:
+        opened.open(PROGRAM + "".join(f"sink s{n} = parquet(nowhere{n})\n" for n in range(300)))
+        assert len(await opened.mistakes()) == 300
+        opened.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(URI)))
+        assert list((await opened.published.get()).diagnostics) == []
+        opened.open(PROGRAM)
+        assert await opened.mistakes() == []
+
+    run(script)
+
+
 def test_types_and_meanings_are_shown() -> None:
     async def script(opened: Editor) -> None:
         opened.open(PROGRAM)
