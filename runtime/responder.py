@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from threading import Event, Semaphore, Thread
 from typing import Protocol
@@ -26,6 +26,7 @@ from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, f
 from ghcm.runtime.pubsub.reply import store_reply
 from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services, plain
+from ghcm.runtime.turns import Line, taking_turns
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker, may_pass
 from ghcm.spg.graph import Unit
@@ -36,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 _RETRY_S = 0.5
 _LOOK_S = 5.0
+_TURN_S = 0.1
+"""How often to look whether a call of another unit is over whose turn was before."""
 _MOST_AT_ONCE = 64
 _RETIRE_S = 3600.0
 """Calls have deadlines; one that runs longer than this is broken off with its unit."""
@@ -54,6 +57,14 @@ class Calls(Protocol):
 
     def finish(self, id: str, feedback: Feedback) -> Feedback:
         """Give the call its final answer, unless it has one; the answer that holds."""
+        ...
+
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        """The call without an answer that was accepted first."""
+        ...
+
+    def answered(self, id: str) -> bool:
+        """Whether the call has its answer."""
         ...
 
 
@@ -82,6 +93,7 @@ class Responder:
         self._closing = False
         self._open = 0
         self._room = Semaphore(_MOST_AT_ONCE)
+        self._line: Line[Delivery] = Line(calls, services.program.name, taking_turns(services.program, unit))
         self._stopping = Event()
         self._idle = Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
@@ -110,6 +122,7 @@ class Responder:
         """Run the calls that come from now on by another version of the program; in the loop."""
         self.unit = unit
         self._services = services
+        self._line.units = taking_turns(services.program, unit)
         self._publisher.program = services.program
 
     def retire(self) -> None:
@@ -170,8 +183,9 @@ class Responder:
                 continue
             taken = False
             try:
-                delivery = self._cache.receive(self.unit.name, _LOOK_S)
-                taken = delivery is not None and self._taken(delivery)
+                delivery = self._cache.receive(self.unit.name, _TURN_S if self._line.held_up else _LOOK_S)
+                taken = delivery is not None and (self._waits(delivery) or self._taken(delivery))
+                self._advance()
             except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
                 if self._stopping.is_set():
                     return
@@ -185,6 +199,34 @@ class Responder:
             finally:
                 if not taken:
                     self._room.release()
+
+    def _waits(self, delivery: Delivery) -> bool:
+        """Whether the call has to wait for its turn; then it needs no room any more."""
+        if not self._line.units:
+            return False
+        try:
+            self._line.join(delivery.instruction, delivery)
+        except Exception:
+            delivery.give_back()
+            raise
+        self._room.release()
+        return True
+
+    def _advance(self) -> None:
+        """Begin the calls whose turn it is; also in the answering thread."""
+        while not self._stopping.is_set() and (delivery := self._line.step()) is not None:
+            taken = False
+            self._room.acquire()
+            try:
+                taken = self._taken(delivery)
+            finally:
+                if not taken:
+                    self._room.release()
+                    self._line.leave(delivery.instruction.id)
+
+    def _over(self, id: str) -> None:
+        self._line.leave(id)
+        self._advance()
 
     def _taken(self, delivery: Delivery) -> bool:
         try:
@@ -217,7 +259,7 @@ class Responder:
     def _run(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
         if self._closing or instruction.id in self._running:
-            self._room.release()
+            self._make_room(instruction.id)
             return
         self._open += 1
         try:
@@ -280,17 +322,22 @@ class Responder:
                 for task, each in outcome.publications
             )
         )
-        self._close_call()
+        self._close_call(call)
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:
         self._lost(error)
         delivery.give_back()
-        self._close_call()
+        self._close_call(delivery.instruction.id)
 
-    def _close_call(self) -> None:
+    def _close_call(self, id: str) -> None:
         self._open -= 1
-        self._room.release()
+        self._make_room(id)
         self._look()
+
+    def _make_room(self, id: str) -> None:
+        self._room.release()
+        if self._line.units:
+            self._answers.submit(partial(self._over, id), lambda _: None, self._lost)
 
     def _lost(self, error: Exception) -> None:
         _log.error('unit "%s" could not store an answer: %s', self.unit.name, error, exc_info=error)

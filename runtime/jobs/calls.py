@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -110,6 +111,16 @@ class CallStore:
         )
         return int(rows[0][0])
 
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        """The id of the call without an answer that was accepted first, of these units; None if all have one."""
+        rows = self._database.rows(
+            "SELECT id FROM calls WHERE final = 0 AND program = ? AND unit IN (SELECT value FROM json_each(?))"
+            " ORDER BY rowid LIMIT 1",
+            program,
+            json.dumps(sorted(units)),
+        )
+        return str(rows[0]["id"]) if rows else None
+
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         """Note that this executor begins; what it has to do. `executor` is different after each start of its process.
 
@@ -178,7 +189,7 @@ class CallStore:
         """
         rows = self._database.rows(
             "SELECT * FROM calls WHERE final = 0 AND (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR executor = ?2)"
-            " ORDER BY accepted, id",
+            " ORDER BY rowid",
             program,
             executor,
         )

@@ -10,18 +10,20 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
-from ghcm.runtime.pubsub.cache import MessageCache
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.programs import Job, open_jobs
 from ghcm.runtime.spark.session import Session, java_process
+from ghcm.runtime.turns import Line, taking_turns
 from ghcm.spg.graph import Unit
 
 __all__ = ["Driver"]
@@ -36,12 +38,13 @@ _RETRY_SECONDS = 0.5
 @dataclass
 class _Receiver:
     """What takes the instructions of one unit; `version` is what it runs, which changes as its program does; `open`
-    the calls that it has taken and that are not over.
+    the calls that it has taken and that are not over; `line` where they wait if they take turns.
     """
 
     version: tuple[Job, Unit]
     services: Services
     cache: MessageCache
+    line: Line[Execution]
     stopped: threading.Event = field(default_factory=threading.Event)
     open: int = 0
 
@@ -96,6 +99,7 @@ class Driver:
             for name, (job, unit) in served.items():
                 if name in self._receivers:  # calls that are taken from now on run as this version has it
                     self._receivers[name].version = (job, unit)
+                    self._receivers[name].line.units = taking_turns(job.program, unit)
                 else:
                     self._receive_from(job, unit)
             self._jobs = jobs
@@ -133,7 +137,8 @@ class Driver:
         connections = Connections(job.base, self._redis)
         cache = connections.cache(place_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
-        receiver = self._receivers[job.id, unit.name] = _Receiver((job, unit), services, cache)
+        line: Line[Execution] = Line(self._store.calls, job.program.name, taking_turns(job.program, unit))
+        receiver = self._receivers[job.id, unit.name] = _Receiver((job, unit), services, cache, line)
         name = f"ghcm-receive {job.program.name}.{unit.name}"
         threading.Thread(target=self._receive, args=(receiver,), name=name, daemon=True).start()
 
@@ -142,18 +147,39 @@ class Driver:
         while not (self._stopping.is_set() or receiver.stopped.is_set()):
             try:
                 delivery = receiver.cache.receive(name, _RECEIVE_SECONDS)
+                if delivery is not None:
+                    self._delivered(receiver, delivery)
             except GhcmError as error:
                 log.warning("%s.%s cannot take instructions just now: %s", program, name, error.message)
                 receiver.stopped.wait(_RETRY_SECONDS)
-                continue
-            if delivery is not None:
-                execution = Execution(receiver.services, *receiver.version, delivery, receiver.cache)
-                with self._lock:
-                    receiver.open += 1
-                try:
-                    self._slots.submit(self._take, receiver, execution)
-                except RuntimeError:  # the slots are shut down: the driver stops, and the call is delivered again
-                    return
+
+    def _delivered(self, receiver: _Receiver, delivery: Delivery) -> None:
+        execution = Execution(receiver.services, *receiver.version, delivery, receiver.cache)
+        if not receiver.line.units:
+            self._submit(receiver, execution)
+            return
+        try:
+            receiver.line.join(delivery.instruction, execution)
+        except GhcmError:
+            delivery.give_back()
+            raise
+        self._advance()
+
+    def _advance(self) -> None:
+        """Begin the calls whose turn it is."""
+        with self._lock:
+            receivers = list(self._receivers.values())
+        for receiver in receivers:
+            execution = receiver.line.step()
+            if execution is not None:
+                self._submit(receiver, execution)
+
+    def _submit(self, receiver: _Receiver, execution: Execution) -> None:
+        with self._lock:
+            receiver.open += 1
+        # Where the slots are shut down the driver stops, and the call is delivered again to the next.
+        with suppress(RuntimeError):
+            self._slots.submit(self._take, receiver, execution)
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -164,6 +190,9 @@ class Driver:
             with self._lock:
                 receiver.open -= 1
                 self._close_idle(receiver)
+            receiver.line.leave(execution.instruction.id)
+        with suppress(GhcmError):  # the store is away: the watcher tries again
+            self._advance()
 
     def _close_idle(self, receiver: _Receiver) -> None:
         """Give back the cache of a unit that is served no more, once its last answer has left."""
@@ -181,7 +210,9 @@ class Driver:
         try:
             execution.run(slot)
         except GhcmError as error:
-            log.error('call "%s" could not be answered and stays open: %s', id, error)
+            log.error('call "%s" could not be answered and is tried again: %s', id, error)
+            self._stopping.wait(_RETRY_SECONDS)
+            execution.delivery.give_back()
         except Exception:  # Spark is gone, or the store: the call is not answered, so the next driver has it
             log.exception('call "%s" was broken off', id)
             self.on_gone()
@@ -195,6 +226,10 @@ class Driver:
     def _watch(self) -> None:
         """Tell progress, stop what is cancelled or too late. The store has no way to wake us."""
         while not self._stopping.wait(_LOOK_SECONDS):
+            try:
+                self._advance()  # a call that ended elsewhere was another's turn, and told nobody
+            except GhcmError as error:
+                log.warning("cannot see whose turn it is just now: %s", error.message)
             with self._lock:
                 running = list(self._running.values())
             for execution in running:

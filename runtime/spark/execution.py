@@ -72,11 +72,9 @@ class Execution:
         """Answer the call. Raises only where Spark itself is gone: then the call is delivered again."""
         start, call = self.services.calls.started(self.instruction, self.services.executor)
         match start:
-            case Start.BUSY:
-                return
             case Start.ANSWERED:
                 self.delivery.acknowledge(call.feedback)
-            case Start.RUN:
+            case Start.RUN | Start.BUSY:  # the driver has each call once: an attempt before this could not be stored
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
                 self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, self._outcome(slot)))
 

@@ -1,0 +1,114 @@
+"""Whose turn it is: calls of units that write the same latest state run one after another, in the order of acceptance.
+
+What such a call writes stands in the place of what earlier ones wrote, so an older call that ended last would bring
+back old state. The call store has the order; deliveries are only waiting here. Calls of other units need no turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
+
+from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.spg.graph import Mode, Program, Unit
+from ghcm.spg.ops import To
+
+__all__ = ["Line", "Order", "taking_turns"]
+
+T = TypeVar("T")
+
+
+class Order(Protocol):
+    """The call store, as far as the order of calls is concerned (see `jobs.calls.CallStore`)."""
+
+    def accept(self, instruction: Instruction) -> object:
+        """Note a call that is not known yet."""
+        ...
+
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        """The call without an answer that was accepted first."""
+        ...
+
+    def answered(self, id: str) -> bool:
+        """Whether the call has its answer."""
+        ...
+
+
+class Line(Generic[T]):
+    """What waits for its turn, by call; one is at work at a time. `units` are those that take turns. Without an `order`
+    (no store: unit tests) they come as they were delivered. All methods may be called from several threads.
+    """
+
+    def __init__(self, order: Order | None, program: str, units: Collection[str]) -> None:
+        self.units = units
+        self._order = order
+        self._program = program
+        self._waiting: dict[str, T] = {}
+        self._at_work: str | None = None
+        self._lock = Lock()
+
+    def join(self, instruction: Instruction, item: T) -> None:
+        """Wait for the turn of this call. What waits for it already stays."""
+        if self._order is not None:
+            self._order.accept(instruction)
+        with self._lock:
+            self._waiting.setdefault(instruction.id, item)
+
+    def step(self) -> T | None:
+        """What is to be worked on now, until `leave`. None while another is at work, or while the call whose turn it
+        is has not come here: a later `step` finds it.
+        """
+        with self._lock:
+            if self._at_work is not None or not self._waiting:
+                return None
+            self._at_work = self._next()
+            return None if self._at_work is None else self._waiting.pop(self._at_work)
+
+    @property
+    def held_up(self) -> bool:
+        """Whether there is a wait for a call that is elsewhere, whose end nobody here is told of."""
+        with self._lock:
+            return bool(self._waiting) and self._at_work is None
+
+    def leave(self, id: str) -> None:
+        """This call is over; nothing happens where it had no turn."""
+        with self._lock:
+            if self._at_work == id:
+                self._at_work = None
+
+    def disperse(self) -> list[T]:
+        """Have nobody wait any more; those who did."""
+        with self._lock:
+            left = list(self._waiting.values())
+            self._waiting.clear()
+            return left
+
+    def _next(self) -> str | None:
+        oldest = next(iter(self._waiting))
+        if self._order is None or not self.units:  # of a program that has grown: they need no turn any more
+            return oldest
+        first = self._order.first_open(self._program, self.units)
+        if first in self._waiting:
+            return first
+        # One that was cancelled or has expired meanwhile has no turn, but has to be acknowledged.
+        return oldest if self._order.answered(oldest) else None
+
+
+def taking_turns(program: Program, unit: Unit) -> frozenset[str]:
+    """The units of which one call runs at a time, this one among them: those that write, together or over others, one
+    sink that keeps the latest (replace, upsert). Empty where calls of the unit may run beside each other.
+    """
+    kept = {each.name: _kept(program, each) for each in program.units if each.responsive or each.kind == "batch"}
+    sinks, found = set(kept.get(unit.name, ())), frozenset({unit.name})
+    if not sinks:
+        return frozenset()
+    while more := {name for name, written in kept.items() if name not in found and written & sinks}:
+        found |= more
+        sinks.update(*(kept[name] for name in more))
+    return found
+
+
+def _kept(program: Program, unit: Unit) -> frozenset[str]:
+    written = {task.op.sink for task in unit.tasks if isinstance(task.op, To)}
+    return frozenset(name for name in written if program.sink(name).mode in (Mode.REPLACE, Mode.UPSERT))

@@ -1,0 +1,183 @@
+"""Calls of units that write the same latest state: one at a time, in the order in which they were accepted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.pubsub.sink import latest_version
+from ghcm.runtime.pubsub.table_sink import TableWriter
+from ghcm.runtime.turns import Line, taking_turns
+from ghcm.spg.graph import Mode, Program
+from ghcm.spg.ops import Distinct, Generate, ReadTable, Reply, Source, To
+from ghcm.types import Int, Shape, pair_of
+from tests.unit.runtime.small_operators import NUMBERED, sink, task, unit
+from tests.unit.runtime.test_calls import ask, started
+
+PAIR = pair_of(Int(), Int())
+
+
+def writing(name: str, *sinks: str) -> Any:
+    tasks = (task(f"to_{each}", To(each), PAIR, "read") for each in sinks)
+    return unit(name, task("read", ReadTable("main", "seen", None), PAIR), *tasks, responsive=True)
+
+
+def program() -> Program:
+    """A table, units that write it to sinks, and one that answers with it."""
+    modes = {"one": Mode.REPLACE, "two": Mode.REPLACE, "three": Mode.REPLACE, "log": Mode.APPEND}
+    return Program(
+        "small",
+        (),
+        tuple(sink(name, name, PAIR, mode) for name, mode in modes.items()),
+        (
+            unit(
+                "main",
+                task("numbers", Source(Generate(5, None, 0, 1)), NUMBERED),
+                task("seen", Distinct(), PAIR, "numbers", shape=Shape.TABLE),
+            ),
+            writing("first", "one"),
+            writing("both", "one", "two"),
+            writing("second", "two"),
+            writing("alone", "three", "log"),
+            writing("appends", "log"),
+            unit(
+                "ask",
+                task("read", ReadTable("main", "seen", None), PAIR),
+                task("answer", Reply(), PAIR, "read"),
+                responsive=True,
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("first", {"first", "both", "second"}),
+        ("both", {"first", "both", "second"}),
+        ("second", {"first", "both", "second"}),
+        ("alone", {"alone"}),
+        ("appends", set[str]()),
+        ("ask", set[str]()),
+        ("main", set[str]()),
+    ],
+)
+def test_units_that_keep_the_latest_in_one_place_take_turns(name: str, turns: set[str]) -> None:
+    found = program()
+    assert taking_turns(found, found.unit(name)) == turns
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(tmp_path / "jobs.sqlite")
+    yield store
+    store.close()
+
+
+CALLS = [Instruction(f"c{number}", "p", "u") for number in range(4)]
+
+
+def test_the_order_is_that_of_acceptance_not_of_delivery(store: Store) -> None:
+    for call in CALLS:
+        store.calls.accept(call)
+    line: Line[str] = Line(store.calls, "p", {"u"})
+    for call in reversed(CALLS):
+        assert line.step() is None  # whose turn it is has not come yet
+        line.join(call, call.id)
+    done: list[str] = []
+    while (id := line.step()) is not None:
+        assert line.step() is None  # one at a time
+        store.calls.finish(id, Feedback(id, State.DONE))
+        line.leave(id)
+        done.append(id)
+    assert done == [call.id for call in CALLS]
+
+
+def test_a_call_that_is_over_before_its_turn_holds_nobody_up(store: Store) -> None:
+    line: Line[str] = Line(store.calls, "p", {"u"})
+    for call in CALLS[:3]:
+        line.join(call, call.id)  # which accepts it
+    store.calls.cancel("c0")
+    store.calls.cancel("c2")
+    assert line.step() == "c1"
+    line.leave("c0")  # it was not its turn
+    assert line.step() is None
+    store.calls.finish("c1", Feedback("c1", State.DONE))
+    line.leave("c1")
+    for id in ("c0", "c2"):  # no turn, only to be acknowledged
+        assert line.step() == id
+        line.leave(id)
+    assert line.step() is None
+
+
+def test_a_call_waits_for_one_of_another_unit(store: Store) -> None:
+    other = replace(CALLS[0], unit="other")
+    store.calls.accept(other)
+    line: Line[str] = Line(store.calls, "p", {"u", "other"})
+    line.join(CALLS[1], "c1")
+    assert line.step() is None
+    store.calls.finish(other.id, Feedback(other.id, State.DONE))
+    assert line.step() == "c1"
+
+
+def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, newer_waits = threading.Event(), threading.Event()
+    prepare, join = TableWriter.prepare, Line[Any].join
+
+    def slow(writer: TableWriter, version: str) -> int:
+        if version == "older":
+            begun.set()
+            assert newer_waits.wait(30)
+        elif version == "newer":
+            newer_waits.set()  # only where it may overtake
+        return prepare(writer, version)
+
+    def waiting(line: Line[Any], instruction: Instruction, item: object) -> None:
+        join(line, instruction, item)
+        if instruction.id == "newer":
+            newer_waits.set()
+
+    monkeypatch.setattr(TableWriter, "prepare", slow)
+    found = program()
+    with started(found, tmp_path) as (_, connections):
+        cache = connections.cache(cache_place("small", "first"), "small", "test")
+        cache.send(Instruction("older", "small", "first", reply="written"))
+        assert begun.wait(30)
+        assert ask(connections, "ask").rows == 5  # others are answered meanwhile
+        monkeypatch.setattr(Line, "join", waiting)
+        cache.send(Instruction("newer", "small", "first", reply="written"))
+        answers: list[Feedback] = []
+        while len(answers) < 2:
+            placed = cache.feedback("written", after=str(len(answers)), timeout=30)
+            assert placed, "no answer came"
+            answers += [each.feedback for each in placed]
+        assert [(each.id, each.state) for each in answers] == [("older", State.DONE), ("newer", State.DONE)]
+        assert latest_version(found.sink("one"), connections) == "newer"
+
+
+def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
+    found = program()
+    with started(found, tmp_path) as (_, connections):
+        caches = {name: connections.cache(cache_place("small", name), "small", "test") for name in ("first", "both")}
+        ids = [f"call-{number:02}" for number in range(40)]
+        for number, id in enumerate(ids):
+            name = "both" if number % 3 == 0 else "first"
+            caches[name].send(Instruction(id, "small", name, reply="many"))
+        answers: list[Feedback] = []
+        while len(answers) < len(ids):
+            placed = caches["first"].feedback("many", after=str(len(answers)), timeout=30)
+            assert placed, "no answer came"
+            answers += [each.feedback for each in placed]
+        assert {each.state for each in answers} == {State.DONE}
+        last = latest_version(found.sink("one"), connections)
+        assert last == answers[-1].id
