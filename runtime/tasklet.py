@@ -105,6 +105,9 @@ class StepSize:
 class Outputs:
     """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
     the next barrier.
+
+    A step that has given something and lasts too long is refused, too, so that others have their turn before it goes
+    on.
     """
 
     def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
@@ -114,6 +117,14 @@ class Outputs:
         self._letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
         self.on_letter: Callable[[DeadLetter], None] | None = None
+        self.cut_short = False
+        """Whether the last refusal was for the time alone."""
+        self._until = math.inf
+        self._gave = False
+
+    def begin(self, until: float) -> None:
+        """A step begins, which should end by then (`time.perf_counter`)."""
+        self._until, self._gave, self.cut_short = until, False, False
 
     def attach(self, edge: Inlet) -> None:
         """Have one consumer more, from the next batch on."""
@@ -132,8 +143,12 @@ class Outputs:
         """Give the batch to all consumers, or refuse."""
         if not len(batch):
             return True
+        if self._gave and time.perf_counter() > self._until:
+            self.cut_short = True
+            return False
         if not self.has_room():
             return False
+        self._gave = True
         for edge in self._edges:
             edge.offer(batch)
         self._counters.given += len(batch)
@@ -221,13 +236,14 @@ class OperatorTasklet:
         if self._member is not None and self._member.stirred:
             self._member.stirred = False
             self._todo.append(self._tick)
+        self.outbox.begin(time.perf_counter() + self._host.scheduler.step_s)
         if not self._work_off():
-            return Progress.WAITING
+            return self._refused()
         found = self._next()
         if found is None:
             return Progress.WAITING
         self._handle(*found)
-        return Progress.WORKED if self._work_off() else Progress.WAITING
+        return Progress.WORKED if self._work_off() else self._refused()
 
     def fail(self, error: Exception) -> None:
         """A step raised this."""
@@ -237,6 +253,9 @@ class OperatorTasklet:
     def close(self) -> None:
         """Never step again."""
         self._done = True
+
+    def _refused(self) -> Progress:
+        return Progress.WORKED if self.outbox.cut_short else Progress.WAITING
 
     def _work_off(self) -> bool:
         while self._todo:

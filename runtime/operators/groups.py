@@ -10,24 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from operator import itemgetter
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import polars as pl
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.columns import Row, series, values
-from ghcm.runtime.keys import grouping, identity_of, value_of
+from ghcm.runtime.keys import value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
+from ghcm.runtime.operator import INFINITY, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.forgiving import forgiving, has_lambda
 from ghcm.runtime.operators.frame_state import FrameState, unpack_groups
+from ghcm.runtime.operators.gathered import Gathered
 from ghcm.runtime.operators.group_frames import GroupFrames, by_window, read_groups
-from ghcm.runtime.operators.group_layout import layout_of, spread
-from ghcm.runtime.operators.letters import Letters, group_type
-from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack
+from ghcm.runtime.operators.group_layout import layout_of
+from ghcm.runtime.operators.group_results import GroupResults
+from ghcm.runtime.operators.letters import Letters
+from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.single_groups import UNWINDOWED, SingleGroups, WindowTimes
 from ghcm.runtime.operators.windows import lateness_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
@@ -36,12 +38,12 @@ from ghcm.types import Shape
 __all__ = ["GroupOperator"]
 
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
-_Window: TypeAlias = tuple[int, int]
-_UNWINDOWED: _Window = (NEVER, INFINITY)
+_MANY = 4096
+"""So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""
 
 
 class GroupOperator:
-    """States by window start (or under one for unwindowed input), then by identity of the key."""
+    """Groups that are columns, as long as that goes, and single states."""
 
     def __init__(self, task: Task, op: GroupOp, unit: Unit, code: GroupCode, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}
@@ -51,7 +53,6 @@ class GroupOperator:
         takes = unit.task(task.inputs[0].producer).collection
         self._takes = takes
         self._layout = layout = layout_of(takes, task)
-        self._identity = None if layout.key is None else identity_of(layout.key_type)
         self._key_value = None if layout.key is None else value_of(layout.key_type)
         self._code = forgiving(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
         self._lateness = lateness_of(task, unit)
@@ -59,11 +60,15 @@ class GroupOperator:
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._counts_nothing = isinstance(op, Count) and layout.key is None and takes.bounded and not takes.windowed
-        self._windows: dict[_Window, dict[object, object]] = {}
+        self._singles = SingleGroups(self._code, layout, context)
+        self._windows = self._singles.windows
+        self._identity = self._singles.identity
         self._changed: set[object] = set()
         self._pending = Pending()
         merges = self._code.merged is not None
         self._frames = GroupFrames(self._code, self._layout.key_type, context.unmerged) if merges else None
+        self._gathered = Gathered(layout.window)
+        self._results = GroupResults(task, takes, layout, self._code, context, self._letters)
         self._fresh: list[pl.DataFrame] = []
         """The keys of columns that came since the latest values were told."""
 
@@ -71,21 +76,57 @@ class GroupOperator:
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """As `Operator.process`."""
-        if self._code.partial is not None and self._prefers_columns(batch) and self._columns(batch):
-            self.counts["columns"] += len(batch)
+        if self._gathers():
+            self._gathered.add(batch, outbox)
+            if self._gathered.rows >= self._context.columnar_from:
+                self._settle()
         else:
-            self.counts["rows"] += len(batch)
-            self._rows(batch, outbox)
+            self._take(batch, outbox, in_frames=columnar(batch, self._context))
         return True
 
-    def _prefers_columns(self, batch: Batch) -> bool:
-        """Windows whose groups are columns take few records that way too: single states among them would have all of
-        them closed one by one, which in sliding windows is so once and for ever.
+    def _gathers(self) -> bool:
+        """Whether few records wait for more: those whose groups stay columns, if they are in windows, or many."""
+        if self._frames is None or self._context.form != "auto":
+            return False
+        return self._layout.window is not None or len(self._singles.unwindowed()) >= _MANY
+
+    def _settle(self) -> None:
+        """Aggregate what waits."""
+        waiting = self._gathered.take()
+        if waiting is not None:
+            self._take(*waiting, in_frames=True)
+
+    def _take(self, batch: Batch, outbox: Outbox, *, in_frames: bool) -> None:
+        if in_frames and self._code.partial is not None:
+            if self._columns(batch):
+                return
+            sound = self._sound(batch, outbox) if self._frames is not None else batch
+            if len(sound) < len(batch) and self._columns(sound):
+                return
+            batch = sound
+        self._rows(batch, outbox)
+
+    def _sound(self, batch: Batch, outbox: Outbox) -> Batch:
+        """The batch without its records that fail, which become dead letters: one of them is no reason to keep the
+        groups of the others as single states.
         """
-        frames, context = self._frames, self._context
-        if frames is None or self._layout.window is None or context.form != "auto":
-            return columnar(batch, context)
-        return bool(len(frames)) or self._code.slices is not None or columnar(batch, context)
+        first, parameters, timed, place = (
+            self._code.first,
+            self._context.parameters,
+            self._code.timed,
+            self._layout.value,
+        )
+        kept: list[Row] = []
+        for row in batch.rows():
+            value = None if place is None else row[place]
+            try:
+                first((row[-2], value) if timed else value, parameters)
+            except RecordFailure as failure:
+                self._dead(row, failure, outbox)
+            else:
+                kept.append(row)
+        self.counts["rows"] += len(batch) - len(kept)
+        return batch if len(kept) == len(batch) else batch.with_rows(batch.schema, kept)
 
     def _columns(self, batch: Batch) -> bool:
         partial = self._code.partial
@@ -93,6 +134,7 @@ class GroupOperator:
         frame = in_columns(lambda: partial(batch.frame(), self._context.parameters))
         if frame is None:
             return False
+        self.counts["columns"] += len(batch)
         if self._frames is not None:
             self._frames.add(frame)
             if self._told:
@@ -112,32 +154,17 @@ class GroupOperator:
         if self._frames is not None:
             self._spill(self._frames.take(INFINITY))
 
-    def _merge(self, keys: Sequence[object], windows: Iterable[_Window] | None, states: list[object]) -> None:
-        identities = keys if self._identity is None else list(map(self._identity, keys))
-        if windows is None:
-            self._add_states(self._groups(_UNWINDOWED), identities, states)
-        else:
-            for window, key, state in zip(windows, identities, states, strict=True):
-                self._add_states(self._groups(window), (key,), (state,))
+    def _merge(self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: list[object]) -> None:
+        identities = self._singles.merge(keys, windows, states)
         if self._told:
             self._changed.update(identities)
 
-    def _add_states(self, groups: dict[object, object], keys: Sequence[object], states: Sequence[object]) -> None:
-        merge, parameters = self._code.merge, self._context.parameters
-        for key, state in zip(keys, states, strict=True):
-            groups[key] = merge(groups[key], state, parameters) if key in groups else state
-
-    def _groups(self, window: _Window) -> dict[object, object]:
-        groups = self._windows.get(window)
-        if groups is None:
-            groups = self._windows[window] = {}
-        return groups
-
     def _rows(self, batch: Batch, outbox: Outbox) -> None:
+        self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._context.parameters
         timed = self._code.timed
-        groups: dict[object, object] = {} if layout.window is not None else self._groups(_UNWINDOWED)
+        groups: dict[object, object] = {} if layout.window is not None else self._singles.of(UNWINDOWED)
         last = None
         for row in batch.rows():
             key: object = () if layout.key is None else row[layout.key]
@@ -146,19 +173,22 @@ class GroupOperator:
             if layout.window is not None:
                 window: Any = row[layout.window]
                 if window != last:
-                    groups, last = self._groups(window), window
+                    groups, last = self._singles.of(window), window
             value = None if layout.value is None else row[layout.value]
             if timed:
                 value = row[-2], value
             try:
                 groups[key] = add(groups[key], value, parameters) if key in groups else first(value, parameters)
             except RecordFailure as failure:
-                dead = self._letters.to(outbox)
-                for record in self._records(row):
-                    dead(self._task.id, record, failure.reason, failure.detail)
+                self._dead(row, failure, outbox)
                 continue
             if self._told:
                 self._changed.add(key)
+
+    def _dead(self, row: Row, failure: RecordFailure, outbox: Outbox) -> None:
+        dead = self._letters.to(outbox)
+        for record in self._records(row):
+            dead(self._task.id, record, failure.reason, failure.detail)
 
     def _records(self, row: Row) -> Iterator[object]:
         """The record, or where it came in a pane the record in each of its windows."""
@@ -181,10 +211,12 @@ class GroupOperator:
         if self._layout.window is None:
             return
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
+        if self._gathered.least_end <= until:
+            self._settle()
         if self._code.slices is not None:
             if self._frames is not None and not self._windows:
                 for place, slid in self._frames.slide(until, *self._code.slices):
-                    yield from self._results(slid, place, outbox)
+                    yield from self._of_frame(slid, place, outbox)
             if self._windows or (self._frames is not None and self._frames.least_end <= until):
                 self._spill_all()
             yield from self._closed_slices(watermark, *self._code.slices, outbox)
@@ -194,9 +226,9 @@ class GroupOperator:
             self._spill(taken)
             taken = []
         closed = {window for window in self._windows if window[1] <= until}
-        made = self._made(taken[0].sort("end")) if taken and not closed else None
+        made = self._results.made(taken[0].sort("end")) if taken and not closed else None
         if made is not None:
-            yield from self._cut(made)
+            yield from self._results.cut(made)
             return
         frames = {window: frame for each in taken for window, frame in by_window(each)}
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):
@@ -204,29 +236,18 @@ class GroupOperator:
             if frame is not None and window in self._windows:
                 self._spill([frame])
             if window in self._windows:
-                yield from self._batches(self._windows.pop(window), window, outbox)
+                yield from self._results.batches(self._windows.pop(window), window, outbox)
             elif frame is not None:
-                yield from self._results(frame, window, outbox)
+                yield from self._of_frame(frame, window, outbox)
 
-    def _results(self, frame: pl.DataFrame, window: _Window | None, outbox: Outbox) -> Iterator[Batch]:
+    def _of_frame(self, frame: pl.DataFrame, window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
         """The results of merged groups of one window, in columns if that can be."""
-        made = self._made(frame)
+        made = self._results.made(frame)
         if made is not None:
-            yield from self._cut(made)
+            yield from self._results.cut(made)
             return
         self._spill([frame])
-        yield from self._batches(self._windows.pop(window or _UNWINDOWED), window, outbox)
-
-    def _made(self, frame: pl.DataFrame) -> pl.DataFrame | None:
-        """The results of merged groups, of any windows; None where single states must do it."""
-        results = self._code.results
-        return in_columns(lambda: results(frame)) if results is not None and self._identity is None else None
-
-    def _cut(self, made: pl.DataFrame) -> Iterator[Batch]:
-        whole = Batch.from_frame(self._task.schema, made, timed=self._task.collection.timed)
-        most = self._context.rows * 8  # whoever takes it takes as much of it as it likes
-        for start in range(0, len(whole), most):
-            yield whole.slice(start, start + most)
+        yield from self._results.batches(self._windows.pop(window or UNWINDOWED), window, outbox)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
         """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
@@ -243,27 +264,28 @@ class GroupOperator:
                 for key, state in states.items():
                     merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
                 if end - size + every <= pane[0]:
-                    self._add_states(self._groups((pane[0], end + every)), list(states), list(states.values()))
-            yield from self._batches(merged, (end - size, end), outbox)
+                    self._singles.add(self._singles.of((pane[0], end + every)), list(states), list(states.values()))
+            yield from self._results.batches(merged, (end - size, end), outbox)
 
     def flush(self, outbox: Outbox) -> bool:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
+        self._settle()
         return not self._told or self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
         if self._identity is not None:
             self._spill_all()
         changed, self._changed = self._changed, set()
-        singles, found = self._windows.get(_UNWINDOWED, {}), self._renewed(changed)
-        made = self._made(found[0]) if len(found) == 1 and self._apart(found[0], singles) else None
+        singles, found = self._singles.unwindowed(), self._renewed(changed)
+        made = self._results.made(found[0]) if len(found) == 1 and self._apart(found[0], singles) else None
         if made is not None:
-            yield from self._cut(made)
+            yield from self._results.cut(made)
             changed -= set(self._keys_of(found[0])) if changed else set()
         else:
             states = self._together(found)
-            yield from self._batches(self._both(states, singles), None, outbox)
+            yield from self._results.batches(self._both(states, singles), None, outbox)
             changed -= states.keys()
-        yield from self._batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
+        yield from self._results.batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
 
     def _apart(self, frame: pl.DataFrame, singles: Mapping[object, object]) -> bool:
         """Whether none of these groups has a single state, too."""
@@ -291,7 +313,7 @@ class GroupOperator:
         for frame in frames:
             assert self._frames is not None
             keys, _, found = self._frames.read(frame)
-            self._add_states(states, keys, found)
+            self._singles.add(states, keys, found)
         return states
 
     def _both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
@@ -301,6 +323,7 @@ class GroupOperator:
 
     def finish(self, outbox: Outbox) -> bool:
         """As `Operator.finish`: the results of bounded unwindowed input."""
+        self._settle()
         return self._pending.give(outbox, lambda: self._last(outbox))
 
     def _last(self, outbox: Outbox) -> Iterator[Batch]:
@@ -308,46 +331,21 @@ class GroupOperator:
             yield from self._latest(outbox)
         elif self._table:
             self._spill_all()
-            yield from self._batches(self._groups(_UNWINDOWED), None, outbox)
+            yield from self._results.batches(self._singles.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:
-                yield from self._results(taken[0], None, outbox)
+                yield from self._of_frame(taken[0], None, outbox)
                 return
             self._spill(taken)
-            groups: dict[object, object] = self._windows.pop(_UNWINDOWED, {})
+            groups: dict[object, object] = self._windows.pop(UNWINDOWED, {})
             if self._counts_nothing and not groups:
                 groups = {(): 0}
-            yield from self._batches(groups, None, outbox)
-
-    def _batches(self, groups: Mapping[object, object], window: _Window | None, outbox: Outbox) -> Iterator[Batch]:
-        rows: list[Row] = []
-        hidden = (window[1] - 1, NEVER) if window is not None and self._task.collection.timed else ()
-        names = self._layout.names
-        plain, pairs = all(name in ("key", "value", "window") for name in names), names == ("key", "value")
-        for identity, state in groups.items():
-            key = self._key_value(identity) if self._key_value is not None else identity
-            try:
-                value = self._code.result(state, self._context.parameters)
-            except RecordFailure as failure:
-                self._dead_group(key, window, failure, outbox)
-                continue
-            if pairs:
-                rows.append((key, value, *hidden))
-                continue
-            parts: dict[str, object] = {"key": key, "value": value, "window": window}
-            rows.append((*(parts[name] for name in names), *hidden) if plain else (*spread(value), *hidden))
-        yield from chunks(self._task.schema, rows, self._context.rows, timed=self._task.collection.timed)
-
-    def _dead_group(self, key: object, window: _Window | None, failure: RecordFailure, outbox: Outbox) -> None:
-        type_ = group_type(self._takes.columns)
-        if self._layout.key is None:
-            type_ = type(type_)(tuple(field for field in type_.fields if field.name != "key"))
-        value = tuple(key if field.name == "key" else window for field in type_.fields)
-        self._letters.other(outbox, value, type_, failure.reason, failure.detail)
+            yield from self._results.batches(groups, None, outbox)
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
+        self._settle()
         if self._identity is not None or self._layout.window is not None:
             self._spill_all()
         found: list[tuple[object, object]] = []
@@ -366,7 +364,7 @@ class GroupOperator:
         """All states, or at least those of one key."""
         if self._frames is None or not len(self._frames):
             return list(self._windows.values())
-        singles = self._windows.get(_UNWINDOWED, {})
+        singles = self._singles.unwindowed()
         if key is None or self._layout.key is None:
             return [singles | self._both(self._together(self._frames.whole()), singles)]
         kept = {key: singles[key]} if key in singles else {}
@@ -376,14 +374,7 @@ class GroupOperator:
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
-        groups: dict[int, list[tuple[object, ...]]] = {}
-        group_of = grouping(self._layout.key_type, self._context.groups)
-        for window, states in self._windows.items():
-            keys = list(states if self._key_value is None else map(self._key_value, states))
-            for key, state in zip(keys, states.values(), strict=True):
-                group = 0 if self._layout.key is None else group_of(key)
-                groups.setdefault(group, []).append((window, key, state))
-        packed = {group: pack(entries) for group, entries in groups.items()}
+        packed = self._singles.packed()
         held = self._frames.held() if self._frames is not None else []
         return FrameState(packed, held) if held else packed
 
@@ -391,8 +382,7 @@ class GroupOperator:
         """As `Operator.restore`."""
         for data in state.values():
             singles, frame = unpack_groups(data)
-            for window, key, kept in singles:
-                self._groups(cast("_Window", window))[self._identity(key) if self._identity is not None else key] = kept
+            self._singles.restore(singles)
             if frame is not None:
                 assert self._frames is not None
                 self._frames.restore(frame)

@@ -123,7 +123,17 @@ def test_tasklets_take_turns_and_calls_go_first() -> None:
         scheduler.wake(tasklet)
     scheduler.at(time.monotonic() + 0.05, scheduler.stop)
     scheduler.run()
-    assert log == ["call", "a", "call", "b", "a", "b", "a", "b"]
+    assert log == ["call", "call", "a", "b", "a", "b", "a", "b"]
+
+
+def test_calls_without_end_do_not_keep_the_others_from_their_turns() -> None:
+    scheduler, log = Scheduler(), list[str]()
+    for tasklet in (Turns("a", 2, log), Turns("call", 1000, log, urgent=True)):
+        scheduler.wake(tasklet)
+    scheduler.at(time.monotonic() + 0.05, scheduler.stop)
+    scheduler.run()
+    assert log.index("a") < 100
+    assert log.count("call") == 1000
 
 
 def test_a_tasklet_that_raises_is_told_so_and_the_others_go_on() -> None:

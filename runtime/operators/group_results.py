@@ -1,0 +1,100 @@
+"""The results of aggregations, from single states and from merged columns; a group without a value is a dead letter
+with its key and window.
+
+When groups are due is decided in `groups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
+from ghcm.runtime.keys import identity_of, value_of
+from ghcm.runtime.native.code import GroupCode
+from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.operator import NEVER, Context, Outbox
+from ghcm.runtime.operators.chain import in_columns
+from ghcm.runtime.operators.group_layout import GroupLayout, spread
+from ghcm.runtime.operators.letters import Letters, group_type
+from ghcm.runtime.operators.single_groups import WindowTimes
+from ghcm.spg.graph import Task
+from ghcm.types import Collection
+
+__all__ = ["GroupResults"]
+
+_AT_ONCE = 1024
+"""Single states whose results are made before somebody is offered them, so that others have their turn in between."""
+
+
+class GroupResults:
+    """Makes what one aggregation gives on. Holds no groups."""
+
+    def __init__(
+        self,
+        task: Task,
+        takes: Collection,
+        layout: GroupLayout,
+        code: GroupCode,
+        context: Context,
+        letters: Letters,
+    ) -> None:
+        self._task = task
+        self._takes = takes
+        self._layout = layout
+        self._code = code
+        self._context = context
+        self._letters = letters
+        self._plain_keys = layout.key is None or identity_of(layout.key_type) is None
+        self._key_value = None if layout.key is None else value_of(layout.key_type)
+
+    def made(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """The results of merged groups, of any windows; None where single states must do it."""
+        results = self._code.results
+        return in_columns(lambda: results(frame)) if results is not None and self._plain_keys else None
+
+    def cut(self, made: pl.DataFrame) -> Iterator[Batch]:
+        """Results as batches."""
+        whole = Batch.from_frame(self._task.schema, made, timed=self._task.collection.timed)
+        most = self._context.rows * 8  # whoever takes it takes as much of it as it likes
+        for start in range(0, len(whole), most):
+            yield whole.slice(start, start + most)
+
+    def batches(self, groups: Mapping[object, object], window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
+        """The results of single states of one window (None: of none), made as they are asked for. `groups` may change
+        meanwhile.
+        """
+        items = list(groups.items())
+        most = min(self._context.rows, _AT_ONCE)
+        timed = self._task.collection.timed
+        for start in range(0, len(items), most):
+            rows = self._rows(items[start : start + most], window, outbox)
+            yield Batch.from_rows(self._task.schema, rows, timed=timed)
+
+    def _rows(self, groups: list[tuple[object, object]], window: WindowTimes | None, outbox: Outbox) -> list[Row]:
+        rows: list[Row] = []
+        hidden = (window[1] - 1, NEVER) if window is not None and self._task.collection.timed else ()
+        names = self._layout.names
+        plain, pairs = all(name in ("key", "value", "window") for name in names), names == ("key", "value")
+        for identity, state in groups:
+            key = self._key_value(identity) if self._key_value is not None else identity
+            try:
+                value = self._code.result(state, self._context.parameters)
+            except RecordFailure as failure:
+                self._dead(key, window, failure, outbox)
+                continue
+            if pairs:
+                rows.append((key, value, *hidden))
+                continue
+            parts: dict[str, object] = {"key": key, "value": value, "window": window}
+            rows.append((*(parts[name] for name in names), *hidden) if plain else (*spread(value), *hidden))
+        return rows
+
+    def _dead(self, key: object, window: WindowTimes | None, failure: RecordFailure, outbox: Outbox) -> None:
+        type_ = group_type(self._takes.columns)
+        if self._layout.key is None:
+            type_ = type(type_)(tuple(field for field in type_.fields if field.name != "key"))
+        value = tuple(key if field.name == "key" else window for field in type_.fields)
+        self._letters.other(outbox, value, type_, failure.reason, failure.detail)

@@ -1,0 +1,42 @@
+"""Few records at a time are aggregated as many are, and one that fails does not spoil the form of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
+from ghcm.spg.graph import Program
+from ghcm.spg.reference import run
+from tests.conformance.compare import differences, letters
+from tests.unit.runtime.operators.harness import Refusal, run_unit
+
+WINDOWS = """
+program p
+sink out = files("out", format = json, mode = append)
+stream u {{
+  events = memory([{rows}]).event_time(e => e.at, disorder = 1s)
+  sums = events.map_to_pair(e => (e.key, e)).window({window}).aggregate_by_key(n = count(), sum = sum(10 // value.by))
+  sums.to(out)
+}}
+"""
+
+
+def windows(window: str, *, fails: int) -> Program:
+    """60 records in 30 seconds, of which every so-many-th has no sum."""
+    rows = ", ".join(
+        f'{{ at: from_micros({n * 500_000}), key: "k{n % 5}", by: {0 if n % fails == 7 else n % 3 + 1} }}'
+        for n in range(60)
+    )
+    return lower(parse(Source("p.istream", WINDOWS.format(rows=rows, window=window))))
+
+
+@pytest.mark.parametrize("window", ["tumbling(10s)", "sliding(10s, 5s)"])
+@pytest.mark.parametrize("restores", [False, True])
+def test_groups_in_windows_stay_columns_however_few_records_come_at_a_time(window: str, restores: bool) -> None:
+    program = windows(window, fails=20)
+    found = run_unit(program, program.unit("u"), size=1, refusal=Refusal.ONE_SLOT, restores=restores, columnar_from=16)
+    assert differences(program, run(program, "u"), sinks=found.sinks, dead=letters(found.letters)) == []
+    (counts,) = (counts for task, counts in found.counts.items() if task == "sums")
+    assert counts == {"rows": 3, "columns": 57}

@@ -1,0 +1,93 @@
+"""A tasklet whose operator has much to give at once lets others have their turn in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.edge import Edge, End, Watermark
+from ghcm.runtime.operator import Outbox
+from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.scheduler import Progress, Scheduler
+from ghcm.runtime.tasklet import OperatorTasklet, Saved
+from ghcm.types import Field, Int, Struct
+
+NUMBER = Struct((Field("n", Int()),))
+
+
+def batch(n: int) -> Batch:
+    return Batch.from_rows(NUMBER, [(n,)])
+
+
+class Thrice:
+    """Gives each batch three times."""
+
+    def __init__(self) -> None:
+        self._pending = Pending()
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        return self._pending.give(outbox, lambda: [batch] * 3)
+
+    def advance(self, watermark: int, outbox: Outbox) -> bool:
+        return True
+
+    def flush(self, outbox: Outbox) -> bool:
+        return True
+
+    def finish(self, outbox: Outbox) -> bool:
+        return True
+
+    def save(self) -> Mapping[int, bytes]:
+        return {}
+
+    def restore(self, state: Mapping[int, bytes]) -> None: ...
+
+
+class Host:
+    def __init__(self) -> None:
+        self.scheduler = Scheduler()
+        self.ended: list[str] = []
+
+    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None: ...
+
+    def finished(self, name: str, saved: Saved) -> None:
+        self.ended.append(name)
+
+    def failed(self, name: str, error: Exception) -> None:
+        raise error
+
+    def touched(self) -> None: ...
+
+
+def given(edge: Edge) -> list[object]:
+    """What came, batches as they were offered."""
+    items: list[object] = []
+    while (item := edge.take(1)) is not None:
+        items.append(item.rows()[0][0] if isinstance(item, Batch) else item)
+    return items
+
+
+def test_a_step_that_lasts_too_long_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.scheduler._LONG_STEP_S", 0.0)
+    taken, gave, host = Edge(), Edge(), Host()
+    tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], host)
+    for item in (batch(1), Watermark(5), batch(2), End()):
+        taken.offer(item)
+    steps: list[tuple[Progress, list[object]]] = []
+    while not tasklet.ended:
+        steps.append((tasklet.step(), given(gave)))
+    assert [progress for progress, _ in steps] == [Progress.WORKED] * len(steps), "whoever has not done asks for a turn"
+    assert [items for _, items in steps] == [[1], [1], [1, Watermark(5)], [2], [2], [2, End()]]
+
+
+def test_a_step_that_is_refused_for_want_of_room_waits_to_be_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.scheduler._LONG_STEP_S", 0.0)
+    taken, gave = Edge(), Edge(rows=1)
+    tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], Host())
+    taken.offer(batch(1))
+    assert tasklet.step() is Progress.WORKED
+    assert tasklet.step() is Progress.WAITING
+    assert given(gave) == [1]
+    assert tasklet.step() is Progress.WORKED
