@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from ghcm.runtime.sources.growing_file import Found, GrowingFile, find, open_known
+from ghcm.runtime.sources.local_files import GONE, unreadable
 from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears, begins_like, same_bytes
 
 __all__ = ["Lookalikes", "copy_of", "moved", "still_bears"]
@@ -34,17 +35,24 @@ def still_bears(found: Found, mark: Mark, base: Path) -> bool:
 
 
 def copy_of(
-    place: Place, there: Mapping[Identity, Found], known: Container[Identity], base: Path, *, at_once: bool
+    place: Place,
+    there: Mapping[Identity, Found],
+    known: Container[Identity],
+    base: Path,
+    unfinished: bytes = b"",
+    *,
+    at_once: bool,
 ) -> tuple[Found, Place] | None:
     """A file that is not known and holds what was read of a place, and how far it was read by that. `at_once`: the file
-    was cut a moment ago; its copy may then hold a little less than what was read of it.
+    was cut a moment ago; its copy may then hold a little less than what was read of it. `unfinished` was read behind
+    the place; of a file without a whole line it is all that its copy is known by.
     """
-    if not place.mark.offset:
+    if not place.mark.offset and not unfinished:
         return None
     near = {found.identity: found for found in _neighbours(place.name, base)} | dict(there)
     unknown = [found for identity, found in near.items() if identity not in known and identity != place.identity]
     for found in unknown:
-        if found.size >= place.mark.offset and still_bears(found, place.mark, base):
+        if found.size >= place.mark.offset and _holds(found, place.mark, unfinished, base):
             return found, replace(place, identity=found.identity)
     for found in unknown if at_once else ():
         if 0 < place.mark.offset - found.size <= _BEHIND:
@@ -52,6 +60,13 @@ def copy_of(
                 if file is not None and begins_like(file, place.mark):
                     return found, replace(place, identity=found.identity, mark=Mark.at(file, found.size))
     return None
+
+
+def _holds(found: Found, mark: Mark, unfinished: bytes, base: Path) -> bool:
+    with _opened(found, base) as file:
+        if file is None or not bears(file, mark):
+            return False
+        return mark.offset > 0 or os.pread(file, len(unfinished), 0) == unfinished
 
 
 class Lookalikes:
@@ -95,8 +110,14 @@ def _neighbours(name: str, base: Path) -> Iterator[Found]:
     folder = Path(os.path.realpath(base / name)).parent
     root = Path(os.path.realpath(base))
     inside = folder.relative_to(root) if folder.is_relative_to(root) else folder
-    for each in sorted(os.listdir(folder)) if folder.is_dir() else ():
-        found = find(str(inside / each), base) if (folder / each).is_file() else None
+    try:
+        names = sorted(os.listdir(folder))
+    except GONE:
+        return
+    except OSError as error:
+        raise unreadable(str(inside), error) from error
+    for each in names:
+        found = find(str(inside / each), base) if os.path.isfile(folder / each) else None
         if found is not None:
             yield found
 

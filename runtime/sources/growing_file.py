@@ -13,7 +13,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
-from ghcm.runtime.sources.local_files import UNREADABLE, unreadable
+from ghcm.runtime.sources.local_files import GONE, UNREADABLE, unreadable
 from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -45,11 +45,13 @@ class Piece:
 
 
 def find(name: str, base: Path) -> Found | None:
-    """The file of this name, None where there is none."""
+    """The file of this name, None where there is none. GhcmError where that cannot be said."""
     try:
         status = os.stat(base / name)
-    except FileNotFoundError:
+    except GONE:
         return None
+    except OSError as error:
+        raise unreadable(name, error) from error
     return Found(name, (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
@@ -59,8 +61,8 @@ def open_known(name: str, identity: Identity, base: Path) -> int:
     """
     try:
         opened = os.open(base / name, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise
+    except GONE as error:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), name) from error
     except OSError as error:
         raise unreadable(name, error) from error
     status = os.fstat(opened)
@@ -139,6 +141,11 @@ class GrowingFile:
         before, self._seen = self._seen, (status.st_size, status.st_mtime_ns)
         return before != self._seen
 
+    @property
+    def unfinished(self) -> bytes:
+        """What was read of it behind its last whole line."""
+        return self._recent[min(self._mark.offset, SIDE) :]
+
     def begins(self, first: bytes) -> bool:
         """Whether a file that begins with these bytes may begin as this one does."""
         size = min(len(first), len(self._first))
@@ -146,7 +153,7 @@ class GrowingFile:
 
     def intact(self) -> bool:
         """Whether it still holds all that was read of it: what the mark says, and the unfinished line behind that."""
-        unfinished = self._recent[min(self._mark.offset, SIDE) :][-SIDE:]
+        unfinished = self.unfinished[-SIDE:]
         held = os.pread(self.file, len(unfinished), self._read - len(unfinished))
         return held == unfinished and bears(self.file, self._mark)
 

@@ -11,24 +11,30 @@ from typing import BinaryIO, cast
 
 from ghcm.errors import GhcmError
 
-__all__ = ["UNREADABLE", "find_files", "nothing_to_read", "open_file", "packed", "unreadable"]
+__all__ = ["GONE", "UNREADABLE", "find_files", "nothing_to_read", "open_file", "packed", "unreadable"]
 
 _BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _SKIPPED_AT_ONCE = 1 << 20
 
+GONE = (FileNotFoundError, NotADirectoryError)
+"""What asking for a name raises that is no file's."""
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What opening and reading a file may raise."""
 
 
 def find_files(path: str, base: Path) -> list[str]:
     """The files that a path, directory or glob means, by name in code point order, relative to `base` where the path
-    is. Of a directory those that stand in it and are not hidden (`.` or `_` before the name).
+    is. Of a directory those that stand in it and are not hidden (`.` or `_` before the name). GhcmError where they may
+    not be asked for.
     """
-    if (base / path).is_dir():
-        names = [os.path.join(path, name) for name in os.listdir(base / path) if name[0] not in "._"]
-    else:
-        names = glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
-    return sorted(name for name in names if (base / name).is_file())
+    try:
+        if (base / path).is_dir():
+            names = [os.path.join(path, name) for name in os.listdir(base / path) if name[0] not in "._"]
+        else:
+            names = glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
+        return sorted(name for name in names if (base / name).is_file())
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def nothing_to_read(path: str, base: Path) -> GhcmError:

@@ -100,6 +100,7 @@ class Tailing:
             found = moved(file.path, file.identity, self._base)
         file.met(found)
         if found is None and not file.is_open:
+            self._say_left(file.place)
             yield self._leave(file)
             return
         try:
@@ -119,7 +120,7 @@ class Tailing:
     def _cut(self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
         """A file has lost what was read of it: go on in its copy; it is new itself."""
         place = file.place
-        copy = copy_of(place, there, self._known(), self._base, at_once=True)
+        copy = copy_of(place, there, self._known(), self._base, file.unfinished, at_once=True)
         successor = None if copy is None else self._open(*copy, file.number)
         if successor is None:
             self._say_lost(place)
@@ -171,6 +172,11 @@ class Tailing:
         if place.mark.offset:
             where = f"what came behind its first {place.mark.offset} bytes and was not read by then is not there"
             _log.warning('"%s" was cut or taken away, and there is no copy of it: %s', place.name, where)
+
+    def _say_left(self, place: Place) -> None:
+        why = f"it was not among the {_OPEN} files that are kept open"
+        what = f"what was written behind its first {place.mark.offset} bytes since it was last looked at is not read"
+        _log.warning('"%s" has no name any more in its folder, and %s: %s', place.name, why, what)
 
     def _close_some(self) -> None:
         kept = sorted((file for file in self._files if file.is_open), key=lambda file: file.grown)

@@ -250,6 +250,23 @@ def test_an_unfinished_line_does_not_go_on_in_another_file(log: Path, base: Path
     assert [text for piece in pieces for _, _, text in piece.letters] == ['{"a": 2, "pad": "']
 
 
+def test_an_unfinished_first_line_goes_on_in_the_copy_alone(log: Path, base: Path) -> None:
+    tailing = Tailing(ALL, ROW, "p", base, {})
+    log.write_text('{"a": 1, "pad": "')
+    looks = [list(tailing.look())]
+    copy = log.with_name("app.log.1")
+    shutil.copy(log, copy)
+    looks.append(list(tailing.look()))
+    log.write_text(lines(2))
+    looks.append(list(tailing.look()))
+    add(copy, 'x"}\n')
+    looks.append(list(tailing.look()))
+    tailing.close()
+    pieces = [piece for look in looks for piece in look]
+    assert [row[0] for piece in pieces if piece.batch is not None for row in piece.batch.rows()] == [2, 1]
+    assert [text for piece in pieces for _, _, text in piece.letters] == []
+
+
 def test_the_last_line_of_a_removed_file_is_whole(log: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ghcm.runtime.sources.tailing._REMOVED_S", 0.05)
     add(log, lines(1) + '{"a": 2}')
@@ -301,6 +318,36 @@ def test_many_more_files_than_are_kept_open(base: Path, log: Path, monkeypatch: 
     reader.until(lambda: len(reader.rows) == 40)
     assert sorted(reader.rows) == [*range(20), *range(100, 120)]
     reader.stop()
+
+
+def test_a_file_that_is_gone_and_was_not_kept_open_is_said(
+    base: Path, log: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ghcm.runtime.sources.tailing._OPEN", 1)
+    tailing = Tailing(ALL, ROW, "p", base, {})
+    for number in range(3):
+        add(log.with_name(f"{number}.log"), lines(number))
+    assert sum(piece.batch is not None for piece in tailing.look()) == 3
+    log.with_name("0.log").unlink()
+    assert [piece.place for piece in tailing.look()] == [None]
+    assert '"in/0.log" has no name any more in its folder' in caplog.text
+    tailing.close()
+
+
+def test_a_name_that_may_not_be_asked_for_is_said(log: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    really_stat = os.stat
+
+    def refuse(path: Path) -> os.stat_result:
+        if path == log:
+            raise PermissionError(EACCES, os.strerror(EACCES), str(path))
+        return really_stat(path)
+
+    add(log, lines(1))
+    monkeypatch.setattr("ghcm.runtime.sources.growing_file.os.stat", refuse)
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    monkeypatch.setattr(Path, "is_dir", lambda _: False)
+    with pytest.raises(GhcmError, match=r'cannot read "in/app\.log": Permission denied'):
+        list(Tailing(LOG, ROW, "p", base, {}).look())
 
 
 @pytest.mark.parametrize("first", [True, False])
