@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from errno import EACCES
 from pathlib import Path
 from threading import Event
 from typing import cast
@@ -318,57 +317,6 @@ def test_many_more_files_than_are_kept_open(base: Path, log: Path, monkeypatch: 
     reader.until(lambda: len(reader.rows) == 40)
     assert sorted(reader.rows) == [*range(20), *range(100, 120)]
     reader.stop()
-
-
-def test_a_file_that_is_gone_and_was_not_kept_open_is_said(
-    base: Path, log: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("ghcm.runtime.sources.tailing._OPEN", 1)
-    tailing = Tailing(ALL, ROW, "p", base, {})
-    for number in range(3):
-        add(log.with_name(f"{number}.log"), lines(number))
-    assert sum(piece.batch is not None for piece in tailing.look()) == 3
-    log.with_name("0.log").unlink()
-    assert [piece.place for piece in tailing.look()] == [None]
-    assert '"in/0.log" has no name any more in its folder' in caplog.text
-    tailing.close()
-
-
-def test_a_name_that_may_not_be_asked_for_is_said(log: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    really_stat = os.stat
-
-    def refuse(path: Path) -> os.stat_result:
-        if path == log:
-            raise PermissionError(EACCES, os.strerror(EACCES), str(path))
-        return really_stat(path)
-
-    add(log, lines(1))
-    monkeypatch.setattr("ghcm.runtime.sources.growing_file.os.stat", refuse)
-    monkeypatch.setattr(Path, "is_file", lambda _: True)
-    monkeypatch.setattr(Path, "is_dir", lambda _: False)
-    with pytest.raises(GhcmError, match=r'cannot read "in/app\.log": Permission denied'):
-        list(Tailing(LOG, ROW, "p", base, {}).look())
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_a_file_that_may_not_be_read_is_said(
-    log: Path, base: Path, first: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really_open = os.open
-
-    def refuse(path: Path, flags: int) -> int:
-        if path.name == "locked.log":
-            raise PermissionError(EACCES, os.strerror(EACCES), str(path))
-        return really_open(path, flags)
-
-    monkeypatch.setattr("ghcm.runtime.sources.growing_file.os.open", refuse)
-    add(log, "" if first else lines(1))
-    tailing = Tailing(ALL, ROW, "p", base, {})
-    assert sum(1 for _ in tailing.look()) == (0 if first else 1)
-    add(log.with_name("locked.log"), lines(1))
-    with pytest.raises(GhcmError, match=r'cannot read "in/locked\.log": Permission denied'):
-        list(tailing.look())
-    tailing.close()
 
 
 def test_packed_files_are_left_out(log: Path, base: Path, caplog: pytest.LogCaptureFixture) -> None:
