@@ -38,20 +38,22 @@ class _Brackets:
     end: int
 
 
-def _fit(line: str, width: int) -> list[str]:
+def _fit(line: str, width: int, *, whole: bool = True) -> list[str]:
+    """The line broken until it fits. `whole`: it closes the brackets that it opens."""
     code = line.strip()
     if len(line) <= width or not code or code.startswith("#"):
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     pairs = [pair for pair in _outer_brackets(code) if pair.end - pair.start > 1]
     if not pairs:
-        return _in_parentheses(code, indent, width) or [line]
+        return (_in_parentheses(code, indent, width) if whole else None) or [line]
     pair = max(pairs, key=lambda each: each.end - each.start)
     head, body, tail = code[: pair.start + 1], code[pair.start + 1 : pair.end], code[pair.end :]
-    if len(body) * 2 < len(code) and (wrapped := _in_parentheses(code, indent, width)):
+    lopsided = len(body) * 2 < len(code) or len(indent) + len(head) > width
+    if whole and lopsided and (wrapped := _in_parentheses(code, indent, width)):
         return wrapped
     inner = _broken_body(body, indent + "    ", width, comma=_takes_comma(body))
-    return [*_fit(indent + head, width)[:-1], _fit(indent + head, width)[-1], *inner, *_fit(indent + tail, width)]
+    return [*_fit(indent + head, width, whole=False), *inner, *_fit(indent + tail, width, whole=whole)]
 
 
 def _in_parentheses(code: str, indent: str, width: int) -> list[str] | None:

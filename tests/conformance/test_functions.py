@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,13 @@ from ghcm.support import Never
 from tests.conformance.compare import compare_dead, compare_rows, letters
 from tests.conformance.functions.case import Case, call_of, fields_of, rows_of
 from tests.conformance.functions.families import FAMILY_CASES
-from tests.conformance.functions.units import case_program, family_program, stream
+from tests.conformance.functions.units import case_program, constant_program, family_program, stream
 from tests.conformance.spark_runs import agree
 from tests.unit.runtime.operators.harness import Given, run_unit
 
-CASES = [pytest.param(case, id=str(case)) for cases in FAMILY_CASES.values() for case in cases]
+ALL = [case for cases in FAMILY_CASES.values() for case in cases]
+CASES = [pytest.param(case, id=str(case)) for case in ALL]
+SEVERAL = [pytest.param(case, id=str(case)) for case in ALL if len(fields_of(case)) > 1]
 LAZY = {"and", "or", "coalesce"}
 
 
@@ -94,6 +97,26 @@ def test_columns_agree(case: Case) -> None:
             assert found.counts["made"]["columns"] > 0
         if size == 1:
             assert found.counts["made"]["columns"] == 0
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_constants_beside_columns_agree(case: Case) -> None:
+    """One value for all records and columns for the others: Polars has functions that take these for one record."""
+    rows = list(rows_of(case))
+    places = range(len(fields_of(case)))
+    for constant in chain.from_iterable(combinations(places, count) for count in range(1, len(places))):
+        groups: dict[str, list[tuple[object, ...]]] = {}
+        for row in rows:
+            groups.setdefault(repr([row[place] for place in constant]), []).append(row)
+        for group in list(groups.values())[:: max(1, len(groups) // 2)]:
+            for part in (group, _working(case, group)):
+                run_as_expected(constant_program(case, constant, part), "columns", 64)
+
+
+def _working(case: Case, rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """The rows that do not fail."""
+    done = run(case_program(case, rows), "functions").reply or []
+    return [rows[number] for number in sorted(row[0] for row in done if isinstance(row, tuple))]
 
 
 def _is_refused(case: Case) -> bool:

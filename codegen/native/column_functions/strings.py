@@ -76,7 +76,14 @@ def _substring(scope: Scope, expr: Call) -> Column:
 def _split(scope: Scope, expr: Call) -> Column:
     text, separator = found = arguments_of(scope, expr)
     empty = None if constant(expr.arguments[1]) else Column(f'{separator.at(OR)} == ""', COMPARE)
+    if constant(expr.arguments[1]) is None:
+        return with_masks(helper("strings.split", text, separator), masks_of(found), empty)
     return Column(f"{text.at(ATOM)}.str.split({separator.text})", fails=either(masks_of(found), empty))
+
+
+def _join(scope: Scope, expr: Call) -> Column:
+    emit = call_of("strings.join") if constant(expr.arguments[1]) is None else method(".list.join({1})")
+    return emit(scope, expr)
 
 
 def _trim(name: str) -> Emit:
@@ -118,7 +125,7 @@ EMITTERS: dict[str, Emit] = {
     "lines": call_of("strings.lines"),
     "words": method('.str.extract_all(r"[^ \\t-\\r]+")'),
     "concat": _concat,
-    "join": method(".list.join({1})"),
+    "join": _join,
     "reverse": call_of("strings.reverse"),
     "repeat": call_of("strings.repeat", "strings.repeat_fails"),
     "pad_start": call_of("strings.pad_start", "strings.pad_fails"),

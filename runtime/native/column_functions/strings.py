@@ -13,6 +13,7 @@ __all__ = [
     "count_fails",
     "count_of",
     "index_of",
+    "join",
     "last_index_of",
     "left",
     "lines",
@@ -28,6 +29,7 @@ __all__ = [
     "right",
     "slice_list",
     "slice_text",
+    "split",
     "split_part",
     "split_part_fails",
     "strip_chars",
@@ -57,7 +59,7 @@ def substring(value: pl.Expr, start: pl.Expr, count: pl.Expr) -> pl.Expr:
 
 def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
     """Every `old` replaced, whatever the three are; an empty `old` changes nothing."""
-    changed = pl.when(old == "").then(value).otherwise(value.str.split(old).list.join(new))
+    changed = pl.when(old == "").then(value).otherwise(join(split(value, old), new))
     return pl.when(old.is_not_null() & new.is_not_null()).then(changed)
 
 
@@ -81,9 +83,21 @@ def strip_chars_end(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
     return _given(value.str.strip_chars_end(characters), value, characters)
 
 
+def join(items: pl.Expr, separator: pl.Expr) -> pl.Expr:
+    """The texts with a separator between them. One list and many separators are one text for Polars, unless the list
+    is given as often.
+    """
+    return _given(items, separator).list.join(separator)
+
+
+def split(value: pl.Expr, separator: pl.Expr) -> pl.Expr:
+    """The parts between separators; one text and many separators as in `join`."""
+    return _given(value, separator).str.split(separator)
+
+
 def split_part(value: pl.Expr, separator: pl.Expr, number: pl.Expr) -> pl.Expr:
     """A part between separators, null where there are fewer."""
-    return value.str.split(separator).list.get(number.clip(0, 2**31 - 2), null_on_oob=True)
+    return split(value, separator).list.get(number.clip(0, 2**31 - 2), null_on_oob=True)
 
 
 def split_part_fails(value: pl.Expr, separator: pl.Expr, number: pl.Expr) -> pl.Expr:
@@ -138,7 +152,7 @@ def pad_fails(value: pl.Expr, width: pl.Expr, fill: pl.Expr) -> pl.Expr:
 
 def index_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
     """Where a part first begins, -1 where it does not occur."""
-    before = value.str.splitn(part, 2).struct.field("field_0").str.len_chars().cast(pl.Int64)
+    before = _given(value, part).str.splitn(part, 2).struct.field("field_0").str.len_chars().cast(pl.Int64)
     found = pl.when(part == "").then(pl.lit(0, pl.Int64)).otherwise(before)
     return _given(pl.when(value.str.contains(part, literal=True)).then(found).otherwise(-1), value, part)
 

@@ -16,6 +16,7 @@ __all__ = [
     "ORIGIN",
     "batch_unit",
     "case_program",
+    "constant_program",
     "family_program",
     "grouped",
     "memory",
@@ -71,6 +72,23 @@ def case_program(case: Case, rows: Sequence[tuple[object, ...]]) -> Program:
     numbered = [(row, *values) for row, values in enumerate(rows)]
     tasks = [
         memory("rows", element, numbered),
+        task("made", Map(Lambda((var,), body)), ["rows"], gives),
+        task("reply", Reply(), ["made"], gives),
+    ]
+    return program_of(batch_unit("functions", tasks))
+
+
+def constant_program(case: Case, places: Sequence[int], rows: Sequence[tuple[object, ...]]) -> Program:
+    """A unit that replies with the values of these rows, which have the same arguments at some places: as constants."""
+    element = _element(case)
+    var = Var("r", element)
+    given = _given(var, case)
+    for place in places:
+        given[place] = Literal(rows[0][place] if rows else None, fields_of(case)[place])
+    gives = stream({"value": result_of(case)})
+    body = MakeStruct((call_of(case, given),), gives)
+    tasks = [
+        memory("rows", element, [(row, *values) for row, values in enumerate(rows)]),
         task("made", Map(Lambda((var,), body)), ["rows"], gives),
         task("reply", Reply(), ["made"], gives),
     ]
