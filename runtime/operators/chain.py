@@ -13,6 +13,7 @@ from ghcm.runtime.native.code import RowCode
 from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.pieces import in_pieces
 from ghcm.spg.graph import Task, Unit
 
 __all__ = ["ChainOperator", "columnar", "in_columns"]
@@ -61,15 +62,23 @@ class ChainOperator:
             yield made.slice(start, start + most)
 
     def _made(self, batch: Batch, outbox: Outbox) -> Batch:
-        code, parameters = self._code, self._context.parameters
-        if code.columns is not None and columnar(batch, self._context):
-            columns = code.columns
-            frame = in_columns(lambda: columns(batch.frame(), parameters))
-            if frame is not None:
-                self.counts["columns"] += len(batch)
-                return Batch.from_frame(self._schema, frame, timed=self._timed, partition=batch.partition)
+        if self._code.columns is None or not columnar(batch, self._context):
+            return self._rows(batch, outbox)
+        return in_pieces(batch, self._context.columnar_from, self._columns, lambda piece: self._rows(piece, outbox))
+
+    def _columns(self, batch: Batch) -> Batch | None:
+        columns, parameters = self._code.columns, self._context.parameters
+        assert columns is not None
+        frame = in_columns(lambda: columns(batch.frame(), parameters))
+        if frame is None:
+            return None
+        self.counts["columns"] += len(batch)
+        return Batch.from_frame(self._schema, frame, timed=self._timed, partition=batch.partition)
+
+    def _rows(self, batch: Batch, outbox: Outbox) -> Batch:
         self.counts["rows"] += len(batch)
-        rows = code.rows(batch.rows(), self._letters.to(outbox), parameters, self._functions)
+        dead = self._letters.to(outbox)
+        rows = self._code.rows(batch.rows(), dead, self._context.parameters, self._functions)
         return Batch.from_rows(self._schema, rows, timed=self._timed, partition=batch.partition)
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:

@@ -14,6 +14,7 @@ from ghcm.runtime.operator import NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.pieces import in_pieces
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime
@@ -56,14 +57,22 @@ class EventTimeOperator:
             self._heard[batch.partition] = self._context.now()
             self._silent -= {batch.partition}
             self._idle -= {batch.partition}
-        if self._code.columns is not None and columnar(batch, self._context):
-            frame = in_columns(lambda: self._columns(batch))
-            if frame is not None:
-                self.counts["columns"] += len(batch)
-                yield Batch.from_frame(self._schema, frame, timed=True, partition=batch.partition)
-                return
+        if self._code.columns is None or not columnar(batch, self._context):
+            yield self._by_rows(batch, outbox)
+        else:
+            least = self._context.columnar_from
+            yield in_pieces(batch, least, self._by_columns, lambda piece: self._by_rows(piece, outbox))
+
+    def _by_columns(self, batch: Batch) -> Batch | None:
+        frame = in_columns(lambda: self._columns(batch))
+        if frame is None:
+            return None
+        self.counts["columns"] += len(batch)
+        return Batch.from_frame(self._schema, frame, timed=True, partition=batch.partition)
+
+    def _by_rows(self, batch: Batch, outbox: Outbox) -> Batch:
         self.counts["rows"] += len(batch)
-        yield Batch.from_rows(self._schema, self._rows(batch, outbox), timed=True, partition=batch.partition)
+        return Batch.from_rows(self._schema, self._rows(batch, outbox), timed=True, partition=batch.partition)
 
     def _columns(self, batch: Batch) -> pl.DataFrame | None:
         assert self._code.columns is not None

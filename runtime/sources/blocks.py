@@ -1,7 +1,7 @@
 """Blocks of lines of separated cells, parsed at once: columns of text, and the lines that have to be read one by one.
 
-Nothing is decided here about a line that is not plainly a record: one with quotes or another number of cells is handed
-back, and a block in which lines cannot be told apart with certainty is not read at all.
+Nothing is decided here about a line that is not plainly a record: one with quotes, without anything or with another
+number of cells is handed back, and a block in which lines cannot be told apart with certainty is not read at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import pyarrow.csv as arrow_csv
 
 __all__ = ["Block", "read_block"]
 
-_ODD_BEGIN = (b"\n", b"\r\n", b"\xef\xbb\xbf")
+_ODD_BEGIN = b"\xef\xbb\xbf"
+_EMPTY = (b"", b"\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,13 @@ def read_block(
     plain: list[int] | None = None
     single: list[int] = []
     quoted = quotes and b'"' in data
-    if quoted or not _is_text(data):
+    if quoted or _has_empty_lines(data) or not _is_text(data):
         lines = data.removesuffix(b"\n").split(b"\n")
-        odd = {number for number, line in enumerate(lines) if (quoted and b'"' in line) or not _is_text(line)}
+        odd = {
+            number
+            for number, line in enumerate(lines)
+            if line in _EMPTY or (quoted and b'"' in line) or not _is_text(line)
+        }
         single, plain = sorted(odd), [number for number in range(len(lines)) if number not in odd]
         if len(plain) < len(single):
             return None
@@ -55,7 +60,7 @@ def read_block(
     ragged: list[int] = []
     table = _parse(data, separator, width, wanted, ragged)
     if table.num_rows + len(ragged) + len(single) != count:
-        return None  # Arrow does not tell of empty lines
+        return None
     if ragged:
         numbers = plain if plain is not None else range(table.num_rows + len(ragged))
         wrong = set(ragged)
@@ -63,6 +68,11 @@ def read_block(
         plain = [number for place, number in enumerate(numbers) if place not in wrong]
     columns = {place: pl.Series(str(place), table.column(str(place))) for place in wanted}
     return Block(columns, table.num_rows, plain, single)
+
+
+def _has_empty_lines(data: bytes) -> bool:
+    """Of which Arrow does not tell."""
+    return data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
 
 
 def _is_text(data: bytes) -> bool:

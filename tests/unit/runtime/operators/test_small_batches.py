@@ -40,3 +40,30 @@ def test_groups_in_windows_stay_columns_however_few_records_come_at_a_time(windo
     assert differences(program, run(program, "u"), sinks=found.sinks, dead=letters(found.letters)) == []
     (counts,) = (counts for task, counts in found.counts.items() if task == "sums")
     assert counts == {"rows": 3, "columns": 57}
+
+
+CHAIN = """
+program p
+sink out = files("out", format = json, mode = append)
+stream u {{
+  events = memory([{rows}]).event_time(e => from_micros(e.at // e.from), disorder = 5us)
+  events.map_to_pair(e => (e.key, 10 // e.by)).window(tumbling(10us)).count().to(out)
+}}
+"""
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("restores", [False, True])
+def test_only_records_near_one_that_fails_are_done_by_rows(many: bool, restores: bool) -> None:
+    """Of 200 records one has no time, one no value and one is late; or every third."""
+    rows: list[str] = []
+    for n in range(200):
+        fails = n == 90 or (many and n % 3 == 0)
+        at, by = 0 if n == 150 else n, 0 if fails else 2
+        rows.append(f"{{ at: {at}, from: {0 if n == 20 else 1}, key: {n % 7}, by: {by} }}")
+    program = lower(parse(Source("p.istream", CHAIN.format(rows=", ".join(rows)))))
+    found = run_unit(program, program.unit("u"), size=200, refusal=Refusal.ONE_SLOT, restores=restores, columnar_from=8)
+    assert differences(program, run(program, "u"), sinks=found.sinks, dead=letters(found.letters)) == []
+    done = [counts for task, counts in found.counts.items() if {"rows", "columns"} == set(counts)]
+    for counts in [] if many else done:
+        assert counts["columns"] >= 160
