@@ -15,6 +15,7 @@ from ghcm.inference.json_types import cell_type, json_struct
 from ghcm.inference.sample import Decoded, Sample, take
 from ghcm.inference.zeek_types import zeek_columns
 from ghcm.runtime.batch import Row
+from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK
 from ghcm.runtime.sources.local_files import UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.schemas.declaring import named
 from ghcm.schemas.naming import distinct, field_name, record_name
@@ -34,10 +35,12 @@ _FIELD = re.compile(r'field "([^"]+)":')
 @dataclass(frozen=True, slots=True)
 class Inferred:
     """The record of a file. `rows` records were looked at and are decoded by it (`whole`: there are no more),
-    `dead` says why others are not; `left_out` are the fields that have no type."""
+    `dead` says why others are not; `left_out` are the fields that have no type; `separator` stands between the cells of
+    CSV."""
 
     record: Struct
     format: str
+    separator: str
     rows: int
     whole: bool
     dead: tuple[str, ...]
@@ -51,20 +54,33 @@ def infer(path: Path, format_: str | None = None, name: str | None = None, rows:
     try:
         known = format_ or guess_format(path)
         left: list[str] = []
-        struct, decoded = _struct(path, known, rows, left)
+        separator = guess_separator(path) if known == "csv" else ","
+        struct, decoded = _struct(path, known, separator, rows, left)
     except UNREADABLE as error:
         raise unreadable(str(path), error) from error
     if not struct.fields:
-        raise GhcmError(
-            f'cannot infer a record from "{path}": no record of it can be read as {known}',
-            code="GHCM-736",
-            detail=next(iter([*decoded.dead, *left]), "It has no records."),
-            hint="JSON is read as lines, one object each: jq -c makes them of anything else."
-            if known in ("json", "eve")
-            else "say what it is with --format: json, csv, tsv, zeek, eve, parquet or arrow.",
-        )
+        raise _no_record(path, known, decoded.dead, left)
     record = named(struct, name or record_name(path.name.lstrip(".").split(".")[0]))
-    return Inferred(record, known, len(decoded.rows), decoded.whole, tuple(decoded.dead), tuple(left))
+    return Inferred(record, known, separator, len(decoded.rows), decoded.whole, tuple(decoded.dead), tuple(left))
+
+
+def _no_record(path: Path, format_: str, dead: Sequence[str], left: Sequence[str]) -> GhcmError:
+    """What a user reads where no field has a type, or nothing could be read."""
+    cannot = f'cannot infer a record from "{path}"'
+    if left:
+        hint = ""
+        if format_ in ("json", "eve"):
+            hint = "json_get and its kin take values of any type out of lines that are read as text."
+        shown = "; ".join(left[:3]) + ("; ..." if len(left) > 3 else "")
+        return GhcmError(f"{cannot}: no field of it has a type", code="GHCM-736", detail=f"{shown}.", hint=hint)
+    return GhcmError(
+        f"{cannot}: no record of it can be read as {format_}",
+        code="GHCM-736",
+        detail=next(iter(dead), "It has no records."),
+        hint="JSON is read as lines, one object each: jq -c makes them of anything else."
+        if format_ in ("json", "eve")
+        else "say what it is with --format: json, csv, tsv, zeek, eve, parquet or arrow.",
+    )
 
 
 def guess_format(path: Path) -> str:
@@ -75,14 +91,21 @@ def guess_format(path: Path) -> str:
     if by_name is not None:
         return by_name
     with open_file(path, "ending", 0) as stream:
-        head = stream.read(4096).lstrip()
+        head = stream.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip()
     if head.startswith((b"#separator", b"#fields", b"#set_separator")):
         return "zeek"
     starts = {b"{": "json", b"PAR1": "parquet", b"ARROW1": "arrow"}
     return next((name for start, name in starts.items() if head.startswith(start)), "text")
 
 
-def _struct(path: Path, format_: str, rows: int, left: list[str]) -> tuple[Struct, Decoded]:
+def guess_separator(path: Path) -> str:
+    """What stands between the names of a CSV file's columns: another character only where no comma does."""
+    lines = take(path, Format("csv"), 1).lines()
+    header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
+    return "," if "," in header else next((each for each in ";|\t" if each in header), ",")
+
+
+def _struct(path: Path, format_: str, separator: str, rows: int, left: list[str]) -> tuple[Struct, Decoded]:
     match format_:
         case "parquet" | "arrow":
             from ghcm.inference.tables import TableSample, table_columns
@@ -94,7 +117,7 @@ def _struct(path: Path, format_: str, rows: int, left: list[str]) -> tuple[Struc
             struct = json_struct(_objects(sample), left)
             return struct, sample.decode(struct)
         case "csv" | "tsv":
-            sample = take(path, Format("csv", "\t" if format_ == "tsv" else ","), rows)
+            sample = take(path, Format("csv", "\t" if format_ == "tsv" else separator), rows)
             return _cells(sample, _header(sample), left)
         case "zeek":
             sample = take(path, Format("zeek"), rows)

@@ -9,7 +9,7 @@ from typing import cast
 
 from ghcm.functions import Failure
 from ghcm.runtime.batch import Row
-from ghcm.runtime.sources.chunks import Chunk, lines_of
+from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK, Chunk, lines_of
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.local_files import open_file
 from ghcm.spg.ops import Format
@@ -60,6 +60,8 @@ def take(path: Path, format_: Format, rows: int) -> Sample:
     taken: list[bytes] = []
     left = rows + (format_.name == "csv")
     with io.BufferedReader(cast("io.RawIOBase", open_file(path, "ending", 0))) as stream:
+        if stream.peek(3).startswith(BYTE_ORDER_MARK):
+            stream.read(len(BYTE_ORDER_MARK))
         while left and (line := stream.readline(_LONGEST)):
             taken.append(line)
             left -= bool(line.strip()) and not (format_.name == "zeek" and line.startswith(b"#"))

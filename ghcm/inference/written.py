@@ -39,7 +39,9 @@ def as_text(inferred: Inferred, file: str) -> str:
     """Records of the text language under a comment that says what they are made from."""
     records = tuple(_declaration(each) for each in records_in(inferred.record))
     printed = print_program(ast.Program(ast.Name("inferred"), records)).split("\n", 2)[2]
-    call = f"files({json.dumps(file, ensure_ascii=False)}, format = {inferred.format}).as({inferred.record.name})"
+    separator = "" if inferred.separator == "," else f", separator = {json.dumps(inferred.separator)}"
+    source = f"files({json.dumps(file, ensure_ascii=False)}, format = {inferred.format}{separator})"
+    call = f"{source}.as({inferred.record.name})"
     return "\n".join([*(f"# {line}" for line in _about(inferred, file)), f"# {call}", printed])
 
 
@@ -47,7 +49,8 @@ def as_python(inferred: Inferred, file: str) -> str:
     """Records of the Python API, ready to be imported."""
     classes = [_class(each) for each in records_in(inferred.record)]
     body = "\n\n\n".join(classes)
-    call = f"files({json.dumps(file, ensure_ascii=False)}, format={json.dumps(inferred.format)})"
+    separator = "" if inferred.separator == "," else f", separator={json.dumps(inferred.separator)}"
+    call = f"files({json.dumps(file, ensure_ascii=False)}, format={json.dumps(inferred.format)}{separator})"
     above = [*(f"# {line}" for line in _about(inferred, file)), f"# {call}.as_({inferred.record.name})"]
     return "\n".join([*above, *_imports(body), "", "", body, ""])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.chunks import Chunk, Decoder
+from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK, Chunk, Decoder
 from ghcm.runtime.sources.source import Letters
 
 __all__ = ["Lines"]
@@ -14,7 +14,7 @@ _LONGEST = 64 << 20
 
 class Lines:
     """Decodes one file (or connection) whose bytes come in pieces. `offset` and `number`: bytes and lines used so
-    far.
+    far. A byte order mark at the beginning belongs to no line.
     """
 
     def __init__(self, decoder: Decoder, file: str, partition: str, *, offset: int = 0, number: int = 0) -> None:
@@ -28,6 +28,8 @@ class Lines:
     def add(self, data: bytes, last: bool, letters: Letters) -> Batch | None:
         """Decode what is whole in what has come; `last`: nothing more comes."""
         whole = self._rest + data if self._rest else data
+        if self.offset == 0 and whole.startswith(BYTE_ORDER_MARK):
+            whole, self.offset = whole[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
         end = len(whole) if last else whole.rfind(b"\n") + 1
         if end == 0:
             self._keep(whole)

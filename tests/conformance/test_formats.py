@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 
 from ghcm.expr import Get, Lambda, Var
+from ghcm.lowering.types import LINE
 from ghcm.runtime.batch import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.graph import Program
@@ -112,6 +113,21 @@ def test_compressed_files_of_a_directory(format_name: str, packed: str, spark: S
     rows, dead = compare(spark, Files("in", format_, compression), element, tmp_path)
     assert len(rows) == 2 * {"json": 2, "csv": 2, "zeek": 3}[format_name]
     assert len(dead) == 2 * {"json": 3, "csv": 2, "zeek": 4}[format_name]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(spark: SparkSession, tmp_path: Path) -> None:
+    """Excel and PowerShell write one; of two, the second is text."""
+    mark = b"\xef\xbb\xbf"
+    for name, (format_, element, data) in FILES.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plain").write_bytes(mark + data)
+        (tmp_path / name / "packed.zst").write_bytes(zstd(mark + data))
+        (tmp_path / name / "packed.gz").write_bytes(gzip.compress(mark + data))
+        rows, _ = compare(spark, Files(name, format_), element, tmp_path)
+        assert len(rows) == 3 * {"json": 2, "csv": 2, "zeek": 3}[name]
+    (tmp_path / "text").write_bytes(mark + mark + b"a\n" + mark + b"b\n")
+    rows, _ = compare(spark, Files("text", Format("text")), LINE, tmp_path)
+    assert [row[0] for row in rows] == ["\ufeffa", "\ufeffb"]
 
 
 @settings(

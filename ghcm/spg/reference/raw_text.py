@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["LONGEST", "Bad", "attempt", "numbered_lines"]
+__all__ = ["BYTE_ORDER_MARK", "LONGEST", "Bad", "attempt", "numbered_lines"]
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs put before UTF-8; it is no part of the text."""
 
 LONGEST = 16_384
 """Characters of a raw text that a dead letter holds."""

@@ -21,7 +21,7 @@ from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.growing import whole_records
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.raw_text import LONGEST, Bad
+from ghcm.spg.reference.raw_text import BYTE_ORDER_MARK, LONGEST, Bad
 from ghcm.spg.reference.state import Record, Run, Step
 from ghcm.types import Struct
 
@@ -88,7 +88,8 @@ def _decoded(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) 
 
 def _records(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) -> Iterator[Record]:
     for name in sorted(parts):
-        for row in decoded(parts[name], name, format_, cast("Struct", step.gives.element)):
+        data = parts[name].removeprefix(BYTE_ORDER_MARK)
+        for row in decoded(data, name, format_, cast("Struct", step.gives.element)):
             if isinstance(row, Bad):
                 run.dead(step, row.text[:LONGEST], Failed(Failure.BAD_RECORD, row.detail))
             else:

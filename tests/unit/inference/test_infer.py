@@ -97,6 +97,15 @@ def test_cells(tmp_path: Path) -> None:
     }
 
 
+def test_files_of_spreadsheets(tmp_path: Path) -> None:
+    """They begin with a byte order mark, and cells stand between semicolons where the comma is in numbers."""
+    found = inferred(tmp_path, "a.csv", '\ufeffid;"a,b";name\r\n1;2,5;x\r\n')
+    assert fields(found.record) == {"id": "id: int", "a,b": "a_b: string", "name": "name: string"}
+    assert 'files("a.csv", format = csv, separator = ";").as(A)' in as_text(found, "a.csv")
+    assert 'files("a.csv", format="csv", separator=";").as_(A)' in as_python(found, "a.csv")
+    assert fields(inferred(tmp_path, "b.csv", "a;b,c\n1,2\n").record) == {"a;b": "a_b: int", "c": "c: int"}
+
+
 def test_logs_of_zeek(tmp_path: Path) -> None:
     found = inferred(tmp_path, "conn.log", ZEEK + "1.5\ta\t1\tx,y\n2.5\t-\t18446744073709551615\t(empty)\n")
     assert fields(found.record) == {
@@ -126,6 +135,7 @@ def test_what_is_no_record_is_counted(tmp_path: Path) -> None:
     [
         ("a.jsonl", "[\n", "no record of it can be read as json"),
         ("a.csv", "", "no record of it can be read as csv"),
+        ("a.jsonl", '{"a": 1}\n{"a": "x"}\n', "no field of it has a type"),
         ("a.txt", "words\n", "lines of text, which need no record"),
         ("a.parquet", "words\n", "is no parquet file"),
         ("a.gz", "words\n", "cannot read"),
