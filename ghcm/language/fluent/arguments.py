@@ -69,7 +69,7 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
 
 def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast.Expr:
     kind = wanted.kind if wanted is not None else ""
-    may_be_duration = kind == "duration" or operator in _WINDOWS or (operator == "publish" and kind == "any")
+    may_be_duration = kind == "duration" or operator in _WINDOWS or kind == "int or duration"
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
     if kind == "name" and value.isidentifier():
