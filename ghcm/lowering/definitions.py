@@ -88,7 +88,7 @@ def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defi
             context.report(Code.DECLARED_TWICE, message, parameter.name.span)
         if parameter.default is not None:
             message = f'parameter "{text}" of function "{name}" has a default'
-            hint = "A parameter with ? is given null."
+            hint = "Each call gives every value; x ?? 3 in the body says what stands for null, where a parameter has ?."
             context.report(Code.BAD_LAMBDA, message, parameter.default.span, hint=hint)
         variables[text] = None if type_ is None else Var(text, type_)
     result = context.records.type_of(function.result)

@@ -106,7 +106,8 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
         case ast.RecordExpr():
             return record_value(written, scope, context, value)
         case ast.Lambda(span=span):
-            context.report(Code.BAD_LAMBDA, "a function stands where a value is asked for", span)
+            message, hint = "a function stands where a value is asked for", "Its body alone is the value."
+            context.report(Code.BAD_LAMBDA, message, span, hint=hint)
             return None
         case _:
             assert_never(written)

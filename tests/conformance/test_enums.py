@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,6 @@ def test_native_forms_agree(form: Form, program: Program, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_spark_agrees(program: Program, spark: SparkSession, tmp_path: Path) -> None:
     agree(spark, program, "u", tmp_path)
+    letters = [path.read_text(encoding="utf-8") for path in tmp_path.glob("dead-*/part-*")]
+    details = " ".join(str(json.loads(line)["detail"]) for line in "".join(letters).splitlines())
+    assert 'field "sign": expected one of plus, "-", "", "\u00e9", "quo\\"te", found "Plus"' in details

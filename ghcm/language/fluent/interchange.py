@@ -35,7 +35,8 @@ def record_of(source: object, name: str | None = None) -> type[Record]:
     """The record that a dataclass, a pydantic model, a JSON Schema (a dict) or an Arrow schema says.
 
     `name` is by default its own; an Arrow schema has none. Classes in it become records of their own. A field whose
-    name is none of the language gets one and is read from where it stood. ProgramError where a type does not map.
+    name is none of the language gets one and is read from where it stood. Defaults are left out: a field with one has
+    to be there, unless its type allows null. ProgramError where a type does not map.
     """
     try:
         found = _struct(source)
