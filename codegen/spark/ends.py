@@ -21,13 +21,13 @@ __all__ = ["publish_body", "reply_body", "write_body"]
 
 def reply_body(scope: Scope) -> list[str]:
     """The answer of the call."""
-    return [f"reply_with(job, rows, {scope.type(scope.takes.element)})"]
+    return [f"reply_with(job, rows, {scope.element(scope.takes.element)})"]
 
 
 def write_body(scope: Scope, op: To) -> list[str]:
     """One version of a sink."""
     sink = scope.program.sink(op.sink)
-    element, mode = scope.type(scope.takes.element), quote(sink.mode.value)
+    element, mode = scope.element(scope.takes.element), quote(sink.mode.value)
     connector = sink.connector
     match connector:
         case Parquet(path=path):
@@ -59,7 +59,7 @@ def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) 
     lines = [f"key = {scope.on_record(key)}"]
     if can_fail(key.body):
         lines.append(f"rows = passed(job, rows, {scope.step()}, key.error)")
-    call = f"write_redis(job, rows, {quote(name)}, {quote(place)}, {scope.type(scope.takes.element)}"
+    call = f"write_redis(job, rows, {quote(name)}, {quote(place)}, {scope.element(scope.takes.element)}"
     return [*lines, f"{call}, key, {scope.type(key.body.type)}, mode={quote(mode.value)})"]
 
 

@@ -23,15 +23,13 @@ def iterate_body(scope: Scope, op: Iterate, step: list[str]) -> list[str]:
     else:
         number = f"top_count(job, {scope.emitter.emit(limit)}, {scope.step()})"
     until = "" if op.until is None else f", until={_until(scope, op.until)}"
-    element = scope.takes.element
-    columns = ", ".join(map(quote, element.names if isinstance(element, Struct) else ["value"]))
     return [
         *(f"{name} = job.keep({name})" for name in others),
         "",
         "def step(state: DataFrame) -> DataFrame:",
         *(f"    {line}" for line in step),
         "",
-        f"return iterated(job, {first}, step, {number}, where={scope.step()}, columns=[{columns}]{until})",
+        f"return iterated(job, {first}, step, {number}, where={scope.step()}{until})",
     ]
 
 

@@ -30,7 +30,7 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
             lines.append(f"{name} = passed(job, {name}, {inner.step()}, first({', '.join(errors)}))")
         kept = frozenset({TIME}) if op.by_time else scope.keep & {TIME}
         keep = "" if place and op.kind.left_alone and not op.by_time else replace(scope, keep=kept).keeping()
-        sides.append(f"Side({name}, [{', '.join(texts)}], {scope.type(side.element)}{keep})")
+        sides.append(f"Side({name}, [{', '.join(texts)}], {scope.element(side.element)}{keep})")
     call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_within(op)}{_belong(scope, op)})"
     rest = sorted(scope.keep - {TIME})
     if rest:  # nothing is late for what was joined, and it stands in no order

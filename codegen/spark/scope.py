@@ -11,7 +11,7 @@ from ghcm.codegen.spark.text import quote
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
 from ghcm.spg.graph import Program, Unit
-from ghcm.types import Collection, Null, Struct, Type
+from ghcm.types import Collection, Null, Struct, Type, is_nullable, strip
 
 __all__ = ["Scope"]
 
@@ -47,6 +47,11 @@ class Scope:
         """A type as the job writes it."""
         return self.schemas.text(type_, self.id)
 
+    def element(self, type_: Type) -> str:
+        """The type of records as the job writes it: those that may be null stand in one column."""
+        text = self.type(type_)
+        return f"MaybeRecord({text}.fields)" if is_nullable(type_) and isinstance(strip(type_), Struct) else text
+
     def record(self) -> str:
         """The whole input record as one value."""
         return f"whole({self.type(self.takes.element)})" if isinstance(self.takes.element, Struct) else 'col("value")'
@@ -70,9 +75,8 @@ class Scope:
 
     def step(self, input: Type | None = None) -> str:
         """Where a record is when it fails."""
-        return (
-            f"Step({quote(self.id)}, {quote(self.origin)}, {self.type(self.takes.element if input is None else input)})"
-        )
+        element = self.element(self.takes.element if input is None else input)
+        return f"Step({quote(self.id)}, {quote(self.origin)}, {element})"
 
     def step_if(self, *expressions: Expr) -> str:
         """The argument that says so, where a record may fail."""

@@ -15,7 +15,7 @@ __all__ = ["read_sink_body", "source_body"]
 
 def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     """Records from outside."""
-    element = scope.type(task.collection.element)
+    element = scope.element(task.collection.element)
     connector = op.connector
     match connector:
         case Files(tail=True):
@@ -42,7 +42,7 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
 def _files(scope: Scope, task: Task, files: Files) -> str:
     """The call that reads files of a format."""
     step, format_ = scope.step(task.collection.element), files.format
-    element = "" if format_.name == "text" else f", {scope.type(task.collection.element)}"
+    element = "" if format_.name == "text" else f", {scope.element(task.collection.element)}"
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
     options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
@@ -57,7 +57,7 @@ def _unbounded(task: Task, why: str) -> GhcmError:
 def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
     """The records of a sink."""
     sink = scope.program.sink(op.sink)
-    element, name = scope.type(task.collection.element), quote(sink.name)
+    element, name = scope.element(task.collection.element), quote(sink.name)
     step, connector = scope.step(task.collection.element), sink.connector
     match connector:
         case Parquet(path=path):

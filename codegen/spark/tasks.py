@@ -141,10 +141,10 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
             columns = {"key": scope.on_record(function), "value": scope.record()}
             return scope.transformed(rows, columns, function.body)
         case PythonBatch(module=module, function=name):
-            call = f"python_batches(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
+            call = f"python_batches(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
             return f"{call}, step={scope.step()}{scope.keeping()})"
         case PythonCall(module=module, function=name):
-            call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.type(gives)}"
+            call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
             return f"{call}, step={scope.step()}{scope.keeping()})"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             size, step = assigner.size_us, f"step={scope.step()}{scope.keeping()}"
