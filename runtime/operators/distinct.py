@@ -10,8 +10,9 @@ from ghcm.runtime.columns import Row
 from ghcm.runtime.keys import grouping, identity_of
 from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
+from ghcm.runtime.operators.grouped_later import GroupedLater
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.operators.state import unpack
 from ghcm.runtime.operators.windows import lateness_of
 from ghcm.spg.graph import Task, Unit
 
@@ -90,12 +91,8 @@ class DistinctOperator:
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the records seen, by their key groups."""
-        groups: dict[int, list[Row]] = {}
-        of_row = grouping(self._task.schema, self._context.groups)
-        for seen in self._seen.values():
-            for row in seen.values():
-                groups.setdefault(of_row(row), []).append(row)
-        return {group: pack(rows) for group, rows in groups.items()}
+        rows = (row for seen in self._seen.values() for row in seen.values())
+        return GroupedLater(rows, grouping(self._task.schema, self._context.groups), change=False)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""

@@ -144,18 +144,25 @@ class GroupFrames:
         """The groups of these keys (the column `key`; without a column: all), merged where that can be; they stay."""
         if not keys.width:
             return self.whole()
-        found = [frame.join(keys, on="key", how="semi", nulls_equal=True) for frame in self.held()]
-        return self.merge([frame for frame in found if frame.height])
+        held = self.held()
+        if not held:
+            return []
+        found = pl.concat(held).join(keys, on="key", how="semi", nulls_equal=True)  # far cheaper than one by one
+        if found.height < 2 or (len(held) < 2 and not self._repeats):
+            return [found] if found.height else []
+        return self._one(found)
 
     def merge(self, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
         """One frame of several, or several where columns cannot: then a group may stand in one of them twice."""
         if not frames or (len(frames) < 2 and not self._repeats):
             return frames
-        whole = pl.concat(frames)
-        merged = in_columns(lambda: self._merged(whole))
-        if merged is not None:
-            return [merged]
-        return frames if len(frames) > 1 else [whole.head(1), whole.slice(1)]
+        merged = self._one(pl.concat(frames))
+        return merged if len(merged) < 2 or len(frames) < 2 else frames
+
+    def _one(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        """A row for each group in one frame, or two frames where columns cannot merge."""
+        merged = in_columns(lambda: self._merged(frame))
+        return [merged] if merged is not None else [frame.head(1), frame.slice(1)]
 
     def read(self, frame: pl.DataFrame) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
         """As `read_groups`."""

@@ -5,14 +5,14 @@ What becomes of them is decided in `groups`; groups that are columns stand in `g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from ghcm.runtime.keys import grouping, identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.operator import INFINITY, NEVER, Context
 from ghcm.runtime.operators.group_layout import GroupLayout
-from ghcm.runtime.operators.state import pack
+from ghcm.runtime.operators.grouped_later import GroupedLater
 
 __all__ = ["UNWINDOWED", "SingleGroups", "WindowTimes"]
 
@@ -61,16 +61,15 @@ class SingleGroups:
                 self.add(self.of(window), (key,), (state,))
         return identities
 
-    def packed(self) -> dict[int, bytes]:
+    def packed(self) -> Mapping[int, bytes]:
         """All states by key group, as bytes."""
-        groups: dict[int, list[tuple[object, ...]]] = {}
-        group_of = grouping(self._layout.key_type, self._context.groups)
+        keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
+        return GroupedLater(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
+
+    def _entries(self) -> Iterator[tuple[object, ...]]:
         for window, states in self.windows.items():
-            keys = list(states if self._value is None else map(self._value, states))
-            for key, state in zip(keys, states.values(), strict=True):
-                group = 0 if self._layout.key is None else group_of(key)
-                groups.setdefault(group, []).append((window, key, state))
-        return {group: pack(entries) for group, entries in groups.items()}
+            for identity, state in states.items():
+                yield window, identity if self._value is None else self._value(identity), state
 
     def restore(self, entries: Iterable[tuple[object, ...]]) -> None:
         """Take what was packed of a key group."""
