@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from keyword import iskeyword
 from typing import assert_never
 
 from ghcm.types import (
@@ -42,10 +43,10 @@ def python_text(type_: Type) -> str:
         case Map(key=key, value=value):
             return f"python.Mapped({python_text(key)}, {python_text(value)})"
         case Struct(fields=fields):
-            parts = [f'"{part.name}": {python_text(part.type)}' for part in fields]
+            parts = [f"{_text(part.name)}: {python_text(part.type)}" for part in fields]
             plain = [f"{part.name}={python_text(part.type)}" for part in fields]
-            name = f'"{type_.name or "Record"}"'
-            simple = all(part.name.isidentifier() for part in fields)
+            name = _text(type_.name or "Record")
+            simple = all(map(_is_name, type_.names))
             return (
                 f"python.Record({name}, {', '.join(plain)})"
                 if simple
@@ -66,7 +67,7 @@ def python_text(type_: Type) -> str:
         case String():
             return "python.STRING"
         case Enumeration(values=values):
-            return f"python.OneOf({', '.join(json.dumps(each, ensure_ascii=False) for each in values)})"
+            return f"python.OneOf({', '.join(map(_text, values))})"
         case Bytes():
             return "python.BYTES"
         case Timestamp():
@@ -77,3 +78,12 @@ def python_text(type_: Type) -> str:
             return "python.DURATION"
         case _:
             assert_never(type_)
+
+
+def _is_name(text: str) -> bool:
+    """Whether Python takes it for the name of an argument, and as it is: it changes some letters outside of ASCII."""
+    return text.isascii() and text.isidentifier() and not iskeyword(text)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -52,7 +52,7 @@ from ghcm.spg.ops import (
     Union,
     Window,
 )
-from ghcm.types import Collection, Shape, Struct, Type
+from ghcm.types import Collection, Shape, Struct, Type, is_nullable
 
 __all__ = ["task_body"]
 
@@ -142,10 +142,10 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
             return scope.transformed(rows, columns, function.body)
         case PythonBatch(module=module, function=name):
             call = f"python_batches(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
-            return f"{call}, step={scope.step()}{scope.keeping()})"
+            return f"{call}, step={scope.step()}{scope.keeping()}{_or_null(gives)})"
         case PythonCall(module=module, function=name):
             call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
-            return f"{call}, step={scope.step()}{scope.keeping()})"
+            return f"{call}, step={scope.step()}{scope.keeping()}{_or_null(gives)})"
         case Window(assigner=assigner, allowed_lateness_us=lateness):
             size, step = assigner.size_us, f"step={scope.step()}{scope.keeping()}"
             offset = f"offset={assigner.offset_us}, " if assigner.offset_us else ""
@@ -158,6 +158,11 @@ def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
                     assert_never(assigner)
         case _:
             assert_never(op)
+
+
+def _or_null(gives: Type) -> str:
+    """The argument that says that a user's function may give null."""
+    return ", nullable=True" if is_nullable(gives) else ""
 
 
 def _sessions(scope: Scope, op: Sessions) -> str:

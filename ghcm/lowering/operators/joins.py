@@ -173,8 +173,9 @@ def _exchanges(left: list[Lambda], right: list[Lambda]) -> tuple[Exchange, Excha
 
 
 def _column(key: Lambda) -> str | None:
+    """The column that a key is; a record that may be null is one column, whose fields are none."""
     match key.body:
-        case Get(of=Var(), field=field):
+        case Get(of=Var(type=Struct()), field=field):
             return field
         case _:
             return None
