@@ -30,8 +30,12 @@ error[GHCM-207]: what is wrong, in one line
 ```
 
 `ghcm explain --error GHCM-207` says what a code stands for. The exit code of a command is 2 for the codes 1xx to 6xx,
-which are about the program or the arguments, and 1 for 7xx, which are about what happened while it ran. Over HTTP the
-code stands in the field `code` of the problem.
+which are about the program or the arguments, and 1 for 7xx and whatever else ends a run. Over HTTP the code stands in
+the field `code` of the problem, and in `error` of a call that has failed, with hint and place.
+
+A record that fails ends nothing: it becomes a dead letter, the rest goes on, and the run ends with 0, as with bad
+records in Spark. `ghcm run` says at its end how many there were and where they are; with `--strict` it ends with 1 if
+there are any.
 """
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, suggest_file
 
 if TYPE_CHECKING:
     from ghcm.language import ast
@@ -223,7 +223,9 @@ def readable(path: Path) -> None:
     if not path.is_file():
         near = sorted(_programs_in(path.parent))
         found = f"The folder has {_some(near)}." if near else "The folder has no program."
-        raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found, hint=suggest(path.name, near))
+        likely = suggest_file(path.name, near)
+        hint = f'did you mean "{likely}"?' if likely else "" if near else '"ghcm init" writes a first program.'
+        raise GhcmError(f'there is no program "{path}"', code="GHCM-602", detail=found, hint=hint)
 
 
 def _programs_in(folder: Path) -> Iterator[str]:

@@ -8,12 +8,14 @@ engines
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import cast
 
-from ghcm.source import Span
+from ghcm.source import Origin, Place, Span
 
 _NEAR = 200
 """Characters that are shown of a line before its mistake, of it, and after it."""
@@ -21,25 +23,59 @@ _NEAR = 200
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Controls, and marks that change the direction of text: a terminal would obey them."""
 
-__all__ = ["Diagnostic", "Diagnostics", "GhcmError", "ProgramError", "render", "suggest"]
+_PROGRAMS = (".istream", ".py", ".ghcm", ".toml")
+
+_WORD = re.compile(r"\w+")
+
+__all__ = ["Diagnostic", "Diagnostics", "GhcmError", "ProgramError", "render", "suggest", "suggest_file"]
 
 
 class GhcmError(Exception):
-    """An error that a user can act on; its text says what, why and what to do. The command line prints it without a
-    traceback."""
+    """An error that a user can act on; its text says what, where in the program (`place`, if it has one there), why and
+    what to do. The command line prints it without a traceback."""
 
-    def __init__(self, message: str, *, code: str = "GHCM-700", detail: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, code: str = "GHCM-700", detail: str = "", hint: str = "", place: Place | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.detail = detail
         self.hint = hint
+        self.place = place
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}"]
-        lines += [f"  = detail: {self.detail}"] if self.detail else []
-        lines += [f"  = hint: {self.hint}"] if self.hint else []
+        margin = "  = "
+        if self.place is not None:
+            margin = f" {' ' * len(str(self.place.origin.line))} = "
+            lines += _shown(self.place)
+        lines += [f"{margin}detail: {self.detail}"] if self.detail else []
+        lines += [f"{margin}hint: {self.hint}"] if self.hint else []
         return "\n".join(lines)
+
+    def document(self) -> dict[str, object]:
+        """The error as JSON; `of` reads it."""
+        place = None
+        if self.place is not None:
+            origin = self.place.origin
+            place = {"file": origin.file, "line": origin.line, "column": origin.column, "text": self.place.text}
+        return {"code": self.code, "message": self.message, "detail": self.detail, "hint": self.hint, "place": place}
+
+    @classmethod
+    def of(cls, document: Mapping[str, object]) -> GhcmError:
+        """The error in such a document; what it lacks is empty.
+
+        >>> str(GhcmError.of({"code": "GHCM-735", "message": "no such file"}))
+        'error[GHCM-735]: no such file'
+        """
+        code, message, detail, hint = (str(document.get(name) or "") for name in ("code", "message", "detail", "hint"))
+        found, place = document.get("place"), None
+        if isinstance(found, Mapping):
+            at = cast("Mapping[str, str]", found)
+            origin = Origin(str(at.get("file", "")), int(at.get("line", 1)), int(at.get("column", 1)))
+            place = Place(origin, str(at.get("text", "")))
+        return GhcmError(message, code=code or "GHCM-700", detail=detail, hint=hint, place=place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +132,25 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
     return f'did you mean "{close[0]}"?' if close else ""
 
 
+def suggest_file(name: str, files: Iterable[str]) -> str:
+    """The file whose name is the most like this one; empty when none comes close. What all files of a kind share, their
+    ending, makes none alike; a program is no file of data.
+
+    >>> suggest_file("vist.jsonl", ["visits.jsonl", "notes.txt"])
+    'visits.jsonl'
+    >>> suggest_file("fo.istream", ["wc.istream"])
+    ''
+    """
+    stem, ending = os.path.splitext(name)
+    kind = name.endswith(_PROGRAMS)
+    alike_last = sorted(
+        (each for each in files if each.endswith(_PROGRAMS) == kind), key=lambda each: (each.endswith(ending), each)
+    )
+    stems = {os.path.splitext(each)[0]: each for each in alike_last}
+    close = get_close_matches(stem, stems, n=1, cutoff=0.6)
+    return stems[close[0]] if close else ""
+
+
 def render(diagnostic: Diagnostic) -> str:
     """The message as a person reads it: headline, place, source line with carets, detail, hint."""
     lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
@@ -117,6 +172,20 @@ def render(diagnostic: Diagnostic) -> str:
     lines += [f"{margin_end}detail: {diagnostic.detail}"] if diagnostic.detail else []
     lines += [f"{margin_end}hint: {diagnostic.hint}"] if diagnostic.hint else []
     return "\n".join(lines)
+
+
+def _shown(place: Place) -> list[str]:
+    """Where a thing of the program stands, with carets under its name if its line is known."""
+    line, column = place.origin.line, place.origin.column
+    margin = " " * len(str(line))
+    head = f" {margin}--> {place.origin}"
+    if not place.text:
+        return [head]
+    before, rest = place.text[: column - 1], place.text[column - 1 :]
+    found = _WORD.match(rest)
+    marked = found[0] if found else rest[:1]
+    pointed = _pointed(before, marked, rest[len(marked) :], f" {line} | ", f" {margin} | ")
+    return [head, f" {margin} |", *pointed]
 
 
 def _pointed(before: str, marked: str, after: str, head: str, head_below: str) -> tuple[str, str]:

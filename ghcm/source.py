@@ -9,7 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Origin", "Source", "Span"]
+__all__ = ["Origin", "Place", "Source", "Span"]
 
 
 @dataclass(frozen=True)
@@ -80,3 +80,13 @@ class Origin:
         """
         file, line, column = text.rsplit(":", 2)
         return cls(file, int(line), int(column))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An origin with the text of its line, for messages of a time when the program is no more at hand; `text` is empty
+    where it is not known.
+    """
+
+    origin: Origin
+    text: str = ""

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import cast
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from ghcm.spg.json import from_json
 
@@ -82,6 +83,15 @@ class Bundle:
         """The files that differ from what was built, or are missing, by name."""
         known = cast("Mapping[str, str]", self.manifest.get("files", {}))
         return tuple(name for name, digest in sorted(known.items()) if _hash_file(self.folder / name) != digest)
+
+    def line(self, origin: Origin) -> str:
+        """The line of the program at this place; empty where the bundle does not have it."""
+        file = self.folder / "source" / origin.file
+        try:
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        except (OSError, ValueError):
+            return ""
+        return Source(origin.file, text).line(origin.line)
 
     def digest(self, file: str) -> str:
         """The SHA-256 of one of its files as it is now; empty where there is no such file."""

@@ -32,4 +32,6 @@ def read_parameters(unit: Unit, given: Mapping[str, object]) -> dict[str, object
 
 
 def _wrong(unit: Unit, what: str) -> GhcmError:
-    return GhcmError(f'cannot call unit "{unit.name}": {what}', code="GHCM-320")
+    known = ", ".join(f'"{parameter.name}"' for parameter in unit.parameters)
+    detail = f"Its parameters are {known}." if known else "It has none."
+    return GhcmError(f'cannot call unit "{unit.name}": {what}', code="GHCM-320", detail=detail)

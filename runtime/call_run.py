@@ -157,7 +157,7 @@ class CallRun:
 
     def failed(self, name: str, error: Exception) -> None:
         """A part of the call cannot go on."""
-        self._finish(Outcome(error=unit_failure(self.unit, name, error)))
+        self._finish(Outcome(error=unit_failure(self.unit, name, error, self._services.compiled.line)))
 
     def _perhaps_finish(self) -> None:
         if self._left:

@@ -6,7 +6,7 @@ Reports are JSON objects, one a line, on standard output:
 {"event": "running"}                      all units have opened their places {"event": "commit", "commits": n}
 at most once per second {"event": "progress", "status": {...}}    about once per second while something changes: rates,
 backlogs, watermarks, dead letters {"event": "done"}                         all bounded inputs are read, committed, and
-their calls sent {"event": "failed", "reason": "..."}      the job cannot go on
+their calls sent {"event": "failed", "error": {...}}      the job cannot go on
 
 Requests are JSON objects, one a line, on standard input: {"op": "status"}, {"op": "savepoint"}, {"op": "stop"}, {"op":
 "drain"}, {"op": "grow", "version": n, "bundle": FILE, "since": {...}}; the first two are answered by {"event":
@@ -148,8 +148,7 @@ class _Process:
             engine.grow(Bundle.open(grow.bundle), grow.since, commit)
         except GhcmError as error:
             _log.error("not version %d: %s", grow.version, error)
-            said = {"message": error.message, "code": error.code, "detail": error.detail, "hint": error.hint}
-            self._say("not_grown", version=grow.version, error=said)
+            self._say("not_grown", version=grow.version, error=error.document())
         else:
             _log.info("version %d from now on", grow.version)
             self._say("grown", version=grow.version)
@@ -166,8 +165,7 @@ class _Process:
 
     def fail(self, error: GhcmError) -> None:
         """Say that the job cannot go on, and why."""
-        reason = f"{error.message}. {error.detail}" if error.detail else error.message
-        self._say("failed", reason=reason, code=error.code, hint=error.hint)
+        self._say("failed", error=error.document())
 
     def _say_once(self, event: str) -> None:
         if event not in self._said:

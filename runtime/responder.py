@@ -301,7 +301,8 @@ class Responder:
             self._count(feedback, outcome, id_)
 
         def not_stored(error: Exception) -> None:
-            job = partial(self._store, delivery, Outcome(error=unit_failure(self.unit, "reply", error)))
+            failed = unit_failure(self.unit, "reply", error, self._services.compiled.line)
+            job = partial(self._store, delivery, Outcome(error=failed))
             self._answers.submit(job, stored, partial(self._gone, delivery))
 
         def committed() -> None:
@@ -359,7 +360,7 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     error = outcome.error
     if error is not None:
         if error.code == "GHCM-743":
-            return Feedback(id_, State.EXPIRED, error=Failed(error.code, error.message))
+            return Feedback(id_, State.EXPIRED, error=Failed.of(error))
         return failure(id_, error)
     sinks = outcome.sinks or {}
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())

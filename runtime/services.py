@@ -58,6 +58,10 @@ class Compiled(Protocol):
         """The program as optimised."""
         ...
 
+    def line(self, origin: Origin) -> str:
+        """The line of the program at this place; empty where it is not known."""
+        ...
+
     def unit_module(self, unit: str) -> ModuleType:
         """The generated module, whose `TASKS` are the code of the unit's tasks."""
         ...

@@ -1,31 +1,55 @@
-"""Why a unit or a call has failed, in words for the user."""
+"""Why a unit or a call has failed, in words for the user. The Spark driver says it in the same ones."""
 
 from __future__ import annotations
 
+import errno
 import logging
+from collections.abc import Callable
 
 from ghcm.errors import GhcmError
+from ghcm.source import Origin, Place
 from ghcm.spg.graph import Unit
 
 __all__ = ["unit_failure"]
 
 _log = logging.getLogger(__name__)
 
+_HINTS = {
+    errno.EACCES: "let the user of this process read and write there, or name another place.",
+    errno.EPERM: "let the user of this process read and write there, or name another place.",
+    errno.EROFS: "that file system is read-only: name another place.",
+    errno.ENOSPC: "free some room on that disk, then run again: what was committed is safe.",
+    errno.EDQUOT: "free some room: the quota of this user is used up.",
+    errno.EMFILE: "raise the limit of open files: ulimit -n 4096.",
+}
+"""What to do about what the system says."""
 
-def unit_failure(unit: Unit, part: str, error: Exception) -> GhcmError:
-    """The error that ends a unit (or one call of it) because of what a part of it raised; a traceback goes to the
-    log.
+
+def unit_failure(
+    unit: Unit, part: str, error: Exception, line: Callable[[Origin], str] = lambda origin: ""
+) -> GhcmError:
+    """The error that ends a unit (or one call of it) because of what a part of it raised, usually a task. `line` gives
+    the text of a line of the program, empty where it is not known. A traceback goes to the log.
     """
+    task = next((task for task in unit.tasks if task.id == part), None)
+    origin = unit.origin if task is None else task.origin
+    place = Place(origin, line(origin))
     if isinstance(error, GhcmError):
         message = f'unit "{unit.name}" has failed in "{part}": {error.message}'
-        failure = GhcmError(message, code=error.code, detail=error.detail, hint=error.hint)
-    else:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
+        failure = GhcmError(message, code=error.code, detail=error.detail, hint=error.hint, place=error.place or place)
+    elif isinstance(error, OSError) and error.strerror:
+        what = f'"{error.filename}": {error.strerror}' if error.filename else error.strerror
+        hint = _HINTS.get(error.errno or 0, "")
         failure = GhcmError(
-            f'unit "{unit.name}" has failed in "{part}": {said}',
+            f'unit "{unit.name}" has failed in "{part}": {what}', code="GHCM-790", hint=hint, place=place
+        )
+    else:
+        failure = GhcmError(
+            f'unit "{unit.name}" has failed in "{part}": {type(error).__name__}: {error}',
             code="GHCM-701",
             detail="What was committed is safe; a restart goes on from the last snapshot.",
-            hint="the log has the details",
+            hint="the log has the details.",
+            place=place,
         )
     _log.error("%s", failure, exc_info=None if isinstance(error, GhcmError) else error)
     return failure

@@ -197,7 +197,7 @@ class UnitRun:
         """
         if self.state not in (State.STARTING, State.RUNNING):
             return
-        self.error = unit_failure(self.unit, name, error)
+        self.error = unit_failure(self.unit, name, error, self._services.compiled.line)
         self._close(State.FAILED)
 
     def stop(self) -> None:

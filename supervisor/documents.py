@@ -14,6 +14,7 @@ from ghcm.supervisor.models import json_schema
 __all__ = [
     "CallDocument",
     "CallError",
+    "CallPlace",
     "ProgramDocument",
     "SinkDocument",
     "UnitDocument",
@@ -23,11 +24,23 @@ __all__ = [
 ]
 
 
+class CallPlace(BaseModel):
+    """A place in the program, and the text of its line."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+
 class CallError(BaseModel):
-    """Why a call failed."""
+    """Why a call failed, what to do, and where in the program."""
 
     code: str
     message: str
+    detail: str = ""
+    hint: str = ""
+    place: CallPlace | None = None
 
 
 class SinkDocument(BaseModel):
@@ -104,7 +117,7 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "attempts": found.attempts,
         "rows": feedback.rows,
         "sinks": {name: {"version": sink.version, "rows": sink.rows} for name, sink in feedback.sinks.items()},
-        "error": None if feedback.error is None else {"code": feedback.error.code, "message": feedback.error.message},
+        "error": None if feedback.error is None else feedback.error.error.document(),
         "timings": dict(feedback.timings),
         "as_of": _moment(feedback.as_of),
         "links": {"self": here, "data": f"{here}/data"},

@@ -17,7 +17,7 @@ from ghcm.functions import FAMILIES
 __all__ = ["Library", "library_for", "names_taken"]
 
 _BLOCKS = (
-    *("main", "job", "groups", "iterations", "files", "sources", "json", "csv", "zeek", "arrow"),
+    *("main", "job", "refused", "groups", "iterations", "files", "sources", "json", "csv", "zeek", "arrow"),
     *("python", "batches", "tables", "redis", "policies"),
     *(f"functions/{family}" for family in FAMILIES),
     *("functions/time_numbers", "functions/time_texts"),

@@ -70,10 +70,11 @@ def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool
             _print_rows(call["data"] or [], csv)
             terminal.note(f"done in {_seconds(call):.3f} s")
         case "failed":
-            message, code = f"the call has failed: {call['error']['message']}", call["error"]["code"]
-            terminal.error(GhcmError(message, code=code, hint=call["detail"]))
+            terminal.error(GhcmError.of(call["error"]))
         case state:
             terminal.say(f"{call['id']}: {state}")
+            if call["error"] is not None:
+                terminal.error(GhcmError.of(call["error"]))
 
 
 def _seconds(call: dict[str, Any]) -> float:

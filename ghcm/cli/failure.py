@@ -11,9 +11,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec, cast
 
 import typer
 
@@ -21,7 +21,7 @@ import ghcm
 from ghcm.cli import terminal
 from ghcm.errors import Diagnostic, GhcmError, ProgramError
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG", "exit_code", "guarded"]
+__all__ = ["FAILED", "INTERRUPTED", "WRONG", "RunFailed", "exit_code", "failed_job", "guarded"]
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -38,6 +38,22 @@ _HINTS = {
     errno.EMFILE: "raise the limit of open files: ulimit -n 4096.",
 }
 """What to do about what the system says."""
+
+
+class RunFailed(GhcmError):
+    """What has failed while it ran, whatever its code."""
+
+    def __init__(self, error: GhcmError) -> None:
+        super().__init__(error.message, code=error.code, detail=error.detail, hint=error.hint, place=error.place)
+
+
+def failed_job(job: Mapping[str, Any], hint: str) -> RunFailed:
+    """Why a job has failed: the error of the part that did; where there is none what the daemon knows, and `hint`."""
+    if job["error"] is not None:
+        return RunFailed(GhcmError.of(job["error"]))
+    reason = str(job["reason"])
+    said = f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith(".") else ".")
+    return RunFailed(GhcmError(f'job "{job["id"]}" has failed', code="GHCM-701", detail=said, hint=hint))
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -69,7 +85,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 def exit_code(error: GhcmError) -> int:
     """2 for what is wrong with the program or the arguments (codes 1xx to 6xx), 1 for what went wrong while running."""
-    return FAILED if error.code.removeprefix("GHCM-")[:1] in "789" else WRONG
+    return FAILED if isinstance(error, RunFailed) or error.code.removeprefix("GHCM-")[:1] in "789" else WRONG
 
 
 def _report(error: GhcmError) -> None:
@@ -82,7 +98,9 @@ def _report(error: GhcmError) -> None:
 
 
 def _error_json(error: GhcmError) -> dict[str, object]:
-    return {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}
+    document = error.document()
+    place = cast("dict[str, object] | None", document.pop("place"))
+    return document if place is None else {**document, **place}
 
 
 def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:

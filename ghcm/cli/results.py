@@ -13,7 +13,7 @@ from ghcm.errors import GhcmError
 from ghcm.spg.graph import Mode, Program, Sink
 from ghcm.spg.ops import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket, To
 from ghcm.types import Struct
-from ghcm.values import to_json
+from ghcm.values import own_writer
 
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
@@ -50,7 +50,10 @@ class Sinks:
             if sink.name in written:
                 try:
                     yield from self._look(sink)
-                except GhcmError:  # it is away for a moment; the daemon sees to it and the next look tells more
+                except (
+                    GhcmError,
+                    OSError,
+                ):  # it is away for a moment; the daemon sees to it and the next look tells more
                     continue
 
     def prepare(self) -> None:
@@ -63,7 +66,10 @@ class Sinks:
         kept: dict[str, int] = {}
         for sink in self.program.sinks:
             if isinstance(sink.connector, Files | Parquet):
-                manifests = self._table(sink.connector).manifests()
+                try:
+                    manifests = self._table(sink.connector).manifests()
+                except OSError:  # the unit that writes there says more
+                    continue
                 self._sequences[sink.name] = max((each.sequence for each in manifests), default=0)
                 rows = sum(each.rows for each in manifests)
                 if rows and sink.mode is Mode.APPEND and sink.name in self._written():
@@ -105,7 +111,8 @@ class Sinks:
 
 
 def _json(rows: Iterable[tuple[object, ...]], columns: Struct) -> list[object]:
-    return [to_json(tuple(row), columns) for row in rows]
+    write = own_writer(columns)  # as sinks of JSON have them: of a union the fields of the record that it is
+    return [write(tuple(row)) for row in rows]
 
 
 def place(sink: Sink) -> str:

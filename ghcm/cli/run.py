@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ghcm.cli import terminal
+from ghcm.cli.failure import failed_job
 from ghcm.cli.options import Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
@@ -21,6 +22,7 @@ __all__ = ["command"]
 Keep = Annotated[bool, typer.Option("--keep", help="Go on serving calls when all inputs are read, until Ctrl-C.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Where HTTP listens; any free port.")]
 Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
+Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any record has failed.")]
 
 _LOOK_SECONDS = 0.25
 
@@ -31,10 +33,17 @@ def command(
     keep: Keep = False,
     port: Port = None,
     redis: Redis = None,
+    strict: Strict = False,
     state: State = None,
     json: Json = False,
 ) -> None:
-    """Run a program here until its inputs are read."""
+    """Run a program here until its inputs are read.
+
+    Until Ctrl-C where they have no end, or where it has only responsive units: these wait for calls.
+
+    Ends with 0 when all is read and written, even where records have failed (they are dead letters); with 1 when a part
+    of it or a call has failed.
+    """
     from ghcm.cli.events import Events
     from ghcm.cli.private import free_state, private_daemon
     from ghcm.cli.run_report import Report
@@ -60,9 +69,12 @@ def command(
             _follow(job, events, report, serves)
         except KeyboardInterrupt:
             report.look()
-            if not serves:
-                raise
-        report.end(daemon.control)
+            if serves:
+                report.end(daemon.control, strict=strict)
+                return
+            report.so_far()
+            raise
+        report.end(daemon.control, strict=strict)
 
 
 def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
@@ -71,7 +83,9 @@ def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
         found: Any = event.get("job")
         match event.get("event"):
             case "job" if found["id"] == job and found["state"] == "failed":
-                raise GhcmError(f'job "{job}" has failed', code="GHCM-701", detail=_sentence(found["reason"]))
+                report.look()
+                report.so_far()
+                raise failed_job(found, f"the logs are in {report.logs}.")
             case "job.complete" if found == job:
                 report.look()
                 if not serves:
@@ -104,7 +118,3 @@ def _missing(program: Path) -> None:
     if is_bundle(program):
         Bundle.open(program)
     driver.check(program)  # says what is missing, and what there is
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

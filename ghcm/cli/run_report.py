@@ -11,11 +11,13 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED
 from ghcm.cli.results import News, Sinks, dead_letters, first_reason, place
+from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.spg.graph import Mode
+from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.ops import Files, Parquet
 
 __all__ = ["Report"]
 
@@ -54,9 +56,7 @@ class Report:
         terminal.note(f"state:   {self._state.path}")
         terminal.note(f"http:    {self._url}/docs")
         for sink, rows in kept.items():
-            terminal.note(
-                f"note:    {sink} has {rows:,} row{'s' if rows > 1 else ''} of earlier runs; this one appends to it"
-            )
+            terminal.note(f"note:    {sink} has {_count(rows, 'row')} of earlier runs; this one appends to it")
         for path in self._edited:
             terminal.note(f"warning: {path} was edited since the bundle was built; it is used as it is")
 
@@ -88,8 +88,21 @@ class Report:
         else:
             terminal.note(f"all inputs are read; serving at {self._url}/docs until Ctrl-C")
 
-    def end(self, control: Control) -> None:
-        """The summary. Ends with 1 if a call has failed."""
+    @property
+    def logs(self) -> Path:
+        """Where the logs of the run are."""
+        return self._state.logs
+
+    def so_far(self) -> None:
+        """What there is of a run that does not come to its end, if there is anything."""
+        dead = dead_letters(self._state.dead)
+        if self._json:
+            terminal.json_line({"event": "end", "complete": False, "sinks": self._totals, "dead_letters": dead})
+        elif self._totals or dead:
+            self._sums(dead)
+
+    def end(self, control: Control, *, strict: bool) -> None:
+        """The summary. Ends with 1 if a call has failed; if it is `strict`, also if a record has."""
         calls = cast("list[dict[str, Any]]", control.ask("calls", program=self.program.name, limit=10_000)["calls"])
         failed = [call for call in calls if call["state"] in ("failed", "expired")]
         dead = dead_letters(self._state.dead)
@@ -97,22 +110,31 @@ class Report:
             summary = {"sinks": self._totals, "dead_letters": dead, "calls": _counted(calls)}
             terminal.json_line({"event": "end", **summary})
         else:
-            rows = [(sink.name, place(sink), str(self._totals.get(sink.name, ""))) for sink in self.program.sinks]
-            terminal.table(("sink", "where", "rows"), rows, "no sinks")
-            for unit, count in dead.items():
-                folder = self._state.dead / self.program.name / unit
-                terminal.note(f"{count} record{'s' if count > 1 else ''} of {unit} failed: see {folder}")
-                if reason := first_reason(folder):
-                    terminal.note(f"    the first: {reason}")
+            self._sums(dead)
             if calls:
                 terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in _counted(calls).items())}")
             for call in failed[:10]:
-                error = call["feedback"]["error"] or {"message": call["state"]}
-                terminal.note(f"call {call['id']} of {call['unit']} {call['state']}: {error['message']}")
-                if hint := call["feedback"]["detail"]:
-                    terminal.note(f"    hint: {hint}")
-        if failed:
+                terminal.note(f"call {call['id']} of {call['unit']} {call['state']}:")
+                terminal.error(GhcmError.of(call["feedback"]["error"] or {"message": call["state"]}))
+        if failed or (strict and dead):
             raise typer.Exit(FAILED)
+
+    def _sums(self, dead: dict[str, int]) -> None:
+        """The rows of each sink, and what has failed."""
+        rows = [(sink.name, place(sink), self._rows(sink)) for sink in self.program.sinks]
+        terminal.table(("sink", "where", "rows"), rows, "no sinks")
+        if dead and self.program.sinks and not any(self._totals.values()):
+            terminal.warn("warning: records have failed, and nothing was written to any sink (--strict: end with 1)")
+        for unit, count in dead.items():
+            folder = self._state.dead / self.program.name / unit
+            terminal.warn(f"{_count(count, 'record')} of {unit} failed: see {folder}")
+            if reason := first_reason(folder):
+                terminal.note(f"    the first: {reason}")
+
+    def _rows(self, sink: Sink) -> str:
+        """How many rows a sink got; empty where that is not known."""
+        known = self._totals.get(sink.name)
+        return str(known or 0) if isinstance(sink.connector, Files | Parquet) else "" if known is None else str(known)
 
     def _show(self, news: News) -> None:
         if news.rows is not None:
@@ -126,6 +148,10 @@ class Report:
         terminal.say(f"{news.sink}: {count}")
         for row in news.sample:
             terminal.say(f"    {json_text.dumps(row, ensure_ascii=False)}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _counted(calls: list[dict[str, Any]]) -> dict[str, int]:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ghcm.cli import daemon, terminal
-from ghcm.cli.failure import WRONG
 from ghcm.cli.options import Json, State
+from ghcm.errors import GhcmError
 
 __all__ = ["command"]
 
@@ -19,8 +19,9 @@ Daemon = Annotated[bool, typer.Option("--daemon", help="End the daemon; its next
 def command(jobs: Jobs = None, the_daemon: Daemon = False, state: State = None, json: Json = False) -> None:
     """End jobs, or the daemon."""
     if not jobs and not the_daemon:
-        terminal.note("say which jobs to end, or --daemon; ghcm ps lists them")
-        raise typer.Exit(WRONG)
+        raise GhcmError(
+            "nothing is named that should end", code="GHCM-605", hint="name jobs (ghcm ps lists them), or say --daemon."
+        )
     control = daemon.control(state)
     for name in jobs or ():
         job = control.ask("stop", job=name)["job"]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from ghcm.cli import changes, daemon, terminal
+from ghcm.cli.failure import failed_job
 from ghcm.cli.options import Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
@@ -72,8 +73,7 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
             if each["id"] == job["id"]:
                 job = each
         if job["state"] == "failed":
-            hint = f"ghcm logs {job['id']} shows what it said."
-            raise GhcmError(f'job "{job["id"]}" has failed: {job["reason"]}', code="GHCM-701", hint=hint)
+            raise failed_job(job, f"ghcm logs {job['id']} shows what it said.")
         if job["state"] in ("running", "done", "stopped"):
             break
     return job

@@ -17,7 +17,7 @@ from ghcm.errors import GhcmError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Steps", "console", "error", "is_terminal", "json_line", "note", "say", "steps", "table"]
+__all__ = ["Steps", "console", "error", "is_terminal", "json_line", "note", "say", "steps", "table", "warn"]
 
 
 def is_terminal() -> bool:
@@ -40,6 +40,16 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """A line about how it goes, which is no part of the result."""
     print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """A line that nobody should overlook: yellow where a person looks."""
+    if sys.stderr.isatty():
+        from rich.text import Text
+
+        console(stderr=True).print(Text(text, style="bold yellow"), soft_wrap=True)
+    else:
+        note(text)
 
 
 def json_line(document: object) -> None:

@@ -8,7 +8,11 @@ __all__ = ["RUNNING"]
 
 RUNNING = (
     Kind("GHCM-700", "an error without a kind of its own", "Its text says all that is known."),
-    Kind("GHCM-701", "a unit that has failed, and its job with it", "Mend the cause, then submit with --resume."),
+    Kind(
+        "GHCM-701",
+        "a unit or job that has failed for a reason without a code",
+        "Read its log, then submit with --resume.",
+    ),
     Kind(
         "GHCM-710", "a message between units that is not valid", "Send it as the documentation of the interface says."
     ),

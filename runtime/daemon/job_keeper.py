@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import Child, Command, Phase
@@ -164,10 +165,10 @@ class JobKeeper:
         begun, self._retirement_begun = self._retirement_begun, True
         return not begun
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, error: GhcmError | None = None) -> None:
         """Note that it cannot go on."""
         self._stopped = True
-        self._move(JobState.FAILED, reason)
+        self._move(JobState.FAILED, reason, error)
 
     def _reported(self, report: Document) -> None:
         match report.get("event"):
@@ -184,7 +185,8 @@ class JobKeeper:
                 self.inputs_done = True
                 self._changed(self)
             case "failed":
-                self.fail(str(report.get("reason", "it gave no reason")))
+                error = GhcmError.of(cast("Document", report["error"]))
+                self.fail(f"{error.message}. {error.detail}" if error.detail else error.message, error)
             case _:
                 log.warning("%s reports what is not known: %s", self.id, report)
         self._heard(self, report)
@@ -204,6 +206,8 @@ class JobKeeper:
             self._move(JobState.FAILED, self.child.reason + last_words(self._command.log))
         self._changed(self)
 
-    def _move(self, state: JobState, reason: str = "", *, restarted: bool = False) -> None:
-        self._store.jobs.move(self.id, state, reason, restarted=restarted)
+    def _move(
+        self, state: JobState, reason: str = "", error: GhcmError | None = None, *, restarted: bool = False
+    ) -> None:
+        self._store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
         self._changed(self)

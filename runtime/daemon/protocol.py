@@ -2,7 +2,7 @@
 
 {"op": "submit", "bundle": "/x/traffic.ghcm", "base": "/x"}   ->   {"job": {...}} {"op": "watch"}
 ->   {"event": "job", "job": {...}} and so on, without end anything that cannot be done
-->   {"error": {"code", "message", "detail", "hint"}}
+->   {"error": {"code", "message", "detail", "hint", "place"}}
 
 The last answer of a request that has several is `{"end": true}`.
 """
@@ -56,20 +56,14 @@ def decode(line: bytes) -> Document:
 
 def error_document(error: GhcmError) -> Document:
     """An error as an answer."""
-    return {"error": {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}}
+    return {"error": error.document()}
 
 
 def raised(answer: Document) -> Document:
     """The answer, or its error raised."""
     error = answer.get("error")
     if isinstance(error, dict) and "message" in error:
-        parts = {name: str(text) for name, text in cast("Document", error).items()}
-        raise GhcmError(
-            parts["message"],
-            code=parts.get("code", "GHCM-700"),
-            detail=parts.get("detail", ""),
-            hint=parts.get("hint", ""),
-        )
+        raise GhcmError.of(cast("Document", error))
     return answer
 
 
@@ -80,6 +74,7 @@ def job_document(job: Job) -> Document:
         "program": job.program,
         "state": job.state.value,
         "reason": job.reason,
+        "error": None if job.error is None else job.error.document(),
         "restarts": job.restarts,
         "submitted": job.submitted,
         "started": job.started,

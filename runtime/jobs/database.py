@@ -12,7 +12,7 @@ from ghcm.errors import GhcmError
 
 __all__ = ["SCHEMA_VERSION", "Busy", "Database"]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_SECONDS = 30.0
 _COMMITS_PER_CHECKPOINT = 2000
 """Seldom, because the first commit behind a checkpoint waits for the disk: it begins the log anew and syncs its head.
@@ -26,6 +26,7 @@ CREATE TABLE jobs (
   bundle TEXT NOT NULL,
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
+  error TEXT,
   restarts INTEGER NOT NULL,
   version INTEGER NOT NULL DEFAULT 1,
   since TEXT NOT NULL DEFAULT '{}',
@@ -58,7 +59,10 @@ STEPS = {
     1: """
 ALTER TABLE jobs ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE jobs ADD COLUMN since TEXT NOT NULL DEFAULT '{}';
-"""
+""",
+    2: """
+ALTER TABLE jobs ADD COLUMN error TEXT;
+""",
 }
 """What brings a file of each earlier schema to the next."""
 

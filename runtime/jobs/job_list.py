@@ -33,7 +33,8 @@ ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.STOPPED})
 class Job:
     """A job as stored. `bundle` is the path of its bundle, `reason` why it failed or stopped; times in microseconds
     since 1970 UTC. `version` counts the programs that it has run; `since` says by unit and publish policy which of them
-    the policy began with, where that was not the first.
+    the policy began with, where that was not the first. `error` is the reason in full, where a part of the program has
+    failed.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Job:
     ended: int | None
     version: int = 1
     since: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    error: GhcmError | None = field(default=None, compare=False)
 
     @property
     def over(self) -> bool:
@@ -70,19 +72,22 @@ class JobStore:
             )
         return self.known(id)
 
-    def move(self, id: str, state: JobState, reason: str = "", *, restarted: bool = False) -> Job:
-        """Set the state. A job that is over stays so, whatever a late process reports, unless it is submitted or
-        starting again.
+    def move(
+        self, id: str, state: JobState, reason: str = "", *, error: GhcmError | None = None, restarted: bool = False
+    ) -> Job:
+        """Set the state, and why it is so. A job that is over stays so, whatever a late process reports, unless it is
+        submitted or starting again.
         """
         now = now_us()
         again = state in (JobState.SUBMITTED, JobState.STARTING)
+        told = None if error is None else json.dumps(error.document())
         with self._database.transaction() as connection:
             connection.execute(
-                "UPDATE jobs SET state = ?1, reason = ?2, restarts = restarts + ?3,"
+                "UPDATE jobs SET state = ?1, reason = ?2, error = ?8, restarts = restarts + ?3,"
                 " started = CASE WHEN ?1 = 'running' THEN ?4 ELSE started END,"
                 " ended = CASE WHEN ?5 THEN ?4 ELSE NULL END"
                 " WHERE id = ?6 AND (?7 OR state NOT IN ('done', 'failed', 'stopped'))",
-                (state.value, reason, int(restarted), now, state in ENDED, id, again),
+                (state.value, reason, int(restarted), now, state in ENDED, id, again, told),
             )
         return self.known(id)
 
@@ -139,4 +144,5 @@ def _job(row: sqlite3.Row) -> Job:
         ended=row["ended"],
         version=row["version"],
         since=json.loads(row["since"]),
+        error=GhcmError.of(json.loads(row["error"])) if row["error"] else None,
     )

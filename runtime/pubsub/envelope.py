@@ -18,6 +18,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope_fields import document_of, expect, invalid, mapping, number, optional, text_of
+from ghcm.source import Place
 
 __all__ = [
     "FINAL",
@@ -43,6 +44,8 @@ FORMAT = 1
 
 LIMIT = 64 * 1024
 """Bytes of an encoded envelope."""
+
+_LONGEST_LINE = 1000
 
 _EMPTY: Mapping[str, object] = MappingProxyType({})
 
@@ -88,10 +91,26 @@ class SinkVersion:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a call failed: a stable code (`GHCM-7xx`) and a sentence for the caller."""
+    """Why a call failed, as in `GhcmError`: a stable code (`GHCM-7xx`), what, why, what to do, and the place in the
+    program.
+    """
 
     code: str
     message: str
+    detail: str = ""
+    hint: str = ""
+    place: Place | None = None
+
+    @classmethod
+    def of(cls, error: GhcmError) -> Failed:
+        """What a caller is told of an error, no longer than an envelope can hold."""
+        place = error.place and Place(error.place.origin, error.place.text[:_LONGEST_LINE])
+        return cls(error.code, error.message[:4000], error.detail[:4000], error.hint[:1000], place)
+
+    @property
+    def error(self) -> GhcmError:
+        """The error that was told."""
+        return GhcmError(self.message, code=self.code, detail=self.detail, hint=self.hint, place=self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +151,7 @@ def now_us() -> int:
 
 def failure(id: str, error: GhcmError) -> Feedback:
     """The final feedback of a call that ended with this error."""
-    message = f"{error.message}. {error.detail}" if error.detail else error.message
-    return Feedback(id, State.FAILED, error=Failed(error.code, message[:4000]), detail=error.hint[:1000])
+    return Feedback(id, State.FAILED, error=Failed.of(error))
 
 
 def encode(envelope: Instruction | Feedback) -> bytes:
@@ -193,7 +211,7 @@ def feedback_to_json(feedback: Feedback) -> dict[str, object]:
         "detail": feedback.detail,
         "sinks": {name: {"version": sink.version, "rows": sink.rows} for name, sink in feedback.sinks.items()},
         "rows": feedback.rows,
-        "error": None if feedback.error is None else {"code": feedback.error.code, "message": feedback.error.message},
+        "error": None if feedback.error is None else feedback.error.error.document(),
         "timings": dict(feedback.timings),
         "as_of": feedback.as_of,
     }
@@ -214,10 +232,19 @@ def feedback_from_json(document: Mapping[str, object]) -> Feedback:
         detail=optional(document, "detail", str, "feedback") or "",
         sinks={name: _sink_version(name, sinks) for name in sinks},
         rows=optional(document, "rows", int, "feedback"),
-        error=None if error is None else Failed(text_of(error, "code", "error"), text_of(error, "message", "error")),
+        error=None if error is None else _failed(error),
         timings={name: number(value, f"timings.{name}", "feedback") for name, value in timings.items()},
         as_of=optional(document, "as_of", int, "feedback"),
     )
+
+
+def _failed(document: Mapping[str, object]) -> Failed:
+    text_of(document, "code", "error")
+    text_of(document, "message", "error")
+    place = mapping(document, "place", "error")
+    for name, type_ in (("file", str), ("line", int), ("column", int)) if place else ():
+        expect(place.get(name), type_, name, "place")
+    return Failed.of(GhcmError.of(document))
 
 
 def _instruction_to_json(instruction: Instruction) -> dict[str, object]:

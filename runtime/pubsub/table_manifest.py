@@ -123,11 +123,11 @@ def explained(directory: Path, doing: str) -> Generator[None]:
                 f'there is no room to {doing} "{directory}"',
                 code="GHCM-731",
                 detail=f"{error.strerror or error}; nothing of the unfinished version can be seen.",
-                hint="free some room on that disk; the run goes on from its last commit",
+                hint="free some room on that disk, then run again.",
             ) from error
         raise GhcmError(
             f'cannot {doing} "{directory}": {error.strerror or error}',
             code="GHCM-730",
             detail=f'At "{error.filename}".' if error.filename else "",
-            hint="check that the path is right and may be read and written by this user",
+            hint="see that the path is right, and let the user of this process read and write it.",
         ) from error

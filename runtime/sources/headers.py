@@ -38,5 +38,5 @@ def _missing(file: str, missing: list[str], header: Sequence[str]) -> GhcmError:
         code="GHCM-736",
         detail=f"Its columns are {', '.join(header)}." if header else "It names no columns.",
         hint="; ".join(hints)
-        or 'A field that stands elsewhere says so, from "column"; one that may be missing ends in ?.',
+        or 'a field that stands elsewhere says so, from "column"; one that may be missing ends in ?.',
     )

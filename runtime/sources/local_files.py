@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import gzip
 import os
@@ -9,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, suggest_file
 
 __all__ = ["GONE", "UNREADABLE", "find_files", "nothing_to_read", "open_file", "packed", "unreadable"]
 
@@ -39,7 +40,7 @@ def find_files(path: str, base: Path) -> list[str]:
 
 def nothing_to_read(path: str, base: Path) -> GhcmError:
     """What a user reads where a path means no file."""
-    what, hint = "no file matches", ""
+    what, hint = "no file matches", "see that the path is right; --directory names another folder to start from."
     if (base / path).is_dir():
         what, hint = (
             "it is a folder without files",
@@ -47,9 +48,15 @@ def nothing_to_read(path: str, base: Path) -> GhcmError:
         )
     elif (base / path).exists():
         what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
-    return GhcmError(
-        f'cannot read files "{path}": {what}', code="GHCM-735", detail=f'Paths start from "{base}".', hint=hint
-    )
+    elif near := _near(base / path):
+        hint = f'did you mean "{os.path.join(os.path.dirname(path), near)}"?'
+    detail = f'Paths start from "{os.path.normpath(base)}".'
+    return GhcmError(f'cannot read files "{path}": {what}', code="GHCM-735", detail=detail, hint=hint)
+
+
+def _near(path: Path) -> str:
+    """The file beside a path that is not there whose name is the most like it; empty if none is."""
+    return suggest_file(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ""
 
 
 def packed(suffix: str, compression: str) -> str:
@@ -83,4 +90,10 @@ def _zstd(path: Path, offset: int) -> BinaryIO:
 def unreadable(file: str, error: Exception) -> GhcmError:
     """What a user reads where a file cannot be read."""
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-    return GhcmError(f'cannot read "{file}": {reason}', code="GHCM-735")
+    number = error.errno if isinstance(error, OSError) else None
+    hint = "see that it is whole, and that it is packed as its ending says."
+    if number == errno.ENOENT:
+        hint = "it has gone since the run began: see what moves or removes it."
+    elif number in (errno.EACCES, errno.EPERM):
+        hint = "let the user of this process read it."
+    return GhcmError(f'cannot read "{file}": {reason}', code="GHCM-735", hint=hint)

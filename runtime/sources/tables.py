@@ -60,8 +60,12 @@ def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: in
             _parquet(path, file, schema) if format_ == "parquet" else _arrow(path, file, schema), skipped
         )
     except pa.ArrowInvalid as error:
+        other = "arrow" if format_ == "parquet" else "parquet"
         raise GhcmError(
-            f'"{file}" is no {format_} file that can be read', code="GHCM-736", detail=str(error)
+            f'"{file}" is no {format_} file that can be read',
+            code="GHCM-736",
+            detail=f"{error}.",
+            hint=f"see that it is whole; if it is of another format, say so: format = {other}.",
         ) from error
 
 

@@ -102,4 +102,5 @@ class SocketSource:
             mailbox.put(b"")
         except OSError as error:
             reason = error.strerror or str(error)
-            raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-735") from error
+            hint = "start the server that sends there, or correct host and port; it may also be a firewall."
+            raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-735", hint=hint) from error

@@ -96,7 +96,7 @@ class ZeekLog:
             raise GhcmError(
                 f'cannot read "{place}": there is no line "#fields" before it',
                 code="GHCM-736",
-                hint="Logs of Zeek without headers are JSON lines: format = json.",
+                hint="logs of Zeek without headers are JSON lines: format = json.",
             )
         cells = text.split(self._settings["#separator"])
         try:

@@ -14,7 +14,8 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, place_of
-from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, SinkVersion, State, failure, now_us
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
+from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
 from ghcm.runtime.spark.progress import Progress
 from ghcm.runtime.spark.session import Session, java_process
@@ -113,7 +114,7 @@ class Execution:
             if spark_is_gone(self.services.session):
                 raise
             log.exception('call "%s" of "%s.%s" failed', id, self.job.program.name, self.unit.name)
-            return Feedback(id, State.FAILED, error=Failed("GHCM-751", explained(error)))
+            return failure(id, spark_failure(self.unit, error, self.job.bundle.line))
         timings = {"spark": round(time.monotonic() - ready, 6), "start": round(ready - began, 6)}
         sinks = cast("Mapping[str, Mapping[str, Any]]", result["sinks"])
         versions = {name: SinkVersion(str(each["version"]), int(each["rows"])) for name, each in sinks.items()}
@@ -186,14 +187,6 @@ def spark_is_gone(session: Session) -> bool:
         return False
     process = java_process(spark)
     return process is not None and process.poll() is not None
-
-
-def explained(error: Exception) -> str:
-    """An exception of a job in one line for the caller."""
-    if isinstance(error, ValueError) and not type(error).__module__.startswith("pyspark"):
-        return str(error)
-    first = next((line for line in str(error).splitlines() if line.strip()), "")
-    return f"the Spark job failed: {type(error).__name__}: {first}"[:1000]
 
 
 def _said(dead: int, rounds: Mapping[str, int]) -> str:

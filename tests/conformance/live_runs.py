@@ -15,7 +15,7 @@ from ghcm.optimizer import optimise
 from ghcm.runtime.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import read
-from ghcm.source import Source
+from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from tests.unit.runtime.operators.harness import module_of
 
@@ -27,6 +27,9 @@ class Compiled:
     """A checked program with its generated code."""
 
     plan: Program
+
+    def line(self, origin: Origin) -> str:
+        return ""
 
     def unit_module(self, unit: str) -> ModuleType:
         return module_of(self.plan, self.plan.unit(unit))

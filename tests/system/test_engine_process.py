@@ -202,6 +202,6 @@ def test_a_job_that_cannot_go_on_says_why(tmp_path: Path, redis_server: RedisSer
         path.unlink()
     process = start(tmp_path, bundle, redis_server.url)
     failed = next(report for report in reports(process) if report["event"] == "failed")
-    assert "no file matches" in str(failed["reason"])
+    assert "no file matches" in failed["error"]["message"]  # type: ignore[index]
     process.communicate(timeout=60)
     assert process.returncode == 1

@@ -236,7 +236,7 @@ def test_a_repeated_id_is_answered_with_the_first_result(world: World) -> None:
 def test_a_wrong_parameter_fails_the_call_and_nothing_else(world: World) -> None:
     failed = world.call("shops", name=7)
     assert failed.state is State.FAILED and failed.error is not None
-    assert failed.error.message == 'the parameter "name" does not fit: expected string, found 7'
+    assert failed.error.message == 'cannot call unit "shops": parameter "name": expected string, found 7'
     assert world.call("shops", name="b").rows == 1
 
 

@@ -65,6 +65,9 @@ class Compiled:
 
     plan: Program
 
+    def line(self, origin: Origin) -> str:
+        return ""
+
     def unit_module(self, unit: str) -> ModuleType:
         module = ModuleType(unit)
         module.TASKS = {}  # type: ignore[attr-defined]

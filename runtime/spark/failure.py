@@ -1,0 +1,39 @@
+"""Why a job has failed on Spark, in the words of the native engine where the cause is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.unit_failure import unit_failure
+from ghcm.source import Origin, Place
+from ghcm.spg.graph import Unit
+from ghcm.spg.ops import To
+
+__all__ = ["spark_failure"]
+
+
+def spark_failure(unit: Unit, error: Exception, line: Callable[[Origin], str]) -> GhcmError:
+    """The error that ends a call because of what its generated job raised. Jobs need no GHCM, so that what they refuse
+    is known by its `parts`, not by its class. `line` as in `unit_failure`.
+    """
+    parts = getattr(error, "parts", None)
+    if isinstance(parts, Mapping):
+        told = cast("Mapping[str, str]", parts)
+        refused = GhcmError.of(told)
+        if "task" not in told and "sink" not in told:
+            return refused
+        return unit_failure(unit, told.get("task") or _writer(unit, told["sink"]), refused, line)
+    first = next((text for text in str(error).splitlines() if text.strip()), "")
+    return GhcmError(
+        f'unit "{unit.name}" has failed on Spark: {type(error).__name__}: {first}'[:1000],
+        code="GHCM-751",
+        hint="ghcm logs spark has all of it.",
+        place=Place(unit.origin, line(unit.origin)),
+    )
+
+
+def _writer(unit: Unit, sink: str) -> str:
+    """The task that writes the sink."""
+    return next((task.id for task in unit.tasks if isinstance(task.op, To) and task.op.sink == sink), sink)
