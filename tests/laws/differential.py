@@ -135,6 +135,8 @@ def _differences(case: Case, expected: Result, found: Given, letters: Sequence[L
 # --- many ------------------------------------------------------------------------------------------------------------
 
 _COVERAGE = Coverage()
+_CHUNKS = 50
+"""So many chunks a process runs."""
 
 
 def _begin() -> None:
@@ -155,12 +157,14 @@ def run_all(count: int, start: int = 0, workers: int = 2) -> tuple[Coverage, lis
     chunks = [range(first, min(first + size, start + count)) for first in range(start, start + count, size)]
     coverage, failures = Coverage(), list[Failure]()
     spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawned, initializer=_begin, max_tasks_per_child=100) as pool:
-        for number, (met, failed) in enumerate(pool.map(_chunk, chunks)):
-            coverage.merge(met)
-            failures += failed
-            if sys.stderr.isatty() or number % 50 == 49:
-                print(f"{coverage.programs:,} programs, {len(failures)} failed", file=sys.stderr, flush=True)
+    # Processes that have made many programs are large: a pool is given up then. One that replaces its processes itself
+    # waits for ever in Python 3.11.
+    for first in range(0, len(chunks), _CHUNKS * workers):
+        with ProcessPoolExecutor(workers, mp_context=spawned, initializer=_begin) as pool:
+            for met, failed in pool.map(_chunk, chunks[first : first + _CHUNKS * workers]):
+                coverage.merge(met)
+                failures += failed
+        print(f"{coverage.programs:,} programs, {len(failures)} failed", file=sys.stderr, flush=True)
     return coverage, failures
 
 
