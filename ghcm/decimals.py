@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-__all__ = ["EXACT", "at_scale", "decimal_text"]
+__all__ = ["EXACT", "UNITS", "at_scale", "decimal_text"]
 
 EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
 """Exact for sums and products of numbers of 38 digits. What does not fit raises ArithmeticError."""
 
-_UNITS = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
+UNITS = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
+"""One of the last digit of each scale."""
 
 
 def at_scale(number: Decimal, scale: int) -> Decimal:
@@ -22,7 +23,7 @@ def at_scale(number: Decimal, scale: int) -> Decimal:
     >>> at_scale(Decimal("1.5"), 2), at_scale(Decimal("-0"), 1)
     (Decimal('1.50'), Decimal('0.0'))
     """
-    return EXACT.plus(EXACT.quantize(number, _UNITS[scale]))
+    return EXACT.plus(EXACT.quantize(number, UNITS[scale]))
 
 
 def decimal_text(number: Decimal) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeVar
 
-from ghcm.decimals import EXACT
+from ghcm.decimals import EXACT, UNITS
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
@@ -31,7 +31,6 @@ __all__ = [
 
 T = TypeVar("T")
 _HALF_UP = Context(prec=100, rounding=ROUND_HALF_UP)
-_UNITS = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
 
 
 def within(value: int, what: str) -> int:
@@ -122,4 +121,4 @@ def exact_absolute(value: Decimal) -> Decimal:
 
 def round_half_up(value: Decimal, scale: int) -> Decimal:
     """A decimal with fewer digits behind the point, a half away from zero."""
-    return EXACT.plus(value.quantize(_UNITS[scale], context=_HALF_UP))
+    return EXACT.plus(value.quantize(UNITS[scale], context=_HALF_UP))
