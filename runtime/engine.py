@@ -26,6 +26,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.responder import Calls, Responder
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Build, Compiled, Services
+from ghcm.runtime.sources.pieces import FIRST_PIECE
 from ghcm.runtime.tables import Copy, Tables
 from ghcm.runtime.unit_run import State, UnitRun
 from ghcm.spg.graph import Unit
@@ -46,7 +47,8 @@ class Engine:
     directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
     leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
     operators are made, for tests of the engine itself. `now`: the clock (microseconds since 1970) that operators go by.
-    operators are made, for tests of the engine itself. `since`: the versions in which publish policies began.
+    operators are made, for tests of the engine itself. `since`: the versions in which publish policies began. `piece`:
+    bytes of a file that are read first, later ones are larger.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -66,6 +68,7 @@ class Engine:
         changed: Callable[[], None] | None = None,
         now: Callable[[], int] | None = None,
         since: Since | None = None,
+        piece: int = FIRST_PIECE,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -86,6 +89,7 @@ class Engine:
             None if calls is None else calls.accept,
             now or Context().now,
             since or {},
+            piece,
         )
         self._answers = serve
         self._generations: dict[str, int] = {}

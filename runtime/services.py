@@ -24,6 +24,7 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
 from ghcm.runtime.sources.generate import GenerateSource
 from ghcm.runtime.sources.memory import MemorySource
+from ghcm.runtime.sources.pieces import FIRST_PIECE
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource, TableSource
 from ghcm.runtime.sources.tail import TailSource
@@ -90,7 +91,7 @@ class CopyTable(Protocol):
 @dataclass(slots=True)
 class Services:
     """`job` names the run across restarts; `state` is the state directory; `since` says in which version of the program
-    a publish policy began.
+    a publish policy began; `piece`: bytes of a file that are read first.
     """
 
     compiled: Compiled
@@ -106,6 +107,7 @@ class Services:
     """Notes in the call store a call that a policy is about to send."""
     now: Callable[[], int] = field(default_factory=lambda: Context().now)
     since: Since = field(default_factory=dict[str, Mapping[str, int]])
+    piece: int = FIRST_PIECE
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property
@@ -147,7 +149,7 @@ class Services:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
         match task.op:
             case Source(connector=connector):
-                return _source(connector, task.schema, task.id, self.connections.base)
+                return _source(connector, task.schema, task.id, self.connections.base, self.piece)
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)
@@ -200,14 +202,14 @@ def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator
     return read(sink, connections, version=version)
 
 
-def _source(connector: Connector, schema: Struct, name: str, base: Path) -> Reading:
+def _source(connector: Connector, schema: Struct, name: str, base: Path, piece: int) -> Reading:
     match connector:
         case Files(tail=True):
             return TailSource(connector, schema, name, base)
         case Files(follow=True):
-            return FollowSource(connector, schema, name, base)
+            return FollowSource(connector, schema, name, base, piece)
         case Files():
-            return FilesSource(connector, schema, name, base)
+            return FilesSource(connector, schema, name, base, piece)
         case Socket():
             return SocketSource(connector, schema, name)
         case Memory():

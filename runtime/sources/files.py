@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.pieces import Decoded, decoded
+from ghcm.runtime.sources.pieces import FIRST_PIECE, Decoded, decoded
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -34,11 +34,12 @@ class FilesSource:
     replayable = True
     due: float | None = None
 
-    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
+    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path, piece: int = FIRST_PIECE) -> None:
         self._connector = connector
         self._schema = schema
         self._partition = partition
         self._base = base
+        self._piece = piece
         self._left: list[str] = []
         self._place: _Place = _START
         self._mailbox: Mailbox[Decoded] | None = None
@@ -95,7 +96,8 @@ class FilesSource:
         """The thread: leave what is decoded in the mailbox."""
         for file in files:
             try:
-                for piece in decoded(self._connector, self._schema, self._base, file, self._partition_of(file), begin):
+                partition = self._partition_of(file)
+                for piece in decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece):
                     if not mailbox.put(piece):
                         return
             except UNREADABLE as error:

@@ -17,7 +17,7 @@ from typing import cast
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.pieces import Decoded, decoded
+from ghcm.runtime.sources.pieces import FIRST_PIECE, Decoded, decoded
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -43,11 +43,12 @@ class FollowSource:
     replayable = True
     due: float | None = None
 
-    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path) -> None:
+    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path, piece: int = FIRST_PIECE) -> None:
         self._connector = connector
         self._schema = schema
         self._partition = partition
         self._base = base
+        self._piece = piece
         self._read: set[str] = set()
         self._file: str | None = None
         self._place: tuple[int, int, object] = (0, 0, None)
@@ -117,7 +118,9 @@ class FollowSource:
         while not self._closed.is_set():
             for file in files:
                 try:
-                    for piece in decoded(self._connector, self._schema, self._base, file, self._partition, begin):
+                    for piece in decoded(
+                        self._connector, self._schema, self._base, file, self._partition, begin, self._piece
+                    ):
                         if not mailbox.put(piece):
                             return
                 except UNREADABLE as error:

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
     from ghcm.runtime.sources.tables import Tables
 
-__all__ = ["Decoded", "decoded"]
+__all__ = ["FIRST_PIECE", "Decoded", "decoded"]
 
-_PIECE = 1 << 20
+FIRST_PIECE = 1 << 20
+"""Bytes of the first piece: few, so that records soon come."""
 _GROWS = 8
-"""The first piece is small, so that records soon come; then each is twice the one before, up to so many times the
-first: what is done per batch costs less of each record where batches are large.
+"""Then each is twice the one before, up to so many times the first: what is done per batch costs less of each record
+where batches are large.
 """
 _TABLES = ("parquet", "arrow")
 
@@ -52,10 +53,17 @@ class Decoded:
 
 
 def decoded(
-    files: Files, schema: Struct, base: Path, file: str, partition: str, begin: tuple[int, int, object]
+    files: Files,
+    schema: Struct,
+    base: Path,
+    file: str,
+    partition: str,
+    begin: tuple[int, int, object],
+    piece: int = FIRST_PIECE,
 ) -> Iterator[Decoded]:
-    """A file behind a place (offset, number, header) in pieces. `UNREADABLE` as it comes, GhcmError where it is no
-    such file."""
+    """A file behind a place (offset, number, header) in pieces, the first of `piece` bytes. `UNREADABLE` as it comes,
+    GhcmError where it is no such file.
+    """
     offset, number, header = begin
     decoder = open_decoder(files.format, schema)
     decoder.begin(header)
@@ -65,7 +73,7 @@ def decoded(
     def letter(reason: Failure, detail: str, text: str) -> None:
         failed.append((reason, detail, text))
 
-    for data in _pieces(files, schema, base, file, offset):
+    for data in _pieces(files, schema, base, file, offset, piece):
         last = data is None
         batch = reading.add(b"" if data is None else data, last, letter)
         letters = tuple(failed)
@@ -74,7 +82,7 @@ def decoded(
 
 
 def _pieces(
-    files: Files, schema: Struct, base: Path, file: str, offset: int
+    files: Files, schema: Struct, base: Path, file: str, offset: int, size: int
 ) -> Iterator[bytes | pa.RecordBatch | None]:
     """Bytes of lines, or batches of rows; None at the end."""
     name = files.format.name
@@ -84,10 +92,10 @@ def _pieces(
         yield from read_tables(base / file, file, name, schema, offset)
     else:
         with open_file(base / file, files.compression, offset) as stream:
-            size = _PIECE
+            most = _GROWS * size
             while data := stream.read(size):
                 yield data
-                size = min(2 * size, _GROWS * _PIECE)
+                size = min(2 * size, most)
     yield None
 
 

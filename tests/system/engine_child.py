@@ -3,13 +3,11 @@
 import sys
 from pathlib import Path
 
-from ghcm.runtime.sources import pieces
 from tests.unit.runtime.small_operators import engine, word_count
 
 
 def main(base: Path) -> None:
-    pieces._PIECE = 2000
-    engine(word_count("*.txt"), base, commit_s=0.002).run()
+    engine(word_count("*.txt"), base, commit_s=0.002, piece=2000).run()
     print("done", flush=True)
 
 

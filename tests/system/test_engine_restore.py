@@ -15,6 +15,7 @@ from ghcm.runtime.engine import Engine
 from ghcm.runtime.operator import Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sources.pieces import FIRST_PIECE
 
 pytestmark = pytest.mark.slow
 
@@ -98,8 +99,12 @@ def results(bundle: Bundle, connections: Connections, state: Path) -> dict[str, 
     return found
 
 
-def start(bundle: Bundle, base: Path, run: str, connections: Connections, form: Form, commit_s: float) -> Engine:
-    return Engine(bundle, connections=connections, state=base / run / "state", form=form, commit_s=commit_s)
+def start(
+    bundle: Bundle, base: Path, run: str, connections: Connections, form: Form, commit_s: float, piece: int
+) -> Engine:
+    return Engine(
+        bundle, connections=connections, state=base / run / "state", form=form, commit_s=commit_s, piece=piece
+    )
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +125,7 @@ def places(bundle: Bundle, run: str) -> tuple[Path, Connections]:
 @pytest.fixture(scope="module")
 def straight(bundle: Bundle) -> dict[str, Counter[str]]:
     base, connections = places(bundle, "straight")
-    start(bundle, base, "straight", connections, "rows", 1.0).run()
+    start(bundle, base, "straight", connections, "rows", 1.0, FIRST_PIECE).run()
     found = results(bundle, connections, base / "straight" / "state")
     assert all(found.values())
     return found
@@ -129,20 +134,19 @@ def straight(bundle: Bundle) -> dict[str, Counter[str]]:
 @pytest.mark.parametrize("form", ["rows", "columns", "auto"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_that_is_cut_and_restored_gives_what_a_straight_one_gives(
-    bundle: Bundle, straight: dict[str, Counter[str]], form: Form, seed: int, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, straight: dict[str, Counter[str]], form: Form, seed: int
 ) -> None:
     chance = random.Random(seed)
     size = chance.choice([500, 5000, 20_000])
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", size)
     run = f"{form}-{seed}"
     base, connections = places(bundle, run)
     for _ in range(6):
-        running = start(bundle, base, run, connections, form, 0.002)
+        running = start(bundle, base, run, connections, form, 0.002, size)
         running.start()
         running.wait(timeout=chance.uniform(0, 0.15))
         running.close()
         running.check()
-    start(bundle, base, run, connections, form, 1.0).run()
+    start(bundle, base, run, connections, form, 1.0, size).run()
     found = results(bundle, connections, base / run / "state")
     for name, rows in straight.items():
         assert found[name] == rows, name

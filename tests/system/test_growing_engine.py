@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sources.pieces import FIRST_PIECE
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 
 pytestmark = pytest.mark.slow
@@ -44,6 +45,12 @@ class Noted:
     def finish(self, id: str, feedback: Feedback) -> Feedback:
         raise AssertionError(id)
 
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        raise AssertionError(program)
+
+    def answered(self, id: str) -> bool:
+        raise AssertionError(id)
+
 
 class Crash(Exception):
     """The end of the process."""
@@ -64,7 +71,7 @@ class World:
     def bundle(self) -> Bundle:
         return self.bundles[(self.version - 1) % 2]
 
-    def engine(self, commit_s: float) -> Engine:
+    def engine(self, commit_s: float, piece: int = FIRST_PIECE) -> Engine:
         state = self.base / "state"
         return Engine(
             self.bundle,
@@ -73,6 +80,7 @@ class World:
             commit_s=commit_s,
             calls=self.calls,
             since=self.since,
+            piece=piece,
         )
 
     def grow(self, engine: Engine, crash: str) -> None:
@@ -115,14 +123,14 @@ def check(world: World) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_an_engine_that_grows_and_is_cut_gives_what_a_straight_run_gives(
-    bundles: tuple[Bundle, Bundle], tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+    bundles: tuple[Bundle, Bundle], tmp_path: Path, seed: int
 ) -> None:
     chance = random.Random(seed)
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", chance.choice([500, 5000]))
+    piece = chance.choice([500, 5000])
     (tmp_path / "numbers.json").symlink_to(bundles[0].path.parent / "numbers.json")
     world = World(bundles, tmp_path, Connections(tmp_path))
     for _ in range(5):
-        engine = world.engine(0.002)
+        engine = world.engine(0.002, piece)
         engine.start()
         for crash in chance.choices(["", "before", "after"], weights=[3, 1, 1], k=3):
             engine.wait(timeout=chance.uniform(0, 0.1))
@@ -132,7 +140,7 @@ def test_an_engine_that_grows_and_is_cut_gives_what_a_straight_run_gives(
                 break
         engine.close()
         engine.check()
-    world.engine(0.05).run()
+    world.engine(0.05, piece).run()
     check(world)
 
 

@@ -197,22 +197,20 @@ def publishing() -> Program:
     )
 
 
-def test_a_policy_calls_once_for_each_publication_whatever_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_calls_once_for_each_publication_whatever_happens(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("line\n" * 100)
     connections = Connections(tmp_path)
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 60)
+    state = tmp_path / "state"
     for _ in range(4):
         running = Engine(
-            Compiled(publishing()), connections=connections, state=tmp_path / "state", build=build, commit_s=0.001
+            Compiled(publishing()), connections=connections, state=state, build=build, commit_s=0.001, piece=60
         )
         running.start()
         running.wait(timeout=0.03)
         running.close()
         running.check()
-    Engine(Compiled(publishing()), connections=connections, state=tmp_path / "state", build=build).run()
+    Engine(Compiled(publishing()), connections=connections, state=state, build=build, piece=60).run()
     cache = connections.cache(cache_place("small", "called"), "small", "test")
     calls: dict[str, object] = {}
     while (delivery := cache.receive("called", timeout=0)) is not None:

@@ -60,15 +60,12 @@ def test_a_program_that_has_ended_changes_nothing_when_it_is_run_again(tmp_path:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_stopping_and_going_on_at_any_moment_gives_the_same(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopping_and_going_on_at_any_moment_gives_the_same(tmp_path: Path, seed: int) -> None:
     """Savepoints, plain ends without one, and restarts, at random steps of the sources."""
     expected = text_files(tmp_path, seed=seed)
     chance = random.Random(seed)
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 3000)
     for _ in range(8):
-        running = engine(word_count("*.txt*"), tmp_path, commit_s=0.001)
+        running = engine(word_count("*.txt*"), tmp_path, commit_s=0.001, piece=3000)
         steps = chance.randrange(1, 60)
         cut_after(running, steps)
         running.wait(timeout=60)
@@ -76,7 +73,7 @@ def test_stopping_and_going_on_at_any_moment_gives_the_same(
             running.savepoint(timeout=60)
         running.close()
         running.check()
-    engine(word_count("*.txt*"), tmp_path).run()
+    engine(word_count("*.txt*"), tmp_path, piece=3000).run()
     check_word_count(tmp_path, expected)
 
 
@@ -117,12 +114,12 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         base = tmp_path / str(seed)
         base.mkdir()
         events(base)
-        monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", chance.choice([60, 200, 1000, 100_000]))
+        piece = chance.choice([60, 200, 1000, 100_000])
         monkeypatch.setattr(
             tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
         program = windows("*.json", disorder=disorder)
-        engine(program, base, commit_s=chance.choice([0.001, 1.0])).run()
+        engine(program, base, commit_s=chance.choice([0.001, 1.0]), piece=piece).run()
         late = sorted(letter.input for letter in dead_letters(base, program))
         outcomes.append((sorted(rows_of(program, "shares", base), key=repr), late))
         if disorder == 0:
@@ -151,9 +148,8 @@ def test_a_bug_in_an_operator_fails_the_unit_and_leaves_what_is_committed(
         return original(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Counts, "process", broken)
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 3000)
     with pytest.raises(GhcmError) as caught:
-        engine(word_count("*.txt*"), tmp_path).run()
+        engine(word_count("*.txt*"), tmp_path, piece=3000).run()
     assert "a bug" in caught.value.message
     assert '"counted"' in caught.value.message
     engine(word_count("*.txt*"), tmp_path).run()

@@ -16,6 +16,7 @@ from ghcm.lowering import lower
 from ghcm.runtime.batch import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
+from ghcm.runtime.sources.pieces import FIRST_PIECE
 from ghcm.source import Source as Text
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.verify import verify
@@ -29,9 +30,9 @@ FOLLOWED = Files("in/*", Format("json"), clock="continues", follow=True)
 class Reader:
     """A source and what it has given."""
 
-    def __init__(self, base: Path, position: object = None, files: Files = FOLLOWED) -> None:
+    def __init__(self, base: Path, position: object = None, files: Files = FOLLOWED, piece: int = FIRST_PIECE) -> None:
         self.woken = Event()
-        self.source = FollowSource(files, ROW, "p", base)
+        self.source = FollowSource(files, ROW, "p", base, piece)
         self.source.open(position, self.woken.set)
         self.rows: list[Row] = []
 
@@ -81,17 +82,16 @@ def test_files_are_read_when_they_appear(base: Path) -> None:
     reader.source.close()
 
 
-def test_a_restart_loses_and_repeats_nothing(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.sources.pieces._PIECE", 50_000)
+def test_a_restart_loses_and_repeats_nothing(base: Path) -> None:
     many = range(40_000)
     put(base, "a", *many)
     put(base, "b", 1)
-    first = Reader(base)
+    first = Reader(base, piece=50_000)
     begun = len(first.until(1))
     position = first.position()
     first.source.close()
     assert 0 < begun < len(many)
-    second = Reader(base, position)
+    second = Reader(base, position, piece=50_000)
     expected = [(number,) for number in (*many, 1)]
     assert second.until(len(expected) - begun, closed=True) == expected[begun:]
     position = second.position()
