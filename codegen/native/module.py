@@ -129,48 +129,19 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
             _rows(section, unit, name, module)
         case EventTime():
-            section.functions, reason = time_functions(task, op, unit, name, module)
-            section.entry = _entry(
-                "TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns"
-            )
-            _note(section, reason)
+            _times(section, unit, op, name, module)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
             _group(section, unit, op, name, module)
         case Sort() | Top():
-            section.functions, reason = order_functions(task, op, unit, name, module)
-            count = None
-            if isinstance(op, Top):
-                count = f"{name}_count"
-                section.functions.append(expression_function(count, op.count, module))
-            section.entry = _entry(
-                "OrderCode", by=f"{name}_by", count=count, columns=None if reason else f"{name}_by_columns"
-            )
-            _note(section, reason)
-        case Join() if (missing := missing_of(task, op, unit)) is not None:
-            raise refused(task, missing)
+            _order(section, unit, op, name, module)
         case Join():
-            section.functions, reason = join_functions(task, op, unit, name, module)
-            residual = None if op.residual is None else f"{name}_residual"
-            belong = "" if op.residual is None else f", {name}_belong"
-            columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"
-            section.entry = _entry(
-                "JoinCode",
-                left=f"{name}_left",
-                right=f"{name}_right",
-                residual=residual,
-                columns=None if reason else columns,
-            )
-            _note(section, reason)
+            _join(section, unit, op, name, module)
         case To(sink=sink):
             key = sink_key(task, program.sink(sink), unit, name, module)
             section.functions = [] if key is None else [key]
             section.entry = _entry("SinkCode", key=None if key is None else f"{name}_key")
         case Publish():
-            section.functions = policy_functions(task, op, unit, name, module)
-            when = None if op.policy.when is None else f"{name}_when"
-            section.entry = _entry(
-                "PolicyCode", zero=f"_{name}_zero", add=f"{name}_add", arguments=f"{name}_arguments", when=when
-            )
+            _policy(section, unit, op, name, module)
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
@@ -216,6 +187,12 @@ def _rows(section: _Section, unit: Unit, name: str, module: Module) -> None:
     )
 
 
+def _times(section: _Section, unit: Unit, op: EventTime, name: str, module: Module) -> None:
+    section.functions, reason = time_functions(section.task, op, unit, name, module)
+    section.entry = _entry("TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns")
+    _note(section, reason)
+
+
 def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module) -> None:
     found = group_code(section.task, op, unit, name, module)
     section.functions += found.functions
@@ -226,6 +203,43 @@ def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module
         section.missing.append(f"not pre-aggregated: {found.partial}")
     section.entry = _entry(
         "GroupCode", **parts, timed="True" if found.timed else None, slices=_slices(section.task, unit)
+    )
+
+
+def _order(section: _Section, unit: Unit, op: Sort | Top, name: str, module: Module) -> None:
+    section.functions, reason = order_functions(section.task, op, unit, name, module)
+    count = None
+    if isinstance(op, Top):
+        count = f"{name}_count"
+        section.functions.append(expression_function(count, op.count, module))
+    columns = None if reason else f"{name}_by_columns"
+    section.entry = _entry("OrderCode", by=f"{name}_by", count=count, columns=columns)
+    _note(section, reason)
+
+
+def _join(section: _Section, unit: Unit, op: Join, name: str, module: Module) -> None:
+    """GhcmError where the engine has no such join."""
+    missing = missing_of(section.task, op, unit)
+    if missing is not None:
+        raise refused(section.task, missing)
+    section.functions, reason = join_functions(section.task, op, unit, name, module)
+    belong = "" if op.residual is None else f", {name}_belong"
+    columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"
+    section.entry = _entry(
+        "JoinCode",
+        left=f"{name}_left",
+        right=f"{name}_right",
+        residual=None if op.residual is None else f"{name}_residual",
+        columns=None if reason else columns,
+    )
+    _note(section, reason)
+
+
+def _policy(section: _Section, unit: Unit, op: Publish, name: str, module: Module) -> None:
+    section.functions = policy_functions(section.task, op, unit, name, module)
+    when = None if op.policy.when is None else f"{name}_when"
+    section.entry = _entry(
+        "PolicyCode", zero=f"_{name}_zero", add=f"{name}_add", arguments=f"{name}_arguments", when=when
     )
 
 

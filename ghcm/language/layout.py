@@ -49,29 +49,20 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = LOOSE) -> li
         case ast.Lambda(body=body):
             head = f"{lambda_head(expr)} "
             return _joined(head, layout(body, column + len(head), tail), "")
-        case ast.Binary(op=op, left=left, right=right):
-            first = layout(left, column, 0, left_level(op))
-            lead = " " * column + f"{op} "
-            return [*first, *_joined(lead, layout(right, len(lead), tail, LEVELS[op] + 1), "")]
+        case ast.Binary():
+            return _operation(expr, column, tail)
         case ast.IfElse():
             return _choice(expr, column, tail)
-        case ast.Let(name=name, value=value, body=body):
-            head, pad = f"let {name.text} = ", " " * column
-            return [
-                *_joined(head, layout(value, column + len(head), 3, value_level(value)), " in"),
-                *_joined(pad, layout(body, column, tail), ""),
-            ]
+        case ast.Let():
+            return _let(expr, column, tail)
         case ast.Match(subject=subject, cases=cases):
             return _braced(f"match {flat_subject(subject)} {{", [_case_item(case) for case in cases], column)
+        case ast.RecordExpr(fields=()) | ast.Update(fields=()) | ast.Literal() | ast.Ref():
+            return [text]
         case ast.RecordExpr(fields=fields):
-            return (
-                [text]
-                if not fields
-                else _braced(record_head(expr), [(f"{name.text}: ", value) for name, value in fields], column)
-            )
+            return _braced(record_head(expr), [(f"{name.text}: ", value) for name, value in fields], column)
         case ast.Update(fields=fields):
-            labelled = [(f"{name.text}: ", value) for name, value in fields]
-            return _braced(update_head(expr), labelled, column) if fields else [text]
+            return _braced(update_head(expr), [(f"{name.text}: ", value) for name, value in fields], column)
         case ast.TupleExpr(items=items):
             return _bracketed("(", [("", item) for item in items], ")", column, tail)
         case ast.ListExpr(items=items):
@@ -85,8 +76,6 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = LOOSE) -> li
         case ast.Index() | ast.Slice():
             end = f"[{flat_places(expr)}]"
             return _joined("", layout(expr.of, column, tail + len(end), TIGHT), end)
-        case ast.Literal() | ast.Ref():
-            return [text]
         case _:
             assert_never(expr)
 
@@ -98,6 +87,22 @@ _Item = tuple[str, ast.Expr]
 def _joined(head: str, lines: Sequence[str], end: str) -> list[str]:
     whole = [head + lines[0], *lines[1:]]
     return [*whole[:-1], whole[-1] + end]
+
+
+def _operation(expr: ast.Binary, column: int, tail: int) -> list[str]:
+    """The right side on a line of its own, behind the operator."""
+    lead = " " * column + f"{expr.op} "
+    left = layout(expr.left, column, 0, left_level(expr.op))
+    return [*left, *_joined(lead, layout(expr.right, len(lead), tail, LEVELS[expr.op] + 1), "")]
+
+
+def _let(expr: ast.Let, column: int, tail: int) -> list[str]:
+    """The body under the value."""
+    head, pad = f"let {expr.name.text} = ", " " * column
+    return [
+        *_joined(head, layout(expr.value, column + len(head), 3, value_level(expr.value)), " in"),
+        *_joined(pad, layout(expr.body, column, tail), ""),
+    ]
 
 
 def _choice(expr: ast.IfElse, column: int, tail: int) -> list[str]:

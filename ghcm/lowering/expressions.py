@@ -15,7 +15,7 @@ from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
 from ghcm.lowering.applications import apply, operation
 from ghcm.lowering.codes import Code
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.definitions import too_large
 from ghcm.lowering.enums import enum_named, member_of
@@ -47,9 +47,7 @@ def typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
 
 
 def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
-    def value(part: ast.Expr, inner: Scope) -> Expr | None:
-        return typed(part, inner, context)
-
+    value = _value_of(context)
     match written:
         case ast.Literal():
             return _literal(written, 1, context)
@@ -57,16 +55,8 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return named(written, scope, context)
         case ast.Attribute():
             return _field(written, scope, context)
-        case ast.Apply(function=ast.Attribute(name=name) as of) if name in EACH:
-            return for_each(written, of, scope, context, value, _function_of(context))
-        case ast.Apply(function=ast.Attribute(name=name) as of) if name in WHOLE:
-            return of_whole(written, of, scope, context, value, _function_of(context))
-        case ast.Apply(function=ast.Attribute(name=name) as of) if name in CHOICES:
-            return chosen_fields(written, of, scope, context, value)
-        case ast.Apply(function=ast.Ref(name="try") | ast.Attribute(name="try")):
-            return _try(written, scope, context)
         case ast.Apply():
-            return apply(written, scope, context, value)
+            return _applied(written, scope, context)
         case ast.Unary(op="-", operand=ast.Literal() as literal):
             return _literal(literal, -1, context)
         case ast.Unary(op=op, operand=operand, span=span):
@@ -111,6 +101,31 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return None
         case _:
             assert_never(written)
+
+
+def _applied(written: ast.Apply, scope: Scope, context: Context) -> Expr | None:
+    """What is called: a method of lists or records, `try`, or a function."""
+    value = _value_of(context)
+    match written.function:
+        case ast.Attribute(name=name) as of if name in EACH:
+            return for_each(written, of, scope, context, value, _function_of(context))
+        case ast.Attribute(name=name) as of if name in WHOLE:
+            return of_whole(written, of, scope, context, value, _function_of(context))
+        case ast.Attribute(name=name) as of if name in CHOICES:
+            return chosen_fields(written, of, scope, context, value)
+        case ast.Ref(name="try") | ast.Attribute(name="try"):
+            return _try(written, scope, context)
+        case _:
+            return apply(written, scope, context, value)
+
+
+def _value_of(context: Context) -> Value:
+    """How the parts of an expression are typed."""
+
+    def value(part: ast.Expr, inner: Scope) -> Expr | None:
+        return typed(part, inner, context)
+
+    return value
 
 
 def condition(written: ast.Expr, scope: Scope, context: Context, what: str) -> Expr | None:
