@@ -194,7 +194,7 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
         case _F.DISTINCT_COUNT:
             text = f"summaries.Different({order_text(plain)})"
         case _F.APPROX_DISTINCT:
-            text = f"summaries.Approximate({_hashed_text(plain)})"
+            text = f"hyperloglog.Approximate({_hashed_text(plain)})"
         case _F.QUANTILE:
             assert aggregate.fraction is not None
             rank = rank_fraction(aggregate.fraction)
@@ -215,4 +215,4 @@ def _hashed_text(type_: Type) -> str:
         case Bytes():
             return "bytes.hex"
         case _:
-            return "summaries.lower"
+            return "hyperloglog.lower"

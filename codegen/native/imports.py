@@ -15,7 +15,17 @@ _STANDARD = (
     ("from decimal import Decimal", ("Decimal",)),
     ("from typing import Any", ("Any",)),
 )
-_NATIVE = ("aggregates", "columns", "json_forms", "json_values", "order", "per_item", "python", "summaries")
+_NATIVE = (
+    "aggregates",
+    "columns",
+    "hyperloglog",
+    "json_forms",
+    "json_values",
+    "order",
+    "per_item",
+    "python",
+    "summaries",
+)
 _CODE = (
     "Dead",
     "Function",
