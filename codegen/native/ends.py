@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ghcm.codegen.native.aggregates import Added, add_text, result_text, zero_text
 from ghcm.codegen.native.per_row import input_of, scope_of
-from ghcm.codegen.native.row_chains import bind_record, parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import bind_record, parameter_lines
 from ghcm.codegen.native.row_text import Code, Module
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate

@@ -7,8 +7,8 @@ from ghcm.codegen.native.column_chains import guard
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import Column, Unsupported
 from ghcm.codegen.native.per_row import Made, input_of, per_row
-from ghcm.codegen.native.row_chains import bind_record
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import bind_record
 from ghcm.codegen.native.row_text import Code, Module
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime

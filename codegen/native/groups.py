@@ -12,8 +12,8 @@ from ghcm.codegen.native.column_text import ATOM, Unsupported, varies
 from ghcm.codegen.native.listed import gathered
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
-from ghcm.codegen.native.row_chains import parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import parameter_lines
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate

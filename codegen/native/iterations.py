@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ghcm.codegen.native.groups import totals_functions
 from ghcm.codegen.native.per_row import expression_function, scope_of
-from ghcm.codegen.native.row_chains import parameter_lines
+from ghcm.codegen.native.row_lines import parameter_lines
 from ghcm.codegen.native.row_text import Binding, Code, Module
 from ghcm.expr import Lambda
 from ghcm.spg.ops import Iterate

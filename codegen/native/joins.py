@@ -7,8 +7,8 @@ from ghcm.codegen.native.column_chains import guard, selection
 from ghcm.codegen.native.column_expressions import ColumnScope
 from ghcm.codegen.native.column_text import Column, Unsupported, either
 from ghcm.codegen.native.per_row import Made, input_of, per_row, scope_of
-from ghcm.codegen.native.row_chains import bind_record, parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import bind_record, parameter_lines
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
 from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit

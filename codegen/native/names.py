@@ -10,7 +10,9 @@ from ghcm.functions import FAMILIES
 
 __all__ = ["ARGUMENTS", "RESERVED", "Names", "identifier"]
 
-_MODULES = "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math"
+_MODULES = (
+    "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math"
+)
 _FAMILIES = " ".join(f"row_{family} column_{family}" for family in FAMILIES)
 _LOCALS = "dead parameters functions frame result emit row record failure time watermark _"
 _TYPES = "RecordFailure Failure TASKS Decimal Any Callable Sequence Row Dead Parameters Function"

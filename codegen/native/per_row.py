@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
-from ghcm.codegen.native.row_chains import Lines, catch, loop_head, parameter_lines
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import Lines, catch, loop_head, parameter_lines
 from ghcm.codegen.native.row_text import Binding, Code, Module
 from ghcm.expr import Expr
 from ghcm.spg.graph import Task, Unit

@@ -15,6 +15,7 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.python_types import python_text
 from ghcm.codegen.native.row_expressions import RowScope
+from ghcm.codegen.native.row_lines import Lines, bind_record, catch, loop_head, parameter_lines
 from ghcm.codegen.native.row_text import Binding, Code, Module
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg.ops import (
@@ -31,26 +32,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Struct, Type, is_nullable
 
-__all__ = ["Lines", "bind_record", "catch", "loop_head", "parameter_lines", "row_chain"]
-
-
-@dataclass
-class Lines:
-    """Python text in the making."""
-
-    depth: int = 1
-    lines: list[str] = field(default_factory=list[str])
-
-    def add(self, *lines: str) -> None:
-        """Lines at the present depth."""
-        self.lines.extend("    " * self.depth + line for line in lines)
-
-    def block(self, head: str, *lines: str) -> None:
-        """A head with lines under it."""
-        self.add(head)
-        self.depth += 1
-        self.add(*lines)
-        self.depth -= 1
+__all__ = ["row_chain"]
 
 
 @dataclass
@@ -84,37 +66,6 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     arguments = "rows: Sequence[Row], dead: Dead, parameters: Parameters, functions: Sequence[Function]"
     head = f"def {name}_rows({arguments}) -> list[Row]:"
     return "\n".join([head, *lines.lines, body, "    return result"]), tuple(writer.functions)
-
-
-def parameter_lines(scope: RowScope) -> list[str]:
-    """The lines that take the unit's parameters which the function mentions."""
-    return [f'{local} = parameters["{name}"]' for name, local in sorted(scope.parameters.items())]
-
-
-def loop_head(names: list[str], body: str, *, timed: bool) -> str:
-    """`for a, _, c in rows:`, where names that the body does not mention are not taken."""
-    hidden = ["time", "watermark"] if timed else []
-    taken = [name if re.search(rf"\b{name}\b", body) else "_" for name in [*names, *hidden]]
-    return f"for {', '.join(taken)}{',' if len(taken) == 1 else ''} in rows:"
-
-
-def bind_record(variable: Var, columns: dict[str, Code]) -> Binding:
-    """What a record's variable stands for: its columns, or the column `value` of scalars."""
-    if isinstance(variable.type, Struct):
-        return Binding(columns={name: columns[name] for name in variable.type.names})
-    return Binding(value=columns["value"])
-
-
-def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
-    """Lines that can fail; a failing record is given to `dead` and left. Nothing where what could fail was left out."""
-    if not lines:
-        return
-    out.block("try:", *lines)
-    out.block(
-        "except RecordFailure as failure:",
-        f'dead("{stage}", {record}, failure.reason, failure.detail)',
-        "continue",
-    )
 
 
 def _step(writer: _Writer, step: Step, *, last: bool) -> None:
