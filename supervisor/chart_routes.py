@@ -105,7 +105,8 @@ Form = Annotated[_Look, Depends(_format)]
 
 def add(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
     """Add the endpoints."""
-    _add_panels(app, shown, studio, most_rows)
+    _add_panels(app, shown, most_rows)
+    _add_panel_charts(app, shown, studio)
     path = "/programs/{program}/sinks/{sink}/chart"
     shape = {"response_model": None, "responses": PICTURES, "response_class": Response}
 
@@ -117,15 +118,7 @@ def add(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
         return await picture(studio, request, replace(words, title=words.title or sink), chosen, form, look)
 
 
-def _add_panels(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
-    def panel_of(program: str, name: str) -> Panel:
-        board = shown.program(program).board
-        found = board.panel(name)
-        if found is None:
-            hint = suggest(name, [panel.name for panel in board.panels])
-            raise Problem(404, "GHCM-343", f'program "{program}" has no panel "{name}"', hint=hint)
-        return found
-
+def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
     @app.get("/programs/{program}/panels", tags=["charts"], summary="The panels of a program", responses=PROBLEMS)
     async def list_panels(program: str) -> BoardDocument:
         board = shown.program(program).board
@@ -142,11 +135,13 @@ def _add_panels(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> N
     async def panel_rows(
         program: str, panel: str, request: Request, limit: Annotated[int | None, Query(ge=1, le=most_rows)] = None
     ) -> Response:
-        found = panel_of(program, panel)
+        found = _panel_of(shown, program, panel)
         look = await shown.look(program, found.sink)
         most = min(most_rows, limit or found.limit)
         return await rows_answer(request, look, replace(_selection(found), limit=most), program, found.sink)
 
+
+def _add_panel_charts(app: FastAPI, shown: Shown, studio: Studio) -> None:
     @app.get(
         "/programs/{program}/panels/{panel}/chart",
         tags=["charts"],
@@ -162,13 +157,22 @@ def _add_panels(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> N
         form: Form,
         each: Annotated[str | None, Query(description="One value of the column that the panel draws each of.")] = None,
     ) -> Response:
-        found = panel_of(program, panel)
+        found = _panel_of(shown, program, panel)
         if found.kind not in CHARTS:
             raise Problem(404, "GHCM-343", f'panel "{panel}" is no chart but a {found.kind}', hint="ask for its rows.")
         if each is not None and found.each is not None:
             found = replace(found, where={**found.where, found.each: each})
         look = await shown.look(program, found.sink)
         return await picture(studio, request, found, replace(_selection(found), columns=()), form, look)
+
+
+def _panel_of(shown: Shown, program: str, name: str) -> Panel:
+    board = shown.program(program).board
+    found = board.panel(name)
+    if found is None:
+        hint = suggest(name, [panel.name for panel in board.panels])
+        raise Problem(404, "GHCM-343", f'program "{program}" has no panel "{name}"', hint=hint)
+    return found
 
 
 async def picture(

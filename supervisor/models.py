@@ -118,13 +118,8 @@ def json_schema(type_: Type) -> dict[str, Any]:
         case Map(key=key, value=value):
             if isinstance(key, String | Enumeration):
                 return {"type": "object", "additionalProperties": json_schema(value)}
-            pair = {
-                "type": "array",
-                "prefixItems": [json_schema(key), json_schema(value)],
-                "minItems": 2,
-                "maxItems": 2,
-            }
-            return {"type": "array", "items": pair}
+            pair = [json_schema(key), json_schema(value)]
+            return {"type": "array", "items": {"type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2}}
         case Struct(fields=fields):
             return {
                 "type": "object",

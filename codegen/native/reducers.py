@@ -148,26 +148,29 @@ class Reduction:
                 return Partial(((prefix, f"{column}.all()"),), prefix, merged=(f"{kept}.all()",), result=kept)
             case Builtin():
                 return Partial(((prefix, f"{column}.any()"),), prefix, merged=(f"{kept}.any()",), result=kept)
-            case Fields(parts=parts, type=type_):
-                found = [
-                    Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
-                    for index, (part, field) in enumerate(zip(parts, type_.fields, strict=True))
-                ]
-                states = ", ".join(each.state for each in found)
-                floats = tuple(name for each in found for name in each.floats)
-                columns = tuple(pair for each in found for pair in each.columns)
-                return Partial(
-                    columns,
-                    f"({states}{',' if len(found) == 1 else ''})",
-                    floats,
-                    all_merged(found),
-                    struct_result(type_.names, found),
-                    tuple(mask for each in found for mask in each.unsure),
-                )
+            case Fields():
+                return self._of_fields(self.reducer, column, prefix)
             case Custom():
                 raise Unsupported("a reducer that is not built in works value by value")
             case _:
                 assert_never(self.reducer)
+
+    def _of_fields(self, reducer: Fields, column: str, prefix: str) -> Partial:
+        found = [
+            Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
+            for index, (part, field) in enumerate(zip(reducer.parts, reducer.type.fields, strict=True))
+        ]
+        states = ", ".join(each.state for each in found)
+        floats = tuple(name for each in found for name in each.floats)
+        columns = tuple(pair for each in found for pair in each.columns)
+        return Partial(
+            columns,
+            f"({states}{',' if len(found) == 1 else ''})",
+            floats,
+            all_merged(found),
+            struct_result(reducer.type.names, found),
+            tuple(mask for each in found for mask in each.unsure),
+        )
 
     def _each(self, parts: tuple[Reducer, ...], make: Callable[[Reduction, int], str]) -> str:
         texts = [make(Reduction(self.module, part), index) for index, part in enumerate(parts)]

@@ -15,7 +15,7 @@ from ghcm.codegen.native.row_text import Code, Module, order_text
 from ghcm.expr import MakeStruct
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
-from ghcm.types import List, Map, Struct, Type, is_nullable, strip
+from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
 
 __all__ = ["order_functions"]
 
@@ -24,14 +24,23 @@ def order_functions(
     task: Task, op: Sort | Top, unit: Unit, name: str, module: Module
 ) -> tuple[list[str], Unsupported | None]:
     """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`."""
-    collection, by = input_of(task, unit), op.by
+    collection = input_of(task, unit)
+    by_rows = _by_rows(task, op, collection, name, module)
+    try:
+        return [by_rows, _by_columns(op, collection, name)], None
+    except Unsupported as reason:
+        return [by_rows], reason
+
+
+def _by_rows(task: Task, op: Sort | Top, collection: Collection, name: str, module: Module) -> str:
+    """Of each record its key and, for ties, the record itself."""
+    by = op.by
     last = isinstance(op, Top) and not op.descending and is_nullable(by.body.type)
     key = order_text(strip(by.body.type)) if last else order_text(by.body.type)
-    key = (
-        module.constant("_by", f"order.null_last({key})")
-        if last
-        else (key if "(" not in key else module.constant("_by", key))
-    )
+    if last:
+        key = module.constant("_by", f"order.null_last({key})")
+    elif "(" in key:
+        key = module.constant("_by", key)
     whole = order_text(collection.element)
     plain = whole == "order.plain" or (isinstance(collection.element, Struct) and plainly_ordered(collection.element))
     tie = whole if plain or "(" not in whole else module.constant("_tie", whole)
@@ -46,27 +55,27 @@ def order_functions(
         two = record if plain else f"{tie}({record})"
         return fails, lines, [f"emit(({one}, {two}))"]
 
-    texts = [per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)]
-    scope = ColumnScope()
+    return per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)
+
+
+def _by_columns(op: Sort | Top, collection: Collection, name: str) -> str:
+    """The frame with its keys as the column `@by`; Unsupported where Polars would order them, or ties, otherwise."""
+    by, scope = op.by, ColumnScope()
     scope.bind(by.parameters[0])
-    try:
-        column, sorted_by = scope.value(by.body), by.body
-        while isinstance(op, Top) and collection.windowed and isinstance(sorted_by, MakeStruct) and sorted_by.values:
-            sorted_by = sorted_by.values[0]  # who is among the first by all is so by the first, of which ties stay
-        if sorted_by is not by.body and is_nullable(sorted_by.type):
-            raise Unsupported("nulls of tuples have another place")
-        column = replace(scope.value(sorted_by), fails=column.fails)
-        ties = () if isinstance(op, Top) and collection.windowed else collection.columns.fields
-        if not all(map(_sorts, [sorted_by.type, *(part.type for part in ties)])):
-            raise Unsupported("Polars orders no structs and lists as the language does")
-    except Unsupported as reason:
-        return texts, reason
+    column, sorted_by = scope.value(by.body), by.body
+    while isinstance(op, Top) and collection.windowed and isinstance(sorted_by, MakeStruct) and sorted_by.values:
+        sorted_by = sorted_by.values[0]  # who is among the first by all is so by the first, of which ties stay
+    if sorted_by is not by.body and is_nullable(sorted_by.type):
+        raise Unsupported("nulls of tuples have another place")
+    column = replace(scope.value(sorted_by), fails=column.fails)
+    ties = () if isinstance(op, Top) and collection.windowed else collection.columns.fields
+    if not all(map(_sorts, [sorted_by.type, *(part.type for part in ties)])):
+        raise Unsupported("Polars orders no structs and lists as the language does")
     lines = "".join(f"    {line}\n" for line in guard(column.fails))
-    texts.append(
+    return (
         f"def {name}_by_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:\n"
         f'{lines}    return frame.with_columns({column.at(7)}.alias("@by"))'
     )
-    return texts, None
 
 
 def _sorts(type_: Type) -> bool:

@@ -69,17 +69,7 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     on = step.function("on", *types, test=True)
     if on is None:
         return None
-    mine, other = on.parameters
-    left_keys: list[Lambda] = []
-    right_keys: list[Lambda] = []
-    rest: list[Expr] = []
-    for part in _conjuncts(on.body):
-        sides = _equality(part, mine, other)
-        if sides is None:
-            rest.append(part)
-        else:
-            left_keys.append(Lambda((mine,), sides[0]))
-            right_keys.append(Lambda((other,), sides[1]))
+    left_keys, right_keys, rest = _keys_and_rest(on)
     if not left_keys:
         step.report(
             Code.BAD_JOIN,
@@ -108,6 +98,22 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
         return None
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
+
+
+def _keys_and_rest(on: Lambda) -> tuple[list[Lambda], list[Lambda], list[Expr]]:
+    """The sides of the equalities of a condition, and its other parts."""
+    mine, other = on.parameters
+    left_keys: list[Lambda] = []
+    right_keys: list[Lambda] = []
+    rest: list[Expr] = []
+    for part in _conjuncts(on.body):
+        sides = _equality(part, mine, other)
+        if sides is None:
+            rest.append(part)
+        else:
+            left_keys.append(Lambda((mine,), sides[0]))
+            right_keys.append(Lambda((other,), sides[1]))
+    return left_keys, right_keys, rest
 
 
 def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, Exchange]) -> Flow:
