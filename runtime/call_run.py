@@ -13,13 +13,14 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Row
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Edge, Inlet
+from ghcm.runtime.host import Saved
 from ghcm.runtime.operator import Publication
 from ghcm.runtime.pubsub.envelope import SinkVersion
 from ghcm.runtime.reply_tasklet import ReplyTasklet
 from ghcm.runtime.services import Services
 from ghcm.runtime.sink_tasklet import SinkTasklet
 from ghcm.runtime.source_tasklet import SourceTasklet
-from ghcm.runtime.tasklet import OperatorTasklet, Saved
+from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
@@ -127,7 +128,7 @@ class CallRun:
         """The tasklet of the reply."""
         return ReplyTasklet(task.id, edge, self)
 
-    # --- host (see tasklet.Host) -------------------------------------------------------------------------------------
+    # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
     def touched(self) -> None:
         """A call takes no snapshots."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ghcm.errors import GhcmError
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
+from ghcm.runtime.host import Counters, Host, Saved
 from ghcm.runtime.scheduler import Progress
-from ghcm.runtime.tasklet import Counters, Host, Saved
 
 __all__ = ["ReplyTasklet"]
 

@@ -15,13 +15,13 @@ from functools import partial
 
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.dead_letter_writer import DeadLetterWriter
+from ghcm.runtime.host import Saved
 from ghcm.runtime.operator import Publication
 from ghcm.runtime.operator import Timer as Timed
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services, plain
 from ghcm.runtime.snapshot import Snapshot, SnapshotStore, TaskState
-from ghcm.runtime.tasklet import Saved
 from ghcm.runtime.wiring import Graph
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit

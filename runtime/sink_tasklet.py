@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
+from ghcm.runtime.host import Counters, Host, Saved
 from ghcm.runtime.pubsub.sink import SinkWriter
 from ghcm.runtime.scheduler import Progress
-from ghcm.runtime.tasklet import Counters, Host, Saved
 from ghcm.runtime.worker import Worker
 
 if TYPE_CHECKING:

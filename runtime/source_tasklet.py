@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from ghcm.functions import Failure
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, End, Inlet, Partitions
+from ghcm.runtime.host import Counters, Host, Saved
+from ghcm.runtime.outputs import Outputs
 from ghcm.runtime.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
-from ghcm.runtime.tasklet import Counters, Host, Outputs, Saved
 
 __all__ = ["SourceTasklet"]
 

@@ -7,176 +7,22 @@ of what they hold is the unit's business (`Host`).
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
+from ghcm.runtime.host import Counters, Host
 from ghcm.runtime.idleness import Member
-from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Idler, Operator, Publication, WallClock
-from ghcm.runtime.scheduler import Progress, Scheduler
+from ghcm.runtime.operator import INFINITY, NEVER, Clock, Gate, Idler, Operator, WallClock
+from ghcm.runtime.outputs import Outputs
+from ghcm.runtime.scheduler import Progress
+from ghcm.runtime.step_size import StepSize
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
-__all__ = ["Counters", "Host", "OperatorTasklet", "Outputs", "Saved", "StepSize"]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What a tasklet gives to a snapshot: its state as of the barrier, and what left its path before it.
-
-    `position` is a source's (JSON); `version` and `rows` a sink's prepared version. `finished`: it had ended by then
-    and gives nothing any more.
-    """
-
-    state: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    position: object = None
-    version: str | None = None
-    rows: int = 0
-    finished: bool = False
-    letters: tuple[DeadLetter, ...] = ()
-    publications: tuple[tuple[str, Publication], ...] = ()
-
-
-class Host(Protocol):
-    """What a tasklet is part of: a running unit, or a call."""
-
-    scheduler: Scheduler
-
-    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
-        """The tasklet has passed this snapshot's barrier."""
-        ...
-
-    def finished(self, name: str, saved: Saved) -> None:
-        """The tasklet has ended."""
-        ...
-
-    def failed(self, name: str, error: Exception) -> None:
-        """The tasklet cannot go on."""
-        ...
-
-    def touched(self) -> None:
-        """Something has happened that the next snapshot has to hold."""
-        ...
-
-
-@dataclass(slots=True)
-class Counters:
-    """Records that went in and out of a tasklet, and records that failed there."""
-
-    taken: int = 0
-    given: int = 0
-    dead: int = 0
-
-
-_FORGETS, _DEAR = 1.05, 2.0
-"""By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
-the records' own cost.
-"""
-
-
-class StepSize:
-    """How many records a step takes, so that it lasts about as long as it may: fewer when they are dear, more when they
-    are cheap. A step that was long for another reason (work that is the same for any number, a busy machine) is not
-    followed by shorter ones, which would only be more.
-    """
-
-    def __init__(self, least: int = 256, most: int = 65_536) -> None:
-        self.rows = 2048
-        self._least, self._most = least, most
-        self._cheapest = math.inf
-
-    def took(self, rows: int, seconds: float, longest: float) -> None:
-        """A step of so many records lasted so long; the next should last `longest` at most."""
-        each = seconds / max(rows, 1)
-        self._cheapest = min(each, self._cheapest * _FORGETS)
-        if seconds > longest:
-            if each < _DEAR * self._cheapest:
-                self.rows = max(self._least, min(self.rows, int(rows * longest / seconds)))
-        elif seconds * 3 < longest and rows * 2 > self.rows:
-            self.rows = min(self._most, self.rows * 2)
-
-
-class Outputs:
-    """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
-    the next barrier.
-
-    A step that has given something and lasts too long is refused, too, so that others have their turn before it goes
-    on.
-    """
-
-    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
-        self._name = name
-        self._edges = list(edges)
-        self._counters = counters
-        self._letters: list[DeadLetter] = []
-        self._publications: list[tuple[str, Publication]] = []
-        self.on_letter: Callable[[DeadLetter], None] | None = None
-        self.cut_short = False
-        """Whether the last refusal was for the time alone."""
-        self._until = math.inf
-        self._gave = False
-
-    def begin(self, until: float) -> None:
-        """A step begins, which should end by then (`time.perf_counter`)."""
-        self._until, self._gave, self.cut_short = until, False, False
-
-    def attach(self, edge: Inlet) -> None:
-        """Have one consumer more, from the next batch on."""
-        self._edges.append(edge)
-
-    def detach(self, edge: Inlet) -> None:
-        """Give this consumer nothing more, if it is one."""
-        self._edges = [each for each in self._edges if each is not edge]
-
-    def has_room(self) -> bool:
-        """Whether a batch would be taken."""
-        rooms = [edge.has_room() for edge in self._edges]  # each full edge has to learn that somebody waits
-        return all(rooms)
-
-    def offer(self, batch: Batch) -> bool:
-        """Give the batch to all consumers, or refuse."""
-        if not len(batch):
-            return True
-        if self._gave and time.perf_counter() > self._until:
-            self.cut_short = True
-            return False
-        if not self.has_room():
-            return False
-        self._gave = True
-        for edge in self._edges:
-            edge.offer(batch)
-        self._counters.given += len(batch)
-        return True
-
-    def send(self, item: Item) -> bool:
-        """Give a steering item to all consumers."""
-        for edge in self._edges:
-            edge.offer(item)
-        return True
-
-    def dead(self, letter: DeadLetter) -> None:
-        """Keep a failed record."""
-        self._counters.dead += 1
-        self._letters.append(letter)
-        if self.on_letter is not None:
-            self.on_letter(letter)
-
-    def publish(self, publication: Publication) -> None:
-        """Keep an instruction until the commit."""
-        self._publications.append((self._name, publication))
-
-    def saved(self, state: Mapping[int, bytes], *, position: object = None, finished: bool = False) -> Saved:
-        """What belongs to the snapshot whose barrier passes now."""
-        letters, publications = tuple(self._letters), tuple(self._publications)
-        self._letters.clear()
-        self._publications.clear()
-        return Saved(state, position=position, finished=finished, letters=letters, publications=publications)
+__all__ = ["OperatorTasklet"]
 
 
 class OperatorTasklet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.edge import Edge, Inlet
+from ghcm.runtime.host import Host
 from ghcm.runtime.idleness import Idleness
 from ghcm.runtime.operator import INFINITY, NEVER
 from ghcm.runtime.reply_tasklet import ReplyTasklet
@@ -13,7 +14,7 @@ from ghcm.runtime.services import Services
 from ghcm.runtime.sink_tasklet import SinkTasklet
 from ghcm.runtime.snapshot import Snapshot, TaskState
 from ghcm.runtime.source_tasklet import SourceTasklet
-from ghcm.runtime.tasklet import Host, OperatorTasklet
+from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.runtime.wiring import AnyTasklet
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit

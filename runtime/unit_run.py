@@ -14,13 +14,13 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.dead_letter_writer import DeadLetterWriter
 from ghcm.runtime.growth.graft import add, drop
+from ghcm.runtime.host import Saved
 from ghcm.runtime.operator import Operator, Table
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.rounds import DEAD, Rounds
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Services
 from ghcm.runtime.snapshot import Snapshot
-from ghcm.runtime.tasklet import Saved
 from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.unit_parts import UnitParts, saved_state, tasklet_status
 from ghcm.runtime.wiring import Graph, wire
@@ -147,7 +147,7 @@ class UnitRun:
         self.publisher.program = services.program
         self.publisher.began = self.rounds.began = partial(services.began, unit.name)
 
-    # --- host (see tasklet.Host) -------------------------------------------------------------------------------------
+    # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
     def touched(self) -> None:
         """Something has happened that the next snapshot has to hold."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from ghcm.runtime.edge import Edge, Watermark
+from ghcm.runtime.host import Host
 from ghcm.runtime.operator import NEVER, Operator
-from ghcm.runtime.tasklet import Host, OperatorTasklet
+from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.runtime.wiring import Graph
 from ghcm.spg.graph import Task
 

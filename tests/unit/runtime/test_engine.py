@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime import source_tasklet, tasklet
+from ghcm.runtime import source_tasklet, step_size
 from ghcm.runtime.engine import Engine
 from tests.unit.runtime.small_operators import (
     dead_letters,
@@ -116,7 +116,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         events(base)
         piece = chance.choice([60, 200, 1000, 100_000])
         monkeypatch.setattr(
-            tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
+            step_size.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
         program = windows("*.json", disorder=disorder)
         engine(program, base, commit_s=chance.choice([0.001, 1.0]), piece=piece).run()

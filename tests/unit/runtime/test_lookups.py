@@ -14,12 +14,13 @@ from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine import Engine
+from ghcm.runtime.host import Saved
 from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.operators import build
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.sink import read
 from ghcm.runtime.scheduler import Progress, Scheduler
-from ghcm.runtime.tasklet import OperatorTasklet, Saved
+from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.source import Source
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 

@@ -8,10 +8,11 @@ import pytest
 
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.edge import Edge, End, Watermark
+from ghcm.runtime.host import Saved
 from ghcm.runtime.operator import Outbox
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.scheduler import Progress, Scheduler
-from ghcm.runtime.tasklet import OperatorTasklet, Saved
+from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.types import Field, Int, Struct
 
 NUMBER = Struct((Field("n", Int()),))
