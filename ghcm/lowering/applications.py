@@ -15,6 +15,7 @@ from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.codes import Code
 from ghcm.lowering.constant_arguments import check_constants
+from ghcm.lowering.constants import how_written
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.decimal_constants import beside_decimals
@@ -241,6 +242,8 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
     if any(isinstance(each, String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
+    if String() in stripped and (hints := [hint for each in stripped if (hint := how_written(each))]):
+        return hints[0]
     if any(isinstance(each, Date) for each in stripped) and function in ("add", "sub"):
         return "add_days(d, n) and add_months(d, n) move a date, days_between(start, end) counts days."
     if any(isinstance(each, Timestamp) for each in stripped) and len(arguments) == 2:

@@ -209,7 +209,7 @@ def _advice(operator: Operator, shape: Shape) -> str:
         case Shape.STREAM:
             return "key_by(x => ...) or map_to_pair(x => (key, value)) gives pairs."
         case Shape.PAIRS:
-            return "map(p => ...) gives a stream, changes() is of tables."
+            return "map(p => ...) gives a stream; changes() is of tables: aggregations with a name in a stream unit."
         case Shape.TABLE if operator.role is Role.TRANSFORM:
             return "A table is written to a sink or read by a responsive unit; changes() gives records that flow on."
         case Shape.TABLE:

@@ -7,11 +7,12 @@ from ghcm.expr import Expr, MakeStruct
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.codes import Code
+from ghcm.lowering.constants import how_written
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.enums import hint_of_enum, report_constant
 from ghcm.source import Span
-from ghcm.types import Field, Struct, Type, is_nullable, strip
+from ghcm.types import Field, String, Struct, Type, is_nullable, strip
 from ghcm.unification import unify
 
 __all__ = ["fits", "record_value"]
@@ -112,7 +113,7 @@ def fits(
             hint='"x ?? other" replaces null; behind filter(f => f.x is not null) it is known to be there.',
         )
     else:
-        hint = hint_of_enum(expr, to)
+        hint = hint_of_enum(expr, to) or (how_written(to) if strip(expr.type) == String() else "")
         message = f'{what} is "{to}", but this is "{expr.type}"'
         context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
     return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ghcm.expr import Expr, Param
 from ghcm.language import ast
 from ghcm.lowering.codes import Code
-from ghcm.lowering.constants import NotConstant, constant
+from ghcm.lowering.constants import NotConstant, constant, how_written
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafting import Signature, Surroundings, UnitDraft
 from ghcm.lowering.expressions import typed
@@ -69,7 +69,8 @@ def parameters_of(unit: ast.UnitDecl, types: Mapping[str, Type | None], context:
         try:
             parameters.append(Parameter(written.name.text, type_, False, constant(value)))
         except NotConstant:
-            context.report(Code.NOT_CONSTANT, f"{what} is not a constant", written.default.span)
+            hint = how_written(type_)
+            context.report(Code.NOT_CONSTANT, f"{what} is not a constant", written.default.span, hint=hint)
     return tuple(parameters)
 
 

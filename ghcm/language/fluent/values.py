@@ -79,7 +79,9 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             return _record(cast("dict[object, object]", value), span)
         case Decimal() if value.is_finite():
             return _decimal(value, span)
-        case bytes() | date() | Decimal():
+        case date():
+            return _day(value, span)
+        case bytes() | Decimal():
             raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
         case _ if isinstance(value, Written) and not isinstance(value, type):
             return value.__ghcm_expr__(span)
@@ -137,6 +139,11 @@ def _moment(value: datetime, span: Span) -> ast.Expr:
         raise mistake("GHCM-132", "this moment has no time zone", span, detail="Timestamps are UTC.", hint=hint)
     micros = expr_of((value - _EPOCH) // _MICROSECOND, span)
     return ast.Apply(ast.Ref("from_micros", span), (ast.Argument(micros, None, span),), None, span)
+
+
+def _day(value: date, span: Span) -> ast.Expr:
+    parts = (_int(each, span) for each in (value.year, value.month, value.day))
+    return ast.Apply(ast.Ref("date_of", span), tuple(ast.Argument(each, None, span) for each in parts), None, span)
 
 
 def _tuple(items: tuple[object, ...], span: Span) -> ast.Expr:
