@@ -13,6 +13,7 @@ from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.job_list import JobState
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
@@ -33,7 +34,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     413: _PROBLEM | {"description": "The request is too large: pass references, not data."},
     422: _PROBLEM | {"description": "A parameter does not fit."},
     429: _PROBLEM | {"description": "Too many calls wait or run."},
-    503: _PROBLEM | {"description": "The msg cache cannot be reached."},
+    503: _PROBLEM | {"description": "The msg cache cannot be reached, or the program is being stopped."},
 }
 
 Places = Callable[[str], Connections]
@@ -100,7 +101,8 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         idempotency_key: Key = None,
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
-        call, _ = await calls.desk.take(unit, values, id=idempotency_key, seconds=deadline)
+        stopping = calls.catalogue.programs[unit.program].job.state is JobState.STOPPING
+        call, _ = await calls.desk.take(unit, values, id=idempotency_key, seconds=deadline, stopping=stopping)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.

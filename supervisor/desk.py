@@ -51,9 +51,17 @@ class Desk:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
 
     async def take(
-        self, unit: KnownUnit, parameters: Mapping[str, object], *, id: str | None, seconds: float | None
+        self,
+        unit: KnownUnit,
+        parameters: Mapping[str, object],
+        *,
+        id: str | None,
+        seconds: float | None,
+        stopping: bool = False,
     ) -> tuple[Call, bool]:
-        """Accept a call and send it; the call, and whether it is new. An id that was used is that call."""
+        """Accept a call and send it; the call, and whether it is new. An id that was used is that call. Problem 503
+        for a new one where the program is `stopping`.
+        """
         instruction = Instruction(
             id=id or new_id(),
             program=unit.program,
@@ -64,9 +72,9 @@ class Desk:
             publisher="supervisor",
         )
         try:  # at once, since a way through a thread and back takes longer than the work
-            call, new = self._accept(instruction, wait=False)
+            call, new = self._accept(instruction, wait=False, stopping=stopping)
         except Busy:
-            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True))
+            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True, stopping=stopping))
         if new:
             await self._send(unit, instruction)
         return call, new
@@ -100,11 +108,14 @@ class Desk:
             await cache.close()
         self._thread.shutdown()
 
-    def _accept(self, instruction: Instruction, *, wait: bool) -> tuple[Call, bool]:
+    def _accept(self, instruction: Instruction, *, wait: bool, stopping: bool) -> tuple[Call, bool]:
         calls = self.store.calls
         known = calls.get(instruction.id)
         if known is not None:
             return _same(known, instruction), False
+        if stopping:
+            hint = "call again when it runs: ghcm submit --resume."
+            raise Problem(503, "GHCM-748", f'program "{instruction.program}" is being stopped', hint=hint)
         waiting = calls.open_calls(instruction.program, instruction.unit)
         most = self.settings.limits.calls
         if waiting >= most:

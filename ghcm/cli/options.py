@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Directory", "Json", "Program", "Runnable", "State"]
+__all__ = ["Beside", "Directory", "Json", "Program", "Runnable", "State"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -21,6 +21,8 @@ State = Annotated[
 Runnable = Annotated[
     Path, typer.Argument(metavar="PROGRAM", help="A program (.istream, .py) or a bundle (.ghcm or its folder).")
 ]
+
+Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
 Directory = Annotated[
     Path,

@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
-from ghcm.cli.options import Directory, Json, Runnable, State
+from ghcm.cli.options import Beside, Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -27,13 +27,14 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any record
 _LOOK_SECONDS = 0.25
 
 
-def command(
+def command(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     program: Runnable,
     directory: Directory = Path(),
     keep: Keep = False,
     port: Port = None,
     redis: Redis = None,
     strict: Strict = False,
+    beside: Beside = False,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -61,7 +62,8 @@ def command(
         report = Report(bundle, own, directory.absolute(), json=json)
         report.begin(daemon.status(), embedded=settings.embedded)
         events = Events(daemon.control, _LOOK_SECONDS)
-        answer = daemon.control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()))
+        places = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
+        answer = daemon.control.ask("submit", beside=beside, **places)
         job = str(cast("dict[str, Any]", answer["job"])["id"])
         report.prepare()
         serves = keep or report.endless

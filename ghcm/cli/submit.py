@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli import changes, daemon, terminal
 from ghcm.cli.failure import failed_job
-from ghcm.cli.options import Directory, Json, Runnable, State
+from ghcm.cli.options import Beside, Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
 __all__ = ["command", "is_bundle"]
@@ -28,6 +28,7 @@ def command(
     wait: Wait = False,
     resume: Resume = False,
     fresh: Fresh = False,
+    beside: Beside = False,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -41,7 +42,8 @@ def command(
     control = daemon.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         bundle = program if is_bundle(program) else _build(program, Path(folder))
-        answer = control.ask("submit", bundle=str(bundle.absolute()), base=str(directory.absolute()), again=again)
+        places = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
+        answer = control.ask("submit", again=again, beside=beside, **places)
     job = cast("dict[str, Any]", answer["job"])
     if wait:
         job = _await_running(control, job)

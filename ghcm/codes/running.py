@@ -49,6 +49,7 @@ RUNNING = (
     Kind("GHCM-745", "a call that has failed", "The message says where; mend the cause and call again."),
     Kind("GHCM-746", "too many calls at once", "Call again in a moment."),
     Kind("GHCM-747", "a table that is not there", "Take a table of a unit that runs."),
+    Kind("GHCM-748", "a call whose program was stopped", "Call again, under a new id, when the program runs."),
     Kind("GHCM-750", "a Spark that cannot start", "Install pyspark and Java."),
     Kind("GHCM-751", "a batch unit that failed on Spark", "The message has the cause; the log has all of it."),
     Kind("GHCM-752", "a folder that another GHCM uses", "Stop that one, or choose another folder."),
@@ -56,6 +57,7 @@ RUNNING = (
     Kind("GHCM-754", "a private Redis server that cannot be started", "Install Redis 6.2 or later, or name a server."),
     Kind("GHCM-755", "a change that the engine cannot take at the moment", "Submit it again."),
     Kind("GHCM-756", "a snapshot of another version of GHCM", "Submit with --fresh, or go on with that version."),
+    Kind("GHCM-757", "a sink that another job appends to", "End that job, write elsewhere, or say --beside."),
     Kind("GHCM-790", "a file or call that the system refused", "The message has its reason."),
     Kind("GHCM-799", "a mistake of GHCM itself", "Report it with the file that the message names."),
 )

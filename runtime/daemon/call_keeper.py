@@ -11,7 +11,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call, CallState
@@ -21,13 +22,26 @@ from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
 
-__all__ = ["CallKeeper"]
+__all__ = ["CallKeeper", "Settled"]
 
 log = logging.getLogger("ghcm.daemon")
 
 _SWEEP_SECONDS = 0.5
 _SWEEPS_FOR_OVERDUE = 10
+_FORGOTTEN_US = 30 * 1_000_000
 _KEEP_US = 24 * 3600 * 1_000_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of the calls that had no answer when their program ended: how many wait until it is resumed, and how
+    many were answered.
+    """
+
+    kept: int = 0
+    answered: int = 0
 
 
 class CallKeeper:
@@ -43,6 +57,7 @@ class CallKeeper:
         self._programs = programs
         self._timeout = timeout
         self._sweeps = 0
+        self._sent_again: dict[tuple[str, str], tuple[str, int]] = {}
         self._thread = ThreadPoolExecutor(1, "ghcm-calls")
         self._caches: dict[tuple[str, str], MessageCache] = {}
         self._again = asyncio.Event()
@@ -84,19 +99,39 @@ class CallKeeper:
             self._store.calls.accept(instruction)
             self._send(program, instruction)
 
-        await asyncio.get_running_loop().run_in_executor(self._thread, send)
+        await self._in_thread(send)
 
-    async def fail(self, program: str, reason: str, units: Collection[str] | None = None) -> None:
-        """Answer the open calls of a program that is gone, or of those of its units that cannot be run."""
+    async def fail(self, program: str, reason: str, units: Collection[str]) -> None:
+        """Answer the open calls of units that cannot be run."""
+        await self._in_thread(lambda: self._fail(self._open(program, units), Failed("GHCM-745", reason)))
 
-        def end() -> None:
-            for call in self._store.calls.unanswered(program):
-                if units is not None and call.unit not in units:
-                    continue
-                error = Failed("GHCM-745", reason)
-                self._tell(call, self._store.calls.finish(call.id, Feedback(call.id, State.FAILED, error=error)))
+    async def settle(self, program: str, why: Failed) -> Settled:
+        """Decide what becomes of the open calls of a program whose job is over. Those from outside are answered with
+        `why`. Its own are part of its state, as the place where its streams are: they wait until it is resumed.
+        """
 
-        await asyncio.get_running_loop().run_in_executor(self._thread, end)
+        def settle() -> Settled:
+            calls = self._open(program)
+            kept = [call for call in calls if call.own and self._store.calls.keep(call.id)]
+            outside = [call for call in calls if not call.own]
+            self._fail(outside, why)
+            return Settled(len(kept), len(outside))
+
+        return await self._in_thread(settle)
+
+    async def give_up(self, program: str) -> None:
+        """Answer the calls that wait for a program to be resumed: it begins anew."""
+        why = Failed("GHCM-748", f'program "{program}" was stopped before, and has begun anew')
+        await self._in_thread(lambda: self._fail(self._open(program), why))
+
+    async def renew(self, program: str) -> None:
+        """Have the calls that waited for a program to be resumed run soon."""
+        await self._in_thread(lambda: self._store.calls.renew(program))
+        self.send_again(died=False)
+
+    async def open(self, program: str, units: Collection[str]) -> int:
+        """How many calls of these units have no answer."""
+        return len(await self._in_thread(lambda: self._open(program, units)))
 
     def close(self) -> None:
         """Close the caches."""
@@ -104,14 +139,31 @@ class CallKeeper:
             cache.close()
         self._thread.shutdown()
 
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _open(self, program: str, units: Collection[str] | None = None) -> list[Call]:
+        return [call for call in self._store.calls.unanswered(program) if units is None or call.unit in units]
+
+    def _fail(self, calls: Iterable[Call], why: Failed) -> None:
+        """Answer these calls, and tell who waits where that is possible: the answer is in the store."""
+        answers = [(call, self._store.calls.finish(call.id, _failed(call, why))) for call in calls]
+        try:
+            for call, answer in answers:
+                self._tell(call, answer)
+        except GhcmError as error:
+            log.warning("callers cannot be told just now: %s", error)
+
     def _expire(self, programs: list[Program]) -> None:
         self._sweeps += 1
-        overdue = self._overdue() if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ()
+        running = {program.name for program in programs}
+        overdue = self._overdue(running) if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ()
         for call in [*self._store.calls.expire_overdue(), *overdue]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
         for program in programs if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ():
             self._fail_orphans(program, died=False)
+            self._send_forgotten(program)
 
     def _fail_orphans(self, program: Program, *, died: bool) -> None:
         """Answer the calls of units that the program has no more. Those that run are finished by who runs them, unless
@@ -120,13 +172,16 @@ class CallKeeper:
         units = {unit.name for unit in program.units}
         for call in self._store.calls.unanswered(program.name):
             if call.unit not in units and (died or call.state is CallState.ACCEPTED):
-                error = Failed("GHCM-745", f'program "{program.name}" has no unit "{call.unit}" any more')
-                self._tell(call, self._store.calls.finish(call.id, Feedback(call.id, State.FAILED, error=error)))
+                why = Failed("GHCM-745", f'program "{program.name}" has no unit "{call.unit}" any more')
+                self._tell(call, self._store.calls.finish(call.id, _failed(call, why)))
 
-    def _overdue(self) -> Iterator[Call]:
-        """Ends the calls without a deadline of their own (policies give none) that have waited too long."""
+    def _overdue(self, programs: Collection[str]) -> Iterator[Call]:
+        """Ends the calls without a deadline of their own (policies give none) that have waited too long. Those of
+        programs that do not run wait for these.
+        """
+        before = now_us() - int(self._timeout * 1e6)
         for call in self._store.calls.unanswered():
-            if call.instruction.deadline is None and call.accepted + int(self._timeout * 1e6) < now_us():
+            if call.program in programs and call.instruction.deadline is None and call.accepted < before:
                 error = Failed("GHCM-743", f"the call was not answered within {self._timeout:.0f} seconds")
                 answer = self._store.calls.finish(call.id, Feedback(call.id, State.EXPIRED, error=error))
                 yield replace(call, feedback=answer)
@@ -137,6 +192,20 @@ class CallKeeper:
             for call in self._store.calls.unanswered(program.name):
                 if any(unit.name == call.unit for unit in program.units):
                     self._send(program, call.instruction)
+
+    def _send_forgotten(self, program: Program) -> None:
+        """Send again the call of each unit that comes first and that nobody has begun with for long: who accepted it
+        may not have reached the cache, and others may wait for its end. Sending one that only waits is harmless.
+        """
+        for unit in program.units:
+            first = self._store.calls.first_open(program.name, [unit.name])
+            call = None if first is None else self._store.calls.get(first)
+            if call is None or call.state is not CallState.ACCEPTED:
+                continue
+            id, sent = self._sent_again.get((program.name, unit.name), ("", 0))
+            if (sent if id == call.id else call.accepted) + _FORGOTTEN_US < now_us():
+                self._sent_again[program.name, unit.name] = (call.id, now_us())
+                self._send(program, call.instruction)
 
     def _send(self, program: Program, instruction: Instruction) -> None:
         self._cache(place_of(program, program.unit(instruction.unit)), program.name).send(instruction)
@@ -150,3 +219,7 @@ class CallKeeper:
         if key not in self._caches:
             self._caches[key] = self._connections.cache(place, program, "daemon")
         return self._caches[key]
+
+
+def _failed(call: Call, why: Failed) -> Feedback:
+    return Feedback(call.id, State.FAILED, error=why)

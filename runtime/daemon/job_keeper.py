@@ -64,6 +64,7 @@ class JobKeeper:
         self._changed = around.changed
         self._heard = around.heard
         self._stopped = False
+        self._stopping = False
         self._command = command
         self.child: Child | None = self._engine() if self._streams else None
 
@@ -135,6 +136,11 @@ class JobKeeper:
             self.inputs_done = True
             self._move(JobState.RUNNING)
 
+    def take_no_more(self) -> None:
+        """Note that it is being stopped: it takes no more calls, and an engine that dies is not started again."""
+        self._stopping = True
+        self._move(JobState.STOPPING)
+
     async def stop(self, *, reason: str) -> None:
         """End the process and the job for good."""
         await self.leave()
@@ -194,7 +200,7 @@ class JobKeeper:
     def _died(self, code: int) -> bool:
         """Whether to start the process again."""
         self._tell_grown(_ENDED)
-        if self._stopped or (code == 0 and self.inputs_done):
+        if self._stopped or self._stopping or (code == 0 and self.inputs_done):
             return False
         self._move(JobState.STARTING, restarted=True)
         return True
@@ -209,5 +215,7 @@ class JobKeeper:
     def _move(
         self, state: JobState, reason: str = "", error: GhcmError | None = None, *, restarted: bool = False
     ) -> None:
+        if self._stopping and state in (JobState.STARTING, JobState.RUNNING):
+            return  # it was still being started
         self._store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
         self._changed(self)

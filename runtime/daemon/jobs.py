@@ -7,12 +7,13 @@ import logging
 import secrets
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import assert_never
+from typing import Any, TypeVar, assert_never
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon import commands
-from ghcm.runtime.daemon.call_keeper import CallKeeper
+from ghcm.runtime.daemon.appending import Appending
+from ghcm.runtime.daemon.call_keeper import CallKeeper, Settled
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.claims import Claims
 from ghcm.runtime.daemon.growing import grow
@@ -22,15 +23,19 @@ from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.reruns import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.state import copy_bundle
+from ghcm.runtime.daemon.stopping import REQUESTED, Stop
 from ghcm.runtime.growth.changes import Growth
+from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
-from ghcm.runtime.pubsub.envelope import Instruction, now_us
+from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
 from ghcm.spg.graph import Program, Unit
 
 __all__ = ["Jobs"]
 
 log = logging.getLogger("ghcm.daemon")
+
+T = TypeVar("T")
 
 _BATCH_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.1
@@ -57,31 +62,62 @@ class Jobs:
         self._claims = claims
         self._tell = tell
         self._submitting = asyncio.Lock()
-        self._background: set[asyncio.Task[None]] = set()
-        self._retirements: dict[str, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[Any]] = set()
+        self._retirements: dict[str, asyncio.Task[Settled]] = {}
+        self._appending = Appending(options.state.path)
+        self._stops: dict[str, Stop] = {}
+        self._stopping: dict[str, asyncio.Task[None]] = {}
 
-    async def submit(self, path: Path, base: Path, again: Again = Again.UNSAID) -> tuple[Job, Growth | None]:
+    async def submit(
+        self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False
+    ) -> tuple[Job, Growth | None]:
         """Take a bundle and start its job, or with `Again.RESUME` the latest job of its program where that ended; a
         program that runs here becomes what is submitted (`growing`). The job, and what has changed where it was there.
 
         GhcmError if another daemon on the same Redis runs the program; if it has run before and would append to its
-        sinks again, unless that is what `again` says; if what runs or is to be resumed cannot become what it is now.
+        sinks again, unless that is what `again` says; if what runs or is to be resumed cannot become what it is now;
+        if another job that lives appends to the same folder, unless this one is to do so `beside` it.
         """
         async with self._submitting:
             bundle = await asyncio.to_thread(Bundle.open, path)
             program = bundle.program
+            if (stopping := self._stopping.get(program.name)) is not None:
+                await asyncio.wait((stopping,))
             for keeper in self.keepers.values():
                 if keeper.program.name == program.name and not keeper.job.over:
-                    changed = await grow(keeper, bundle, base, again, self._state, self._store)
-                    await self._adopt(keeper)
-                    return keeper.job, changed
+                    return await self._grow(keeper, bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
             resumed = await asyncio.to_thread(self._resumed, bundle, base, again)
-            await self._claims.take(program.name)
-            job, growth = resumed or (await self._new(path, program.name, base), None)
+            # Unique for ever, not only here: sinks keep the versions that jobs have written.
+            id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
+            self._appending.take(id, program, base, beside=beside)
+            try:
+                await self._claims.take(program.name)
+                job, growth = resumed or (await self._new(path, program.name, base, id), None)
+            except BaseException:
+                self._appending.drop(id)
+                raise
+            if beside:
+                self._state.beside(id).touch()
+            if resumed is None:
+                await self._calls.give_up(program.name)
             self._start(job, program, base)
+            if resumed is not None:
+                await self._calls.renew(program.name)
             return self._store.jobs.known(job.id), growth
+
+    async def _grow(
+        self, keeper: JobKeeper, bundle: Bundle, base: Path, again: Again, *, beside: bool
+    ) -> tuple[Job, Growth]:
+        taken = self._appending.take(keeper.id, bundle.program, base, beside=beside)
+        try:
+            changed = await grow(keeper, bundle, base, again, self._state, self._store)
+        except BaseException:
+            self._appending.drop(keeper.id, taken)
+            raise
+        await self._adopt(keeper)
+        return keeper.job, changed
 
     async def _adopt(self, keeper: JobKeeper) -> None:
         """Let everyone know that the job is another version of its program now, which the store has already."""
@@ -144,9 +180,7 @@ class Jobs:
             )
         return None
 
-    async def _new(self, path: Path, program: str, base: Path) -> Job:
-        # Unique for ever, not only here: sinks keep the versions that jobs have written.
-        id = f"{program}-{secrets.token_hex(4)}"
+    async def _new(self, path: Path, program: str, base: Path, id: str) -> Job:
         copy = self._state.bundle(id)
         await asyncio.to_thread(copy_bundle, path, copy)
         self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
@@ -160,15 +194,44 @@ class Jobs:
                 program = Bundle.open(Path(job.bundle)).program
             except (GhcmError, OSError) as error:
                 self._store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
+                continue
+            if job.state is JobState.STOPPING:  # the one before was killed at it; the last snapshot is where it is
+                self._spawn(self._settle(self._store.jobs.move(job.id, JobState.STOPPED, REQUESTED)))
             else:
-                self._start(job, program, base)
+                self._go_on(job, program, base)
 
-    async def stop(self, name: str) -> Job:
-        """End a job for good, given its id or its program's name."""
+    def _go_on(self, job: Job, program: Program, base: Path) -> None:
+        """Start a job of an earlier daemon, unless another has taken its place meanwhile."""
+        try:
+            self._appending.take(job.id, program, base, beside=self._state.beside(job.id).exists())
+        except GhcmError as error:
+            log.error('job "%s" cannot go on: %s', job.id, error.message)
+            failed = self._store.jobs.move(job.id, JobState.FAILED, f"{error.message}. {error.detail}", error=error)
+            self._spawn(self._settle(failed))
+        else:
+            self._start(job, program, base)
+
+    async def stop(self, name: str, grace: float, waiting: Callable[[int], None]) -> tuple[Job, Settled]:
+        """End a job for good, given its id or its program's name, and what became of the calls that did not end within
+        `grace` seconds; `waiting` is told how many calls that is waited for. A job that is being stopped is stopped
+        sooner, if `grace` says so.
+        """
         keeper = self._find(name)
-        await keeper.stop(reason="stopped by request")
-        await self._calls.fail(keeper.program.name, f'program "{keeper.program.name}" was stopped')
-        return keeper.job
+        program = keeper.program.name
+        if program not in self._stopping:
+            self._stops[program] = Stop(keeper, self._calls, waiting)
+            self._stopping[program] = self._spawn(self._stop(self._stops[program]))
+        self._stops[program].hurry(grace)
+        await asyncio.shield(self._stopping[program])
+        return keeper.job, await asyncio.shield(self._retirements[program])
+
+    async def _stop(self, stop: Stop) -> None:
+        program = stop.keeper.program.name
+        try:
+            await stop.run()
+            await asyncio.wait((self._retirements[program],))
+        finally:
+            del self._stops[program], self._stopping[program]
 
     async def leave(self) -> None:
         """End all engine processes; another daemon goes on with the jobs."""
@@ -240,7 +303,7 @@ class Jobs:
                 id = _own_call(keeper.id, unit)
                 if not unit.responsive and self._store.calls.get(id) is None:
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
-                    instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher="daemon")
+                    instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher=DAEMON)
                     await self._calls.call(keeper.program, instruction)
         except GhcmError as error:
             keeper.fail(f"its batch units cannot be called: {error.message}")
@@ -257,16 +320,29 @@ class Jobs:
             if not keeper.serves:
                 keeper.finish()
 
-    async def _retire(self, keeper: JobKeeper) -> None:
-        """Forget a job that is over, once its process has ended and its calls have their answers."""
+    async def _retire(self, keeper: JobKeeper) -> Settled:
+        """Forget a job that is over, once nothing of it runs and it is decided what becomes of its calls."""
         job = keeper.job
-        await keeper.leave()
-        await self._give_up(job.program)
         if job.state is JobState.FAILED:
             log.error('job "%s" has failed: %s', job.id, job.reason)
-            await self._calls.fail(job.program, f'program "{job.program}" has failed: {job.reason}')
+        await keeper.leave()
+        if keeper.batches:
+            await self._processes.release_spark(job.id)
+        settled = await self._settle(job)
+        await self._give_up(job.program)
+        self._appending.drop(job.id)
         self.keepers.pop(keeper.id, None)
-        self._processes.refresh_spark()
+        return settled
+
+    async def _settle(self, job: Job) -> Settled:
+        why = Failed("GHCM-748", f'program "{job.program}" was stopped before the call was answered')
+        if job.state is JobState.FAILED:
+            why = Failed("GHCM-745", f'program "{job.program}" has failed: {job.reason}')
+        try:
+            return await self._calls.settle(job.program, why)
+        except GhcmError as error:
+            log.error('the open calls of "%s" end with their deadlines: %s', job.program, error)
+            return Settled()
 
     async def _give_up(self, program: str) -> None:
         try:
@@ -274,7 +350,7 @@ class Jobs:
         except GhcmError as error:  # it ends by itself soon
             log.warning('the claim on "%s" could not be given up: %s', program, error.message)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    def _spawn(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)

@@ -13,7 +13,8 @@ __all__ = ["Options", "options"]
 @dataclass(frozen=True, slots=True)
 class Options:
     """Its state directory, its Redis ("embedded" or a URL), where HTTP listens (port 0: any free one), the seconds that
-    a call without a deadline has, and the deaths within a minute that are too many. `spare`: start an engine before
+    a call without a deadline has, the deaths within a minute that are too many, and the seconds that calls have when
+    their program is stopped. `spare`: start an engine before
     there is a job for it.
     """
 
@@ -24,10 +25,12 @@ class Options:
     call_timeout: float = 3600.0
     restarts: int = 5
     spare: bool = False
+    grace: float = 30.0
 
 
 def options(settings: Settings, *, spare: bool = False) -> Options:
     """What the settings say to the daemon."""
     http, limits = settings.http, settings.limits
     state = StateDirectory(settings.state)
-    return Options(state, settings.redis, http.host, http.port, settings.call_timeout, limits.restarts, spare)
+    address = (settings.redis, http.host, http.port)
+    return Options(state, *address, settings.call_timeout, limits.restarts, spare, limits.grace)

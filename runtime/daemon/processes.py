@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -25,7 +26,10 @@ from ghcm.runtime.settings import EMBEDDED
 
 __all__ = ["Listeners", "Processes"]
 
+log = logging.getLogger("ghcm.daemon")
+
 _HEAD_START_SECONDS = 3.0
+_RELEASE_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Processes:
         self._listeners = listeners
         self._spark_deaths = 0
         self._later: asyncio.Task[None] | None = None
+        self._released: dict[str, asyncio.Future[bool]] = {}
 
     async def start(self) -> None:
         """Start what is needed before there is a job."""
@@ -79,6 +84,24 @@ class Processes:
         """Tell the Spark driver that jobs have come or gone."""
         if "spark" in self.children:
             self.children["spark"].tell({"op": "refresh"})
+
+    async def release_spark(self, job: str) -> None:
+        """Have the Spark driver break off what it runs of a job that is over; returns when nothing of it runs any more,
+        or after a while: a driver that hangs is no reason to wait for ever.
+        """
+        spark = self.children.get("spark")
+        if spark is None or spark.pid is None:
+            return
+        released = self._released[job] = asyncio.get_running_loop().create_future()
+        spark.tell({"op": "release", "job": job})
+        try:
+            done = await asyncio.wait_for(released, _RELEASE_SECONDS)
+        except TimeoutError:
+            done = False
+        finally:
+            self._released.pop(job, None)
+        if not done:
+            log.warning('what Spark runs of job "%s" could not be broken off', job)
 
     async def stop(self, executors: Callable[[], Awaitable[object]]) -> None:
         """Stop callers first, then who answers them (`executors` stops the engines), then the place of the data."""
@@ -120,6 +143,9 @@ class Processes:
     def _died(self, code: int) -> bool:
         """Calls survive a driver that dies, but not one that never gets as far as being ready."""
         self._spark_deaths += 1
+        for released in self._released.values():
+            if not released.done():
+                released.set_result(True)  # nothing runs in a process that is dead
         if self._spark_deaths >= self._options.restarts:
             deaths = f"died {self._spark_deaths} times before it was ready"
             last = last_words(self._state.logs / "spark.log")
@@ -129,6 +155,9 @@ class Processes:
     def _heard(self, report: Document) -> None:
         if report.get("event") in ("ready", "running", "call"):
             self._spark_deaths = 0
+        released = self._released.get(str(report.get("job")))
+        if report.get("event") == "released" and released is not None and not released.done():
+            released.set_result(bool(report.get("done")))
         self._listeners.tell({**report, "event": f"spark.{report.get('event')}"})
 
     def _changed(self) -> None:

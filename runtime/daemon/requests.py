@@ -32,13 +32,15 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
             again = Again(_optional(arguments, "again") or Again.UNSAID.value)
-            job, growth = await daemon.jobs.submit(path, base, again)
+            beside = bool(arguments.get("beside"))
+            job, growth = await daemon.jobs.submit(path, base, again, beside=beside)
             changed = {} if growth is None else {"growth": growth.document()}
             yield {"job": daemon.jobs.document(job), **changed}
         case "list":
             yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
         case "stop":
-            yield {"job": daemon.jobs.document(await daemon.jobs.stop(_text(arguments, "job")))}
+            async for line in _stop(daemon, arguments):
+                yield line
         case "calls":
             state = arguments.get("state")
             found = daemon.store.calls.find(
@@ -76,6 +78,21 @@ def status(daemon: Daemon) -> Document:
         "embedded": daemon.options.redis == EMBEDDED,
         "processes": processes,
     }
+
+
+async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
+    """How many calls are waited for, where there are any; then the job, and what became of those without an answer."""
+    grace = arguments.get("grace")
+    seconds = daemon.options.grace if grace is None else float(str(grace))
+    waiting: asyncio.Queue[int] = asyncio.Queue()
+    stop = asyncio.ensure_future(daemon.jobs.stop(_text(arguments, "job"), seconds, waiting.put_nowait))
+    told = asyncio.ensure_future(waiting.get())
+    await asyncio.wait((stop, told), return_when=asyncio.FIRST_COMPLETED)
+    if told.done():
+        yield {"waiting": told.result(), "grace": seconds}
+    told.cancel()
+    job, settled = await stop
+    yield {"job": daemon.jobs.document(job), "calls": {"kept": settled.kept, "answered": settled.answered}}
 
 
 async def _logs(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:

@@ -65,6 +65,10 @@ class StateDirectory:
         """The file that names the folder which the relative paths of a job start from."""
         return self.path / "bundles" / f"{job}.base"
 
+    def beside(self, job: str) -> Path:
+        """The file that says, by being there, that a job may append where others do."""
+        return self.path / "bundles" / f"{job}.beside"
+
     def snapshots(self, job: str) -> Path:
         """The folder of a job's snapshots."""
         return self.path / "snapshots" / job

@@ -22,7 +22,13 @@ from ghcm.runtime.pubsub.envelope import (
     now_us,
 )
 
-__all__ = ["Call", "CallState", "CallStore", "Start"]
+__all__ = ["DAEMON", "Call", "CallState", "CallStore", "Start"]
+
+
+DAEMON = "daemon"
+"""The publisher of the calls by which batch units start that are not responsive."""
+
+_KEPT = "its program was stopped; it is run when that is resumed"
 
 
 class CallState(Enum):
@@ -69,6 +75,12 @@ class Call:
     def final(self) -> bool:
         """Whether the call has its answer."""
         return self.feedback.final
+
+    @property
+    def own(self) -> bool:
+        """Whether the program made it, by a policy or to start a unit: then nobody outside would make it again."""
+        publisher = self.instruction.publisher
+        return publisher == DAEMON or publisher.startswith(f"{self.program}.")
 
 
 class CallStore:
@@ -165,6 +177,23 @@ class CallStore:
     def cancel(self, id: str) -> Feedback:
         """Cancel the call if it has no answer yet; the answer that holds."""
         return self.finish(id, Feedback(id, State.CANCELLED))
+
+    def keep(self, id: str) -> bool:
+        """Have a call without an answer wait as if nobody had begun with it; False if it has its answer."""
+        waiting = json.dumps(feedback_to_json(Feedback(id, State.ACCEPTED, detail=_KEPT)))
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                "UPDATE calls SET state = 'accepted', executor = NULL, started = NULL, feedback = ?"
+                " WHERE id = ? AND final = 0",
+                (waiting, id),
+            )
+            return changed.rowcount == 1
+
+    def renew(self, program: str) -> int:
+        """Count the time of a program's open calls from now on, since nobody could have run them; how many."""
+        with self._database.transaction() as connection:
+            statement = "UPDATE calls SET accepted = ? WHERE final = 0 AND program = ?"
+            return connection.execute(statement, (now_us(), program)).rowcount
 
     def answered(self, id: str) -> bool:
         """Whether the work on this call can be dropped because it has its answer."""

@@ -21,6 +21,8 @@ class JobState(Enum):
     SUBMITTED = "submitted"
     STARTING = "starting"
     RUNNING = "running"
+    STOPPING = "stopping"
+    """It takes no more calls; those that it has may still end."""
     DONE = "done"
     FAILED = "failed"
     STOPPED = "stopped"

@@ -1,9 +1,10 @@
 """The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR [--redis URL]`.
 
 Serves the batch units of all jobs in the store of the state directory. Requests are JSON objects, one a line, on
-standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call},
-{"op": "stop"}; its end means that the parent has ended. Events are JSON objects, one a line, on standard output:
-{"event": "ready" | "call" | "status" | "trouble" | "stopped", ...}. SIGTERM asks to stop: what runs is given a few
+standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call}, {"op":
+"release", "job": id} (it is over: break off its calls), {"op": "stop"}; its end means that the parent has ended. Events
+are JSON objects, one a line, on standard output: {"event": "ready" | "call" | "status" | "released" | "trouble" |
+"stopped", ...}; "released" says whether all calls of the job are "done". SIGTERM asks to stop: what runs is given a few
 seconds. It exits with 1 when Spark ended by itself. Java ends with this process: it waits for the end of its input.
 """
 
@@ -70,6 +71,10 @@ def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]
                 driver.refresh()
             case "status":
                 _tell("status", driver.status())
+            case "release":
+                Thread(
+                    target=_release, args=(driver, str(request.get("job"))), name="ghcm-release", daemon=True
+                ).start()
             case "cancel":
                 store.calls.cancel(str(request.get("id")))
             case "stop" | "abandoned":
@@ -80,6 +85,10 @@ def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]
                 return 1
             case other:
                 log.warning("a request that is not known: %s", other)
+
+
+def _release(driver: Driver, job: str) -> None:
+    _tell("released", {"job": job, "done": driver.release(job, _PATIENCE_SECONDS)})
 
 
 def _tell(event: str, more: dict[str, object]) -> None:

@@ -46,6 +46,7 @@ class _Receiver:
     cache: MessageCache
     line: Line[Execution]
     stopped: threading.Event = field(default_factory=threading.Event)
+    abandoned: threading.Event = field(default_factory=threading.Event)
     open: int = 0
 
 
@@ -94,6 +95,8 @@ class Driver:
             for name in [name for name in self._receivers if name not in served]:
                 receiver = self._receivers.pop(name)
                 receiver.stopped.set()
+                if name[0] not in jobs:
+                    receiver.abandoned.set()
                 receiver.cache.wake()
                 self._close_idle(receiver)
             for name, (job, unit) in served.items():
@@ -103,6 +106,16 @@ class Driver:
                 else:
                     self._receive_from(job, unit)
             self._jobs = jobs
+
+    def release(self, job: str, patience: float) -> bool:
+        """Break off the calls of a job that is over, which stay without an answer, unless they are done; whether that
+        took no more than `patience` (seconds).
+        """
+        self.refresh()
+        with self._lock:
+            running = [each for each in self._running.values() if each.job.id == job]
+        end = time.monotonic() + patience
+        return all(each.finished.wait(max(0.0, end - time.monotonic())) for each in running)
 
     def status(self) -> dict[str, object]:
         """What is served and what runs, as JSON."""
@@ -154,7 +167,8 @@ class Driver:
                 receiver.stopped.wait(_RETRY_SECONDS)
 
     def _delivered(self, receiver: _Receiver, delivery: Delivery) -> None:
-        execution = Execution(receiver.services, *receiver.version, delivery, receiver.cache)
+        version, abandoned = receiver.version, receiver.abandoned
+        execution = Execution(receiver.services, *version, delivery, receiver.cache, abandoned=abandoned)
         if not receiver.line.units:
             self._submit(receiver, execution)
             return
@@ -202,9 +216,12 @@ class Driver:
     def _execute(self, execution: Execution) -> None:
         id = execution.instruction.id
         with self._lock:
-            if id in self._running:  # sent twice: the first one answers, and both are acknowledged then
-                return
-            self._running[id] = execution
+            first = self._running.setdefault(id, execution)
+        if first is not execution:  # sent twice: the first one answers, and both are acknowledged then
+            if first.abandoned.is_set():  # but one that is broken off answers nothing
+                first.finished.wait()
+                execution.delivery.give_back()
+            return
         slot = self._free.get()
         self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
         try:
@@ -218,9 +235,9 @@ class Driver:
             self.on_gone()
         finally:
             self._free.put(slot)
-            execution.finished.set()
             with self._lock:
                 del self._running[id]
+            execution.finished.set()
             self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "over"})
 
     def _watch(self) -> None:

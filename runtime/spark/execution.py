@@ -55,8 +55,8 @@ class Execution:
     delivery: Delivery
     cache: MessageCache
     progress: Progress | None = None
-    dropped: Event = field(default_factory=Event)
-    """Set when the call has its answer from elsewhere (cancelled, expired): what runs is of no use any more."""
+    abandoned: Event = field(default_factory=Event)
+    """Set when its job is over: it is broken off, and the call is left to whoever decides what becomes of it."""
     finished: Event = field(default_factory=Event)
 
     @property
@@ -71,13 +71,19 @@ class Execution:
 
     def run(self, slot: int) -> None:
         """Answer the call. Raises only where Spark itself is gone: then the call is delivered again."""
+        if self.abandoned.is_set():
+            return
         start, call = self.services.calls.started(self.instruction, self.services.executor)
         match start:
             case Start.ANSWERED:
                 self.delivery.acknowledge(call.feedback)
             case Start.RUN | Start.BUSY:  # the driver has each call once: an attempt before this could not be stored
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
-                self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, self._outcome(slot)))
+                outcome = self._outcome(slot)
+                if outcome.state is not State.DONE and self.abandoned.is_set():
+                    log.info('call "%s" was broken off', self.instruction.id)
+                    return
+                self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, outcome))
 
     def look(self) -> None:
         """Tell how far the run is, or stop it where its answer is there already. Called by the driver now and then."""
@@ -85,8 +91,7 @@ class Execution:
         if deadline is not None and deadline <= now_us():
             self.services.calls.expire_overdue()
         call = self.services.calls.get(self.instruction.id)
-        if call is not None and call.final:
-            self.dropped.set()
+        if self.abandoned.is_set() or (call is not None and call.final):
             spark = self.services.session.started
             if spark is not None:
                 spark.sparkContext.cancelJobGroup(self.group)
@@ -107,6 +112,8 @@ class Execution:
         try:
             spark = self.services.session.get()
             ready = time.monotonic()
+            if self.abandoned.is_set():  # while Spark was starting
+                return Feedback(id, State.FAILED)
             result = self._run_job(spark, slot)
         except GhcmError as error:
             return failure(id, error)

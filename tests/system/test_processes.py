@@ -68,6 +68,25 @@ def test_run_twice_appends(folder: Path) -> None:
     assert windows(folder) == Counter({page: 2 * count for page, count in pages(folder).items()})
 
 
+def test_a_run_beside_a_job_that_appends_to_the_same_sink_is_refused(folder: Path) -> None:
+    with running(folder) as daemon:
+        job = daemon.submit("visits.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+        refused = ghcm("run", "visits.istream", cwd=folder)
+        assert refused.returncode == 1
+        assert 'error[GHCM-757]: sink "per_window" is being appended to by program "visits"' in refused.stderr
+        assert f'job "{job}"' in refused.stderr and f"ghcm stop {job}" in refused.stderr
+        assert windows(folder) == pages(folder)
+
+        daemon.kill()  # a lock of who is dead is none, and who goes on finds it as it was
+        daemon.start()
+        assert ghcm("run", "visits.istream", cwd=folder).returncode == 1
+        assert ghcm("run", "visits.istream", "--beside", cwd=folder).returncode == 0
+        assert windows(folder) == pages(folder) + pages(folder)
+        assert daemon.cli("stop", "visits").returncode == 0
+        assert ghcm("run", "visits.istream", cwd=folder).returncode == 0
+
+
 def test_run_takes_a_bundle(folder: Path) -> None:
     assert ghcm("build", "visits.istream", cwd=folder).returncode == 0
     done = ghcm("run", "visits.ghcm", cwd=folder)

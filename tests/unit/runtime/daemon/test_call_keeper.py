@@ -1,0 +1,141 @@
+"""What becomes of calls whose program was stopped, or that nobody has sent."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ghcm.runtime.daemon import call_keeper
+from ghcm.runtime.daemon.call_keeper import CallKeeper, Settled
+from ghcm.runtime.jobs.calls import CallState, Start
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
+from ghcm.spg.graph import Program
+from tests.unit.runtime.small_operators import unit
+
+PROGRAM = Program("work", (), (), (unit("keep", responsive=True),))
+OWN = Instruction("own", "work", "keep", publisher="work.feed")
+DAEMON = Instruction("work-1.all", "work", "all", publisher="daemon")
+OUTSIDE = Instruction("outside", "work", "keep", reply="caller", publisher="supervisor")
+WHY = Failed("GHCM-748", "it was stopped")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(tmp_path / "jobs.sqlite")
+    for instruction in (OWN, DAEMON, OUTSIDE):
+        store.calls.accept(instruction)
+        assert store.calls.started(instruction, "spark-1")[0] is Start.RUN
+    store.calls.accept(Instruction("theirs", "other", "keep", publisher="other.feed"))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def connections(tmp_path: Path) -> Connections:
+    return Connections(tmp_path)
+
+
+def state(store: Store, id: str) -> CallState:
+    call = store.calls.get(id)
+    assert call is not None
+    return call.state
+
+
+def test_calls_of_a_stopped_program_wait_or_are_answered_by_who_made_them(
+    store: Store, connections: Connections
+) -> None:
+    keeper = CallKeeper(store, connections, list, timeout=60)
+    assert asyncio.run(keeper.settle("work", WHY)) == Settled(kept=2, answered=1)
+    assert [state(store, id) for id in ("own", "work-1.all", "theirs")] == [CallState.ACCEPTED] * 3
+    told = connections.cache("caller", "work", "test").feedback("caller", timeout=0)
+    assert [placed.feedback.error for placed in told] == [WHY]
+    # The executor that was at it may go on with it, as any other.
+    assert store.calls.started(OWN, "spark-1")[0] is Start.RUN
+    # What it was at has ended all the same: there is one answer.
+    store.calls.finish("own", Feedback("own", State.DONE))
+    assert not store.calls.keep("own")
+    assert asyncio.run(keeper.settle("work", WHY)) == Settled(kept=1, answered=0)
+    assert state(store, "own") is CallState.DONE
+
+
+def test_a_program_that_begins_anew_answers_what_has_waited(store: Store, connections: Connections) -> None:
+    keeper = CallKeeper(store, connections, list, timeout=60)
+
+    async def scene() -> None:
+        await keeper.settle("work", WHY)
+        await keeper.give_up("work")
+
+    asyncio.run(scene())
+    assert state(store, "own") is CallState.FAILED
+    call = store.calls.get("own")
+    assert call is not None and call.feedback.error is not None
+    assert call.feedback.error.message == 'program "work" was stopped before, and has begun anew'
+    assert state(store, "theirs") is CallState.ACCEPTED
+
+
+def test_the_time_in_which_a_program_does_not_run_is_not_counted(
+    store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: list[Program] = []
+    swept = threading.Event()
+    keeper = CallKeeper(store, connections, lambda: running, timeout=1)
+    later = now_us() + 10_000_000
+    monkeypatch.setattr(call_keeper, "now_us", lambda: later)
+    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(call_keeper, "_SWEEP_SECONDS", 0.01)
+    forget = store.calls.forget
+
+    def swept_once(before: int) -> int:  # it comes last in a round
+        swept.set()
+        return forget(before)
+
+    monkeypatch.setattr(store.calls, "forget", swept_once)
+
+    async def scene() -> None:
+        keeping = asyncio.create_task(keeper.run())
+        assert await asyncio.to_thread(swept.wait, 30)
+        swept.clear()
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    asyncio.run(scene())
+    assert state(store, "own") is CallState.RUNNING
+    running.append(PROGRAM)
+    monkeypatch.setattr("ghcm.runtime.jobs.calls.now_us", lambda: later)
+    store.calls.renew("work")
+    asyncio.run(scene())
+    assert state(store, "own") is CallState.RUNNING
+    later += 10_000_000
+    asyncio.run(scene())
+    assert state(store, "own") is CallState.EXPIRED
+
+
+def test_a_call_that_nobody_has_sent_is_sent(
+    store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for id in ("own", "outside"):
+        store.calls.cancel(id)
+    forgotten = [replace(OWN, id=f"forgotten-{number}") for number in range(2)]
+    for instruction in forgotten:
+        store.calls.accept(instruction)
+    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(call_keeper, "_FORGOTTEN_US", 0)
+    cache = connections.cache(cache_place("work", "keep"), "work", "test")
+
+    async def scene() -> None:
+        keeper = CallKeeper(store, connections, lambda: [PROGRAM], timeout=60)
+        keeping = asyncio.create_task(keeper.run())
+        for instruction in forgotten:  # the second when it is the first
+            delivery = await asyncio.to_thread(cache.receive, "keep", 30)
+            assert delivery is not None and delivery.instruction.id == instruction.id
+            delivery.acknowledge(store.calls.finish(instruction.id, Feedback(instruction.id, State.DONE)))
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    asyncio.run(scene())
