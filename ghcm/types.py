@@ -206,13 +206,15 @@ class Struct:
 
     A union is a struct, too: its first field is the tag, then come the fields of all its records, null where the tag
     says another one. Only the checks of programs know its `variants`; `cases` says by which tags a field is there at
-    all, for those that not every record has.
+    all, for those that not every record has; `needs` which fields that may be null may not be with a tag: the tag, the
+    field and the name of the record that has it.
     """
 
     fields: tuple[Field, ...]
     name: str | None = field(default=None, compare=False)
     variants: tuple[Variant, ...] = field(default=(), compare=False)
     cases: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), compare=False)
+    needs: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         if self.name:

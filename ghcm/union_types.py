@@ -36,7 +36,11 @@ def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | t
     owners = ((each, tuple(owner.text for owner in variants if owner.record.get(each))) for each in fields)
     cases = tuple((each, texts) for each, texts in owners if len(texts) < len(variants))
     whole = Struct((first, *(each for each, _ in fields.values())), name, variants, cases)
-    return narrowed_union(whole, variants)
+    union = narrowed_union(whole, variants)
+    nullable = {each.name for each in union.fields if is_nullable(each.type)}
+    owned = ((each, field) for each in variants for field in each.record.fields if field.name in nullable)
+    needs = tuple((each.text, field.name, each.name) for each, field in owned if not is_nullable(field.type))
+    return replace(union, needs=needs)
 
 
 def narrowed_union(union: Struct, left: tuple[Variant, ...]) -> Struct:

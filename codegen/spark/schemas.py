@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -91,12 +92,14 @@ class Schemas:
     def struct_text(self, struct: Struct, hint: str) -> str:
         """The struct spelt out."""
         cases = dict(struct.cases)
-        fields = [self._field(part, hint, cases.get(part.name)) for part in struct.fields]
+        fields = [self._field(part, hint, cases.get(part.name), _needs(struct, part)) for part in struct.fields]
         return "StructType([" + ", ".join(fields) + "])"
 
-    def _field(self, part: Field, hint: str, tags: tuple[str, ...] | None) -> str:
+    def _field(self, part: Field, hint: str, tags: tuple[str, ...] | None, needed: Mapping[str, str]) -> str:
         said = {} if part.path is None else {"path": _quote(part.path)}
         said |= {} if tags is None else {"of": f"[{', '.join(map(_quote, tags))}]"}
+        pairs = ", ".join(f"{_quote(tag)}: {_quote(record)}" for tag, record in needed.items())
+        said |= {"needs": f"{{{pairs}}}"} if pairs else {}
         beside = f", {{{', '.join(f'{_quote(name)}: {text}' for name, text in said.items())}}}" if said else ""
         text = self.text(part.type, f"{hint}_{part.name}")
         return f"StructField({_quote(part.name)}, {text}, {is_nullable(part.type)}{beside})"
@@ -104,6 +107,11 @@ class Schemas:
     def definitions(self) -> str:
         """The constants as statements."""
         return "\n".join(f"{name} = {text}" for name, text in self.texts.items())
+
+
+def _needs(union: Struct, part: Field) -> dict[str, str]:
+    """The tags with which a field of the union may not be null though it can, and their records."""
+    return {tag: record for tag, field, record in union.needs if field == part.name}
 
 
 def constant_name(name: str) -> str:

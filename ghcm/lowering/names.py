@@ -22,6 +22,12 @@ __all__ = ["Declared", "declare", "writers"]
 _KEPT = frozenset((*CALLABLE, *METHODS, *OPERATORS))
 """What is called and is no function of the program."""
 
+_OWN_RECORDS = {
+    "Line": "It is the record of text sources: {text, file, number}.",
+    "Window": "It is the record of windows: {start, end}.",
+}
+_OTHER_NAME = "Choose another name."
+
 
 @dataclass(frozen=True, slots=True)
 class Declared:
@@ -54,7 +60,8 @@ def declare(
             continue
         if name in BUILT_IN or (isinstance(declaration, ast.FunctionDecl) and name in _KEPT):
             message = f'"{name}" is a name that the language keeps for itself'
-            diagnostics.error(Code.RESERVED.value, message, declaration.name.span)
+            detail = _OWN_RECORDS.get(name, "")
+            diagnostics.error(Code.RESERVED.value, message, declaration.name.span, detail=detail, hint=_OTHER_NAME)
             continue
         match declaration:
             case ast.RecordDecl():

@@ -21,7 +21,7 @@ def union_of_records(name: str | None, tag: str, variants: tuple[Variant, ...]) 
     if isinstance(made, tuple):
         field, one, other = made
         raise Unmapped(f'"{field}" is one thing in "{one.name}" and another in "{other.name}"')
-    return Struct(made.fields, name, made.variants, made.cases)
+    return Struct(made.fields, name, made.variants, made.cases, made.needs)
 
 
 def tagged(record: Struct, tag: str, said: str | None = None) -> Variant:

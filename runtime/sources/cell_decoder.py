@@ -80,6 +80,9 @@ class CellColumns:
         made = [each.made for each in columns.values() if each.made is not None]
         doubts = [each.unsure for each in columns.values() if each.unsure is not None]
         doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
+        tag = columns[self._schema.fields[0].name].value
+        for text, name, _ in self._schema.needs:
+            doubt = doubt | ((tag == text) & columns[name].value.is_null()).fill_null(False)
         values = [each.value.alias(name) for name, each in columns.items()]
         frame = source.with_columns(made).select(*values, doubt.alias(_UNSURE))
         numbers = pl.Series(_LINE, block.lines, dtype=pl.Int64) if block.lines is not None else None

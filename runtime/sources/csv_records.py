@@ -14,6 +14,7 @@ from ghcm.runtime.sources.chunks import Chunk, bare, count_lines, lines_of
 from ghcm.runtime.sources.fields import from_text_field
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.sources.unions import Check, union_check
 from ghcm.types import Struct
 
 __all__ = ["CsvRecords"]
@@ -30,6 +31,7 @@ class CsvRecords:
         self._schema = schema
         self._separator = separator
         self._readers = [(field.name, from_text_field(field.type)) for field in schema.fields]
+        self._check = union_check(schema)
         self._header: list[str] | None = None
         self._places: list[int | None] = []
         self._columns: CellColumns | None = None
@@ -121,10 +123,15 @@ class CsvRecords:
         assert self._header is not None
         if len(fields) != len(self._header):
             raise ValueError(f"expected {len(self._header)} fields as in the header, found {len(fields)}")
-        return read_cells(fields, self._places, self._readers)
+        return read_cells(fields, self._places, self._readers, self._check)
 
 
-def read_cells(cells: list[str], places: list[int | None], readers: list[tuple[str, Callable[[str], object]]]) -> Row:
+def read_cells(
+    cells: list[str],
+    places: list[int | None],
+    readers: list[tuple[str, Callable[[str], object]]],
+    check: Check | None,
+) -> Row:
     """The record of the cells at these places. ValueError that names the field where one does not fit."""
     row: list[object] = []
     for place, (name, read) in zip(places, readers, strict=True):
@@ -132,7 +139,10 @@ def read_cells(cells: list[str], places: list[int | None], readers: list[tuple[s
             row.append(None if place is None else read(cells[place]))
         except ValueError as error:
             raise ValueError(f'field "{name}": {error}') from None
-    return tuple(row)
+    made = tuple(row)
+    if check is not None:
+        check(made)
+    return made
 
 
 def _names(fields: list[str] | csv.Error, raw: bytes) -> bool:

@@ -9,6 +9,7 @@ from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.chunks import Chunk, count_lines, texts_of
 from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.sources.unions import union_check
 from ghcm.types import Struct
 from ghcm.values import Json
 
@@ -20,6 +21,7 @@ class JsonLines:
 
     def __init__(self, schema: Struct) -> None:
         self._schema = schema
+        self._check = union_check(schema)
         self._scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
         self._fields = [
             (path, "." not in path, from_json_field(field.type))
@@ -66,7 +68,10 @@ class JsonLines:
                 row.append(read(data if flat or data is not MISSING else look_up(record, path)))
         except ValueError as error:
             raise ValueError(f'field "{self._schema.names[len(row)]}": {error}') from None
-        return tuple(row)
+        made = tuple(row)
+        if self._check is not None:
+            self._check(made)
+        return made
 
 
 def _no_constant(name: str) -> NoReturn:

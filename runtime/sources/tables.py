@@ -27,6 +27,7 @@ from ghcm.runtime.columns import dtype
 from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.sources.unions import union_check
 from ghcm.types import (
     Bool,
     Bytes,
@@ -118,6 +119,7 @@ class Tables:
 
     def __init__(self, schema: Struct, file: str, partition: str, *, number: int = 0) -> None:
         self.offset = self.number = number
+        self._check = union_check(schema)
         self._schema = schema
         self._file = file
         self._partition = partition
@@ -127,7 +129,7 @@ class Tables:
         """The records of a batch of rows."""
         first, self.number = self.number + 1, self.number + data.num_rows
         self.offset = self.number
-        columns = [_plain_column(data, field) for field in self._schema.fields]
+        columns = [None] if self._check else [_plain_column(data, field) for field in self._schema.fields]
         if all(column is not None for column in columns):
             frame = pl.DataFrame([column for column in columns if column is not None])
             return Batch.from_frame(self._schema, frame, partition=self._partition)
@@ -150,7 +152,10 @@ class Tables:
                 row.append(read(found if found is not MISSING else look_up(record, path)))
             except ValueError as error:
                 raise ValueError(f'field "{name}": {error}') from None
-        return tuple(row)
+        made = tuple(row)
+        if self._check is not None:
+            self._check(made)
+        return made
 
 
 def _plain_column(data: Any, field: Field) -> pl.Series | None:

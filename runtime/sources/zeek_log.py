@@ -15,6 +15,7 @@ from ghcm.runtime.sources.csv_records import read_cells
 from ghcm.runtime.sources.fields import from_text_field
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.sources.unions import union_check
 from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
 
 __all__ = ["ZeekLog"]
@@ -28,6 +29,7 @@ class ZeekLog:
 
     def __init__(self, schema: Struct) -> None:
         self._schema = schema
+        self._check = union_check(schema)
         self._settings = dict(_SETTINGS)
         self._header: list[str] | None = None
         self._places: list[int | None] = []
@@ -102,7 +104,7 @@ class ZeekLog:
         try:
             if len(cells) != len(self._header):
                 raise ValueError(f"expected {len(self._header)} fields as in #fields, found {len(cells)}")
-            return read_cells(cells, self._places, self._readers)
+            return read_cells(cells, self._places, self._readers, self._check)
         except ValueError as error:
             failed.append((f"{place}: {error}", text))
             return None

@@ -3,8 +3,7 @@
 import gzip
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
@@ -57,7 +56,7 @@ def _write_inputs(folder: Path) -> None:
     for name, text in (("cut.jsonl.gz", '{"name": "a", "size": 1}\n'), ("cut.csv.gz", "name,size\n" + "a,1\n")):
         (folder / "in" / name).write_bytes(gzip.compress(text.encode() * 1000)[:-20])
     (folder / "in" / "unpacked.csv.gz").write_text("name,size\na,1\n")
-    pq.write_table(pa.table({"nam": ["a"], "size": [1]}), folder / "in" / "hosts.parquet")
+    pl.DataFrame({"nam": ["a"], "size": [1]}).write_parquet(folder / "in" / "hosts.parquet")
     (folder / "in" / "good.csv").write_text("name,size\na,1\n")
     (folder / "out" / "blocked").write_text("a file where the folder should be")
 

@@ -110,8 +110,7 @@ def decode(step: Step, raw: Raw, element: Struct) -> Flow | None:
     tasks = [_source(step, source, element) for source in raw.sources]
     if None in tasks:
         return None
-    flow = _together(step, raw, [task for task in tasks if task is not None])
-    return conforming(step, flow) if any(source.connector is not None for source in raw.sources) else flow
+    return _together(step, raw, [task for task in tasks if task is not None])
 
 
 def conforming(step: Step, flow: Flow) -> Flow:

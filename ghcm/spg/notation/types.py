@@ -81,12 +81,15 @@ def _record_word(name: str | None) -> str:
 
 def print_fields(type_: Struct, names: Mapping[str, str] | None = None) -> str:
     """The fields of a struct in braces."""
-    cases = dict(type_.cases)
-    return "{" + ", ".join(_print_field(part, cases.get(part.name, ()), names) for part in type_.fields) + "}"
+    return "{" + ", ".join(_print_field(part, type_, names) for part in type_.fields) + "}"
 
 
-def _print_field(part: Field, tags: tuple[str, ...], names: Mapping[str, str] | None) -> str:
+def _print_field(part: Field, struct: Struct, names: Mapping[str, str] | None) -> str:
+    tags = dict(struct.cases).get(part.name, ())
     owners = f" of {{{', '.join(map(word_or_quoted, tags))}}}" if tags else ""
+    needed = [(tag, record) for tag, field, record in struct.needs if field == part.name]
+    pairs = ", ".join(f"{word_or_quoted(tag)}: {word_or_quoted(record)}" for tag, record in needed)
+    owners += f" needs {{{pairs}}}" if needed else ""
     path = f" from {quoted(part.path)}" if part.path is not None else ""
     return f"{word_or_quoted(part.name)}: {print_type(part.type, names)}{owners}{path}"
 
@@ -170,13 +173,29 @@ def read_struct(tokens: Tokens, names: Mapping[str, Type], called: str | None = 
     tokens.expect("{")
     fields: list[Field] = []
     cases: list[tuple[str, tuple[str, ...]]] = []
+    needs: list[tuple[str, str, str]] = []
     while not tokens.accept("}"):
         name = tokens.name()
         tokens.expect(":")
         type_ = read_type(tokens, names)
         if tokens.accept("of"):
             cases.append((name, _read_texts(tokens)))
+        if tokens.accept("needs"):
+            needs += [(tag, name, record) for tag, record in _read_pairs(tokens)]
         fields.append(Field(name, type_, tokens.string() if tokens.accept("from") else None))
         if not tokens.at("}"):
             tokens.expect(",")
-    return Struct(tuple(fields), called, cases=tuple(cases))
+    return Struct(tuple(fields), called, cases=tuple(cases), needs=tuple(needs))
+
+
+def _read_pairs(tokens: Tokens) -> list[tuple[str, str]]:
+    """Tags and the names of their records, in braces."""
+    tokens.expect("{")
+    found: list[tuple[str, str]] = []
+    while not tokens.accept("}"):
+        tag = tokens.name()
+        tokens.expect(":")
+        found.append((tag, tokens.name()))
+        if not tokens.at("}"):
+            tokens.expect(",")
+    return found

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from ghcm.spg.connectors import Format
 from ghcm.spg.reference.json_records import from_object, object_in
 from ghcm.spg.reference.raw_text import Bad, attempt, numbered_lines
 from ghcm.spg.reference.tables import rows_of, spelt
 from ghcm.spg.reference.text_records import csv_records, zeek_records
+from ghcm.spg.reference.whole_unions import whole
 from ghcm.types import Struct
 
 __all__ = ["decoded"]
@@ -42,11 +44,15 @@ def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterato
 
 
 def _from_line(text: str, element: Struct) -> tuple[object, ...]:
-    return from_object(object_in(text), element)
+    return whole(from_object(object_in(text), element), element)
+
+
+def _from_row(row: dict[str, Any], element: Struct) -> tuple[object, ...]:
+    return whole(from_object(row, element), element)
 
 
 def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
     """The rows of Parquet and Arrow files are read as JSON objects of the same content would be."""
     for number, row in enumerate(rows_of(data, file, format_, element), 1):
         text = json.dumps(spelt(row), ensure_ascii=False, separators=(",", ":"))
-        yield attempt(text, f"{file}:{number}", partial(from_object, row, element))
+        yield attempt(text, f"{file}:{number}", partial(_from_row, row, element))

@@ -12,6 +12,7 @@ from typing import assert_never
 from ghcm.errors import GhcmError, suggest
 from ghcm.spg.reference.json_records import from_data, micros, misfit
 from ghcm.spg.reference.raw_text import Bad, attempt, numbered_lines
+from ghcm.spg.reference.whole_unions import whole
 from ghcm.spg.reference.zeek import Log, cells, zeek_value
 from ghcm.types import (
     Bool,
@@ -87,7 +88,7 @@ def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], ob
             row.append(None if cell is None else value(cell, field.type))
         except ValueError as error:
             raise ValueError(f'field "{field.name}": {error}') from None
-    return tuple(row)
+    return whole(tuple(row), element)
 
 
 def _check_header(file: str, header: list[str], element: Struct) -> None:

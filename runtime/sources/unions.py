@@ -1,0 +1,55 @@
+"""Whether unions that were read have all the fields of the record that their tag names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
+
+from ghcm.types import List, Map, Nullable, Struct, Type
+
+__all__ = ["Check", "union_check"]
+
+Check: TypeAlias = Callable[[object], None]
+"""Takes a canonical value; ValueError where a union in it lacks a field."""
+
+
+def union_check(type_: Type) -> Check | None:
+    """What looks at values of the type; None where there is no union in it."""
+    match type_:
+        case Nullable(of=of):
+            inner = union_check(of)
+            return None if inner is None else lambda value: None if value is None else inner(value)
+        case List(item=item):
+            each = union_check(item)
+            return None if each is None else lambda value: _all(each, cast("Sequence[object]", value))
+        case Map(value=held):
+            of_value = union_check(held)
+            if of_value is None:
+                return None
+            return lambda value: _all(of_value, list(cast("Mapping[object, object]", value).values()))
+        case Struct(fields=fields):
+            places = {field.name: place for place, field in enumerate(fields)}
+            wanted: dict[object, list[tuple[int, str]]] = {}
+            for tag, field, record in type_.needs:
+                wanted.setdefault(tag, []).append((places[field], f'field "{field}" of "{record}" is missing'))
+            parts = [(place, check) for place, field in enumerate(fields) if (check := union_check(field.type))]
+            return _of_struct(wanted, parts) if wanted or parts else None
+        case _:
+            return None
+
+
+def _of_struct(wanted: Mapping[object, list[tuple[int, str]]], parts: Sequence[tuple[int, Check]]) -> Check:
+    def check(value: object) -> None:
+        row = cast("tuple[object, ...]", value)
+        for place, missing in wanted.get(row[0], ()) if wanted else ():
+            if row[place] is None:
+                raise ValueError(missing)
+        for place, look in parts:
+            look(row[place])
+
+    return check
+
+
+def _all(check: Check, values: Sequence[object]) -> None:
+    for value in values:
+        check(value)
