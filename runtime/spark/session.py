@@ -103,6 +103,11 @@ class Session:
             "spark.sql.warehouse.dir": str(self._folder / "warehouse"),
             "spark.local.dir": str(self._folder / "local"),
             "spark.python.worker.reuse": "true",
+            # A session serves calls for weeks. What the parser learns of each text is kept without end otherwise, and
+            # each table that is broadcast takes a page, however small it is.
+            "spark.sql.parser.manageParserCaches": "true",
+            "spark.sql.parser.parserDfaCacheFlushRatio": "10",
+            "spark.buffer.pageSize": "2m",
         }
 
 

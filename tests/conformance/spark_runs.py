@@ -43,6 +43,9 @@ def start_spark() -> SparkSession:
         "spark.log.level": "ERROR",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.warehouse.dir": "/tmp/ghcm-spark-warehouse",
+        "spark.sql.parser.manageParserCaches": "true",
+        "spark.sql.parser.parserDfaCacheFlushRatio": "10",
+        "spark.buffer.pageSize": "2m",
     }
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("conformance")

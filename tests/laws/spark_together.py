@@ -152,7 +152,8 @@ def run_on_one_session(count: int, start: int = 0, spark: SparkSession | None = 
     wrong: list[tuple[int, list[str]]] = []
     for first in range(0, len(some), TOGETHER):
         wrong += differences_together(session, some[first : first + TOGETHER])
-        print(json.dumps({"programs": min(first + TOGETHER, len(some)), "failed": len(wrong)}), flush=True)
+        failed = [seed for seed, _ in wrong]
+        print(json.dumps({"programs": min(first + TOGETHER, len(some)), "failed": failed}), flush=True)
     if spark is None:
         session.stop()
     return wrong
