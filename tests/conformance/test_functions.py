@@ -22,7 +22,7 @@ from ghcm.support import Never
 from tests.conformance.compare import compare_dead, compare_rows, letters
 from tests.conformance.functions.case import Case, call_of, fields_of, rows_of
 from tests.conformance.functions.families import FAMILY_CASES
-from tests.conformance.functions.units import case_program, constant_program, family_program, stream
+from tests.conformance.functions.units import case_program, constant_program, failing_program, family_program, stream
 from tests.conformance.spark_runs import agree
 from tests.unit.runtime.operators.harness import Given, run_unit
 
@@ -111,6 +111,13 @@ def test_constants_beside_columns_agree(case: Case) -> None:
         for group in list(groups.values())[:: max(1, len(groups) // 2)]:
             for part in (group, _working(case, group)):
                 run_as_expected(constant_program(case, constant, part), "columns", 64)
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+@pytest.mark.parametrize("form", ["rows", "columns"])
+def test_of_arguments_that_fail_the_first_is_named(case: Case, form: Form) -> None:
+    row = next(row for row in rows_of(case) if all(each is not None for each in row))
+    run_as_expected(failing_program(case, row), form, 8)
 
 
 def _working(case: Case, rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of
+from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper
 from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
 from ghcm.expr import Call
 
@@ -11,6 +11,8 @@ __all__ = ["EMITTERS"]
 
 def _has_key(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     of, key = codes
+    if not (of.simple or key.simple):  # of two that fail the first is named
+        return helper("maps.has_key", of, key)
     return Code(f"{key.at(BITOR)} in {of.at(BITOR)}", COMPARE)
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["at", "entries", "from_entries", "values"]
+__all__ = ["at", "entries", "from_entries", "has_key", "values"]
 
 K = TypeVar("K", bool, int, str)
 V = TypeVar("V")
@@ -19,6 +19,11 @@ def at(of: Mapping[K, V], key: K) -> V:
     if key not in of:
         raise RecordFailure(Failure.OUT_OF_RANGE, f"the map has no key {key!r}")
     return of[key]
+
+
+def has_key(of: Mapping[K, V], key: K) -> bool:
+    """Whether the map has the key; what fails first of the two is said, as written."""
+    return key in of
 
 
 def values(of: Mapping[K, V]) -> list[V]:

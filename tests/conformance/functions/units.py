@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
-from ghcm.expr import Expr, Get, Lambda, Literal, MakeList, MakeStruct, Var
+from ghcm import types
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeList, MakeStruct, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.source import Origin
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Task, Unit
 from ghcm.spg.ops import Map, Memory, Op, Reply, Source, Union
-from ghcm.types import Collection, Field, Int, List, Nullable, Shape, Struct, Type, strip
+from ghcm.types import Collection, Field, Int, List, Nullable, Shape, String, Struct, Type, strip
 from tests.conformance.functions.case import Case, call_of, fields_of, result_of, rows_of
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "batch_unit",
     "case_program",
     "constant_program",
+    "failing_program",
     "family_program",
     "grouped",
     "memory",
@@ -90,6 +93,26 @@ def constant_program(case: Case, places: Sequence[int], rows: Sequence[tuple[obj
     tasks = [
         memory("rows", element, [(row, *values) for row, values in enumerate(rows)]),
         task("made", Map(Lambda((var,), body)), ["rows"], gives),
+        task("reply", Reply(), ["made"], gives),
+    ]
+    return program_of(batch_unit("functions", tasks))
+
+
+def failing_program(case: Case, row: Sequence[object]) -> Program:
+    """A unit that calls the function once with arguments that all fail, each for another reason."""
+    element = _element(case)
+    gives = stream({"value": result_of(case)})
+    no_number = Call("to_int", (Literal("x", String()),), Int())
+    divided = Call("floordiv", (Literal(1, Int()), Literal(0, Int())), Int())
+    keys: tuple[Expr, ...] = (Literal(1, Int()), no_number, divided)
+    given = [
+        Call("map_at", (Literal({}, types.Map(Int(), strip(type_))), key), strip(type_))
+        for key, type_ in zip(cycle(keys), fields_of(case), strict=False)
+    ]
+    body = MakeStruct((call_of(case, given),), gives)
+    tasks = [
+        memory("rows", element, [(0, *row)]),
+        task("made", Map(Lambda((Var("r", element),), body)), ["rows"], gives),
         task("reply", Reply(), ["made"], gives),
     ]
     return program_of(batch_unit("functions", tasks))
