@@ -237,11 +237,7 @@ def _with_partial(
         return GroupText(tuple(functions), reason, timed)
     keys = [*(['"key"'] if writer.keyed else []), *(["*columns.WINDOW"] if writer.windowed else [])]
     columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
-    grouped = (
-        f"frame.group_by({', '.join(keys)}).agg({', '.join(columns)})"
-        if keys
-        else f"frame.select({', '.join(columns)})"
-    ) + _then(parts)
+    grouped = _grouped("frame", ", ".join(keys), ", ".join(columns)) + _then(parts)
     floats = [f'"{name}"' for part in parts for name in part.floats]
     lines = [*prepared, f"return columns.finite({', '.join([grouped, *floats])})" if floats else f"return {grouped}"]
     partial = "\n".join(
@@ -271,10 +267,14 @@ def _merged(writer: _Writer, parts: list[Partial]) -> str:
     names = [name for part in parts for name, _ in part.columns]
     columns = ", ".join(f'{text}.alias("{name}")' for name, text in zip(names, texts, strict=True))
     keys = ", ".join(f'"{key}"' for key in writer.keys)
-    grouped = f"frame{ordered}.group_by({keys}).agg({columns})" if keys else f"frame{ordered}.select({columns})"
-    grouped += _then(parts)
+    grouped = _grouped(f"frame{ordered}", keys, columns) + _then(parts)
     floats = "".join(f', "{name}"' for part in parts for name in part.floats)
     return _columnar(writer, "merged", [f"return columns.finite({grouped}{floats})" if floats else f"return {grouped}"])
+
+
+def _grouped(frame: str, keys: str, columns: str) -> str:
+    """One row per group, in the order in which groups are met: what is run again comes out alike."""
+    return f"{frame}.group_by({keys}, maintain_order=True).agg({columns})" if keys else f"{frame}.select({columns})"
 
 
 def _then(parts: list[Partial]) -> str:
