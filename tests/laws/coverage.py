@@ -1,41 +1,51 @@
-"""What generated programs have met of the tables: operators, functions, forms, types, and ways to fail."""
+"""What generated programs have met of the tables: operators and their options, functions, forms, types and where they
+stand, and ways to fail.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, cast, get_args
+from dataclasses import dataclass, field
+from typing import cast, get_args
 
-from ghcm import expr, types
+from ghcm import expr
 from ghcm.functions import FUNCTIONS
 from ghcm.operators import OPERATORS
-from ghcm.spg.graph import Program
+from ghcm.spg.graph import Program, Unit
 from ghcm.spg.iterations import all_tasks
 from ghcm.spg.reference import Result
+from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import MEANINGS
 from ghcm.spg.reference.functions.meaning import Failed, Meaning
 from ghcm.support import Yes
+from tests.laws.covered_options import ELSEWHERE, OPTIONS, options_of
+from tests.laws.covered_types import PLACES, TYPES, nodes, places_of
 
 __all__ = ["UNIVERSE", "Coverage", "watch_failures"]
 
-_WORDS = {"rows": "memory", "narrowing": "filter", "out.to": "to", "out.publish": "publish"}
-_NO_VALUES = {"Null", "Decimal"}
-"""No record has nulls only; decimals are not generated."""
+_WORDS = {"rows": "memory", "narrowing": "filter", "choosing": "filter", "out.to": "to", "out.publish": "publish"}
 _SOUND = {"read"}
 """What cannot fail on the rows that a sink of this run holds."""
 
 
 def _universe() -> dict[str, frozenset[str]]:
     """All that there is to meet, by kind."""
-    failing = {f"{name} by {each.value}" for name, row in FUNCTIONS.items() for each in row.failures}
     runs = {name: row for name, row in OPERATORS.items() if isinstance(row.reference, Yes)}
-    failing |= {f"{name} fails" for name, row in runs.items() if row.failures and name not in _SOUND}
+    failing = {name: row.failures for name, row in FUNCTIONS.items()}
+    letters = {name: row.failures for name, row in runs.items() if name not in _SOUND}
     return {
         "operators": frozenset(runs),
+        "options": OPTIONS,
         "functions": frozenset(FUNCTIONS),
         "forms": frozenset(each.__name__ for each in get_args(expr.Expr)),
-        "types": frozenset(each.__name__ for each in get_args(types.Type)) - _NO_VALUES,
-        "failures": frozenset(failing),
+        "types": TYPES,
+        "places of types": PLACES,
+        "failures of functions": frozenset(f"{name} by {each.value}" for name, of in failing.items() for each in of),
+        "failures that are null": frozenset(name for name, of in failing.items() if of),
+        "dead letters of operators": frozenset(
+            f"{name} by {each.value}" for name, of in letters.items() for each in of
+        ),
     }
 
 
@@ -55,29 +65,33 @@ class Coverage:
 
     def add(self, program: Program, result: Result) -> None:
         """A program that the reference has run."""
+        unit = program.unit("u")
         self.programs += 1
         self.letters += len(result.dead)
-        words: dict[str, str] = {}
-        for task in all_tasks(program.unit("u")):
-            word = task.id.rsplit("/", 1)[-1].split(".n")[0].rstrip("0123456789")
-            words[task.id] = _WORDS.get(word, word)
-            self.met["operators"] |= {words[task.id]} | ({"named"} if task.named else set())
-            self.operators += 1
-        if "files" in words.values():
-            self.met["operators"].add("as")
-        for node in _nodes(program.unit("u").tasks):
+        words = _words(unit)
+        self.operators += len(words)
+        self.met["operators"] |= {*words.values()} | {"named" for task in all_tasks(unit) if task.named}
+        self.met["options"] |= options_of(program, unit)
+        for kind, place in places_of(unit):
+            self.met["types"].add(kind)
+            self.met["places of types"].add(f"{kind} {place}")
+        for node in nodes(unit.tasks):
             self._meet(node)
         for letter in result.dead:
-            word = words.get(letter.task, letter.task)
-            self.met["failures"] |= {f"{word} fails"} | ({"as fails"} if word == "files" else set())
+            self._dead(words.get(letter.task, letter.task), letter.reason.value)
 
     def _meet(self, node: object) -> None:
         name = type(node).__name__
         if isinstance(node, expr.Call):
             self.met["functions"].add(node.function)
-        for kind in ("forms", "types"):
-            if name in UNIVERSE[kind]:
-                self.met[kind].add(name)
+        if name in UNIVERSE["forms"]:
+            self.met["forms"].add(name)
+
+    def _dead(self, word: str, reason: str) -> None:
+        met = self.met["dead letters of operators"]
+        met.add(f"{word} by {reason}")
+        if word == "files":
+            met.add(f"as by {reason}")
 
     def merge(self, other: Coverage) -> None:
         """What another process has met."""
@@ -100,42 +114,52 @@ class Coverage:
             missing = sorted(known - self.met[kind])
             rest = f"; not: {', '.join(missing)}" if missing else ""
             yield f"{kind}: {len(known) - len(missing)} of {len(known)} ({self.share(kind):.1%}){rest}"
+        for option, reason in ELSEWHERE.items():
+            yield f"not counted: {option}, {reason}"
 
 
-def _nodes(value: object) -> Iterator[object]:
-    """The parts of a graph that are dataclasses, but for the data."""
-    if isinstance(value, tuple):
-        for each in cast("tuple[object, ...]", value):
-            yield from _nodes(each)
-    elif is_dataclass(value) and type(value).__name__ not in ("Memory", "Origin"):
-        yield value
-        for part in _parts(type(value)):
-            yield from _nodes(getattr(value, part))
-
-
-_PARTS: dict[type, tuple[str, ...]] = {}
-
-
-def _parts(type_: type[Any]) -> tuple[str, ...]:
-    if type_ not in _PARTS:
-        _PARTS[type_] = tuple(each.name for each in fields(type_) if each.init)
-    return _PARTS[type_]
+def _words(unit: Unit) -> dict[str, str]:
+    """The operators of the language that the tasks are, those of a file its decoding too."""
+    words: dict[str, str] = {}
+    for task in all_tasks(unit):
+        word = task.id.rsplit("/", 1)[-1].split(".n")[0].rstrip("0123456789")
+        words[task.id] = _WORDS.get(word, word)
+    return words | ({"": "as"} if "files" in words.values() else {})
 
 
 def watch_failures(coverage: Coverage) -> None:
-    """From now on, what fails in the reference is met: by function and reason."""
+    """From now on, what fails in the reference is met: by function and reason where the record fails, and by function
+    where a `try` makes it null.
+    """
     for name, meaning in list(MEANINGS.items()):
         MEANINGS[name] = _watched(coverage, name, cast("Callable[..., object]", meaning))
 
 
 def _watched(coverage: Coverage, name: str, meaning: Callable[..., object]) -> Meaning:
-    met = coverage.met["failures"]
+    fatal, safe = coverage.met["failures of functions"], coverage.met["failures that are null"]
 
     def call(*arguments: object) -> object:
         try:
             return meaning(*arguments)
         except Failed as failed:
-            met.add(f"{name} by {failed.reason.value}")
+            around = _around()
+            if around and expr.Try in around:
+                safe.add(name)
+            elif around:
+                fatal.add(f"{name} by {failed.reason.value}")
             raise
 
     return call
+
+
+def _around() -> set[type]:
+    """The kinds of expressions that are being evaluated. There are none where the generator asks which arguments fail,
+    which is no program's doing.
+    """
+    found: set[type] = set()
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code is evaluate.__code__:
+            found.add(type(frame.f_locals.get("expr")))
+        frame = frame.f_back
+    return found

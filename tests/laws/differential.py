@@ -15,8 +15,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ghcm.optimizer import optimise
 from ghcm.runtime.batch import Batch
@@ -25,12 +23,13 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Socket
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import PythonBatch, ReadSink, Sort, Source, Top, Union
-from ghcm.spg.reference import Result, run
+from ghcm.spg.reference import Result
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
 from tests.conformance.compare import compare_calls, compare_rows, differences
 from tests.conformance.compare import letters as letters_of
 from tests.laws.coverage import Coverage, watch_failures
+from tests.laws.runs import files_of, is_raw, reference_of
 from tests.laws.seeds import example, shrunk
 from tests.laws.spg_whole import Case, cases
 from tests.unit.runtime.decoding import drain_batches
@@ -46,16 +45,6 @@ Letter = tuple[str, str, str]
 def case_of(seed: int) -> Case:
     """The case of that number."""
     return example(cases(), seed).value
-
-
-def reference_of(case: Case) -> Result:
-    """What the reference gives for a case."""
-    raw = {task.id: case.raw for task in case.unit.tasks if _is_raw(task)}
-    return run(case.program, "u", inputs=raw, sinks=case.sinks)
-
-
-def _is_raw(task: Task) -> bool:
-    return isinstance(task.op, Source) and isinstance(task.op.connector, Files | Socket)
 
 
 def problems(case: Case, coverage: Coverage | None = None) -> list[str]:
@@ -96,7 +85,7 @@ def _given(case: Case) -> tuple[dict[str, list[Batch]], list[Letter]]:
         if isinstance(task.op, ReadSink):
             rows = [row if isinstance(row, tuple) else (row,) for row in case.sinks[task.op.sink]]
             batches = [Batch.from_rows(task.schema, rows)]
-        elif _is_raw(task):
+        elif is_raw(task):
             batches, dead = _decoded(case, task)
             letters += dead
         else:
@@ -111,12 +100,9 @@ def _decoded(case: Case, task: Task) -> tuple[list[Batch], list[Letter]]:
     assert isinstance(task.op, Source)
     connector = task.op.connector
     assert isinstance(connector, Files | Socket)
-    with TemporaryDirectory(prefix="ghcm-files-") as name:
-        folder = Path(name)
-        (folder / "in").mkdir()
-        for path, data in case.raw.items():
-            (folder / path).write_bytes(data)
-        batches, dead = drain_batches(FilesSource(Files("in/*", connector.format), task.schema, task.id, folder))
+    files = connector if isinstance(connector, Files) else Files("in/*", connector.format)
+    with files_of(case) as folder:
+        batches, dead = drain_batches(FilesSource(files, task.schema, task.id, folder))
     return batches, [(task.id, "bad_record", text) for _, text in dead]
 
 
@@ -207,7 +193,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.spark:
         from tests.laws.spark_together import run_on_one_session
 
-        wrong = run_on_one_session(given.spark, given.start)
+        met = Coverage()
+        watch_failures(met)
+        wrong = run_on_one_session(given.spark, given.start, coverage=met)
+        print("\n".join(["On Spark:", *met.lines()]))
         print(f"{len(wrong)} of {given.spark:,} programs failed on Spark")
         print("\n".join(f"seed {seed}: {said[:3]}" for seed, said in wrong))
         failures = [*failures, *wrong]

@@ -1,7 +1,8 @@
 """Generated batch programs on Spark, many of them as one job: starting a job costs more than what one of them does.
 
-The tasks of all programs stand side by side in one unit. What each gives is put into a field of its own of a wide
-record, and all of these are replied with. A job that breaks is taken apart until the programs that break it are found.
+The tasks of all programs stand side by side in one unit, their files in folders of their own. What each gives is put
+into a field of its own of a wide record, and all of these are replied with. A job that breaks is taken apart until the
+programs that break it are found.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from ghcm.errors import GhcmError
 from ghcm.expr import Expr, Lambda, Literal, MakeStruct, Var
 from ghcm.optimizer import optimise
 from ghcm.source import Origin
-from ghcm.spg.connectors import Generate, Memory, Redis
+from ghcm.spg.connectors import Files, Generate, Memory, Redis
 from ghcm.spg.graph import Cache, Forward, Input, Program, Task, Unit
 from ghcm.spg.ops import Iterate, Map, Op, Publish, Reply, Source, To, Union
-from ghcm.spg.reference import Result, run
+from ghcm.spg.reference import Result
 from ghcm.types import Collection, Field, Int, Shape, Struct, as_nullable
 from ghcm.values import from_json
 from tests.conformance.compare import compare_dead, compare_rows
 from tests.conformance.spark_runs import run_on_spark, start_spark
+from tests.laws.coverage import Coverage
+from tests.laws.runs import reference_of
 from tests.laws.seeds import example
 from tests.laws.spg_whole import Case, cases
 
@@ -40,21 +43,34 @@ _ORIGIN = Origin("together.istream", 1, 1)
 
 
 def batch_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
-    """The first so many batch programs from that seed on whose data stand in them."""
+    """The first so many batch programs from that seed on that read no sink and call no unit."""
     found: list[tuple[int, Case]] = []
     seed = start
     while len(found) < count:
-        case = example(cases(kind="batch"), seed).value
+        case = example(cases(kind="batch", sessions=True), seed).value
         if _stands_alone(case):
-            found.append((seed, case))
+            found.append((seed, _apart(case, f"p{seed}")))
         seed += 1
     return found
 
 
+def _apart(case: Case, folder: str) -> Case:
+    """The case with its files in a folder of their own; records of text say where they are from."""
+    (unit,) = case.program.units
+    tasks = [
+        replace(task, op=Source(replace(task.op.connector, path=f"{folder}/{task.op.connector.path}")))
+        if isinstance(task.op, Source) and isinstance(task.op.connector, Files)
+        else task
+        for task in unit.tasks
+    ]
+    program = replace(case.program, units=(replace(unit, tasks=tuple(tasks)),))
+    return replace(case, program=program, raw={f"{folder}/{name}": data for name, data in case.raw.items()})
+
+
 def _stands_alone(case: Case) -> bool:
     ops = [task.op for task in case.unit.tasks]
-    inside = all(isinstance(op.connector, Memory | Generate) for op in ops if isinstance(op, Source))
-    return inside and not case.sinks and not case.raw and not any(isinstance(op, Publish) for op in ops)
+    known = all(isinstance(op.connector, Memory | Generate | Files) for op in ops if isinstance(op, Source))
+    return known and not case.sinks and not any(isinstance(op, Publish) for op in ops)
 
 
 def together(some: Sequence[tuple[int, Case]]) -> Program:
@@ -78,8 +94,8 @@ def together(some: Sequence[tuple[int, Case]]) -> Program:
         tasks.append(_task("all", Union(), inputs, untimed[0]))
         inputs = ["all"]
     tasks.append(_task("reply", Reply(), inputs, Collection(Shape.STREAM, gives, bounded=True)))
-    parameters = next((case.unit.parameters for _, case in some if case.unit.parameters), ())
-    unit = Unit("u", "batch", True, parameters, "calls", tuple(tasks), _ORIGIN)
+    parameters = {each.name: each for _, case in some for each in case.unit.parameters}
+    unit = Unit("u", "batch", True, tuple(parameters.values()), "calls", tuple(tasks), _ORIGIN)
     return Program("together", (Cache("calls", Redis("calls"), _ORIGIN),), (), (unit,))
 
 
@@ -109,27 +125,37 @@ def _renamed(id: str, prefix: str) -> str:
     return id if id.startswith("$") else prefix + id
 
 
-def differences_together(spark: SparkSession, some: Sequence[tuple[int, Case]]) -> list[tuple[int, list[str]]]:
+def differences_together(
+    spark: SparkSession, some: Sequence[tuple[int, Case]], coverage: Coverage | None = None
+) -> list[tuple[int, list[str]]]:
     """The programs that Spark runs otherwise than the reference, with what differs."""
     program = together(some)
     if some[0][0] % 2:
         program = optimise(program).program
     try:
-        with TemporaryDirectory(prefix="ghcm-together-") as folder:
-            found = run_on_spark(spark, program, "u", Path(folder))
+        with TemporaryDirectory(prefix="ghcm-together-") as name:
+            folder = Path(name)
+            for _, case in some:
+                for path, data in case.raw.items():
+                    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / path).write_bytes(data)
+            found = run_on_spark(spark, program, "u", folder)
     except Exception as error:
         if len(some) == 1:
             if isinstance(error, GhcmError) and error.code == _DECLARED:
                 return []
             return [(some[0][0], [f"raised {type(error).__name__}: {str(error)[:2000]}"])]
         half = len(some) // 2
-        return differences_together(spark, some[:half]) + differences_together(spark, some[half:])
+        parts = (some[:half], some[half:])
+        return [each for part in parts for each in differences_together(spark, part, coverage)]
     gives = program.unit("u").tasks[-1].collection.element
     assert isinstance(gives, Struct)
     rows = [cast("tuple[object, ...]", from_json(each, gives)) for each in found.reply]
     wrong: list[tuple[int, list[str]]] = []
     for place, (seed, case) in enumerate(some, 1):
-        expected = run(case.program, "u")
+        expected = reference_of(case)
+        if coverage is not None:
+            coverage.add(case.program, expected)
         mine = [row[place] for row in rows if row[0] == seed]
         prefix = f"p{seed}_"
         dead = [(task[len(prefix) :], why, text) for task, why, text in found.dead if task.startswith(prefix)]
@@ -145,13 +171,15 @@ def _rows(expected: Result) -> list[object]:
     return list(expected.sinks.get("out", []))
 
 
-def run_on_one_session(count: int, start: int = 0, spark: SparkSession | None = None) -> list[tuple[int, list[str]]]:
-    """So many programs in one session; those that differ."""
+def run_on_one_session(
+    count: int, start: int = 0, spark: SparkSession | None = None, coverage: Coverage | None = None
+) -> list[tuple[int, list[str]]]:
+    """So many programs in one session; those that differ. `coverage`: what they meet."""
     session = spark or start_spark()
     some = batch_cases(count, start)
     wrong: list[tuple[int, list[str]]] = []
     for first in range(0, len(some), TOGETHER):
-        wrong += differences_together(session, some[first : first + TOGETHER])
+        wrong += differences_together(session, some[first : first + TOGETHER], coverage)
         failed = [seed for seed, _ in wrong]
         print(json.dumps({"programs": min(first + TOGETHER, len(some)), "failed": failed}), flush=True)
     if spark is None:

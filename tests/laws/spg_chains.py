@@ -16,6 +16,7 @@ from ghcm.spg.ops import (
     Map,
     MapToPair,
     MapValues,
+    Sessions,
     Sliding,
     Source,
     Tumbling,
@@ -161,7 +162,10 @@ def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         Tumbling(86_400_000_000, offset_us=79_200_000_000),
         Sliding(4_000_000, 3_000_000, offset_us=500_001),
     ]
-    op = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 0, 2_000_000])))
+    lateness = draw(st.sampled_from([0, 0, 2_000_000]))
+    op: Window | Sessions = Window(draw(st.sampled_from(assigners)), lateness)
+    if chain.sessions and draw(st.booleans()):
+        op = Sessions(draw(st.sampled_from([1, 2_000_000, 86_400_000_000])), lateness)
     element = Struct((*columns.fields, Field("window", WINDOW)), columns.name)
     return chain.row("window", op, flow, element=element, windowed=True)
 
@@ -177,6 +181,7 @@ def applicable(flow: Flow) -> list[str]:
         words += ["window"] * 6 + ["join"] * 4
     if flow.collection.windowed:
         words += ["reduce_by_key", "aggregate_by_key", "count", "distinct", "join"] * 2
+        words += ["join"] * 6 if flow.collection.shape is Shape.PAIRS else []
     return words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hypothesis import strategies as st
 
@@ -14,6 +14,7 @@ from ghcm.types import (
     Bytes,
     Date,
     Duration,
+    Enumeration,
     Float,
     Int,
     Int32,
@@ -29,7 +30,8 @@ from ghcm.types import (
 )
 from ghcm.unification import accepts
 from tests.laws.spg_signatures import signatures_by_result
-from tests.laws.spg_values import SCALARS, values_of
+from tests.laws.spg_values import SCALARS, values_of, variants_of
+from tests.laws.spg_variants import as_enum, matched, united
 
 __all__ = ["PATTERNS", "SIGNATURES", "call_of", "constants_of", "expressions", "functions", "literals", "paths_of"]
 
@@ -115,7 +117,10 @@ def expressions(
     """An expression of `of_type`, or of that type with a `?` less; without `fails` none that can fail a record."""
     paths = [path for column in columns for path in paths_of(column) if accepts(of_type, path.type)]
     ways = ["literal", *(["path"] * 6 if paths else [])]
+    choices = [path for column in columns for path in paths_of(column) if _has_cases(path.type)] if depth > 0 else []
     ways += ["call"] * 8 + ["if", "coalesce", "known", "least", "each", "each", "let", "try"] if depth > 0 else []
+    ways += ["match"] * 4 if choices else []
+    ways += ["enum"] * 6 if depth > 0 and fails and isinstance(of_type, Enumeration) else []
     match draw(st.sampled_from(ways)):
         case "path":
             return draw(st.sampled_from(paths))
@@ -149,6 +154,13 @@ def expressions(
             variable = Var(draw(_names), draw(st.sampled_from([value.type, kept])))
             body = draw(expressions(of_type, _bound(columns, variable), depth - 1, fails=fails))
             return Let(variable, value, body, body.type)
+        case "match":
+            subject = draw(st.sampled_from(choices))
+            made = matched(draw, subject, of_type, _within(draw, columns, depth - 1, fails))
+            if made is not None:
+                return made
+        case "enum" if isinstance(of_type, Enumeration):
+            return as_enum(draw, of_type, draw(expressions(S, columns, depth - 1)))
         case "try":
             if is_nullable(of_type):
                 body = draw(expressions(of_type, columns, depth - 1))
@@ -162,6 +174,19 @@ def expressions(
         case _:
             pass
     return draw(_made(of_type, columns, depth - 1, fails))
+
+
+def _has_cases(type_: Type) -> bool:
+    """Whether `match` looks at it: a union or an enum."""
+    found = strip(type_)
+    return isinstance(found, Enumeration) or (isinstance(found, Struct) and bool(variants_of(found)))
+
+
+def _within(
+    draw: st.DrawFn, columns: Sequence[Var | Param], depth: int, fails: bool
+) -> Callable[[Type, Sequence[Var]], Expr]:
+    """Draws expressions over these columns and more."""
+    return lambda type_, more: draw(expressions(type_, [*columns, *more], depth, fails=fails))
 
 
 _names = st.sampled_from(["x", "y", "i", "each", "f.x", "if"])
@@ -205,6 +230,8 @@ def _made(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth:
     """A struct or list of expressions, or a literal."""
     if depth >= 0:
         match strip(of_type):
+            case Struct() as union if variants_of(union):
+                return united(draw, union, _within(draw, columns, depth, fails))
             case Struct(fields=fields) as struct:
                 parts = [draw(expressions(field.type, columns, depth, fails=fails)) for field in fields]
                 return MakeStruct(tuple(parts), struct)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from ghcm.expr import Param, Var
+from ghcm.expr import Expr, Literal, Param, Var
 from ghcm.functions import comparable
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory
@@ -20,13 +20,14 @@ from ghcm.spg.ops import (
 from ghcm.types import (
     Collection,
     Field,
+    Int,
     Shape,
     Struct,
     Type,
     strip,
 )
 from tests.laws.spg_expressions import paths_of
-from tests.laws.spg_values import NAMES, records, rows_of, types
+from tests.laws.spg_values import NAMES, records, rows_of, types, unions
 
 __all__ = ["Chain", "Flow", "Step", "in_window", "part_of", "record_like", "source", "type_like", "with_value"]
 
@@ -47,6 +48,8 @@ class Chain:
     kind: str
     tasks: list[Task] = field(default_factory=list[Task])
     parameters: tuple[Param, ...] = ()
+    sessions: bool = False
+    """Whether there may be sessions, which the native engine does not have."""
 
     def add(
         self, word: str, op: Op, collection: Collection, *inputs: tuple[Flow, Exchange], inexact: bool = False
@@ -61,6 +64,12 @@ class Chain:
     def row(self, word: str, op: Op, flow: Flow, **changes: object) -> Flow:
         """A row operation; `changes` are those of the collection."""
         return self.add(word, op, replace(flow.collection, **changes), (flow, Forward()))  # type: ignore[arg-type]
+
+    def number(self, draw: st.DrawFn, numbers: st.SearchStrategy[int]) -> Expr:
+        """A number that an operator is given: a parameter of the unit, where it has one, or a literal."""
+        known: list[Expr] = [each for each in self.parameters if each.type == Int()]
+        literal: Expr = Literal(draw(numbers), Int())
+        return draw(st.sampled_from([literal, *known]))
 
 
 Step: TypeAlias = Callable[[st.DrawFn, Chain, Flow], "Flow | None"]
@@ -77,7 +86,7 @@ def source(
 ) -> Flow:
     """A memory source of records of that type, or of any; some columns take some of the `known` values."""
     if element is None:
-        element = draw(st.one_of(records(), records(), types(0)))
+        element = draw(st.one_of(records(), records(), unions(), types(0)))
     rows = draw(rows_of(element, most=most, known=known))
     return chain.add("rows", Source(Memory(rows)), Collection(Shape.STREAM, element, bounded=True))
 

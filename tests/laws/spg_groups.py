@@ -49,10 +49,20 @@ from ghcm.types import (
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, part_of, type_like, with_value
 
-__all__ = ["aggregate_by_key", "changes", "count", "distinct", "group_by_key", "reduce_by_key", "sort", "top"]
+__all__ = [
+    "aggregate_by_key",
+    "changes",
+    "count",
+    "distinct",
+    "group_by_key",
+    "grouped",
+    "reduce_by_key",
+    "sort",
+    "top",
+]
 
 
-def _grouped(chain: Chain, flow: Flow, word: str, op: Op, value: Type, *, inexact: bool = False) -> Flow:
+def grouped(chain: Chain, flow: Flow, word: str, op: Op, value: Type, *, inexact: bool = False) -> Flow:
     takes = flow.collection
     table = chain.kind == "stream" and not takes.windowed and takes.shape is Shape.PAIRS and len(chain.tasks) % 2 == 0
     shape = Shape.TABLE if table else Shape.PAIRS
@@ -103,7 +113,7 @@ def reduce_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     found = reducer(draw, part_of(flow, "value"))
     if found is None:
         return None
-    return _grouped(
+    return grouped(
         chain, flow, "reduce_by_key", ReduceByKey(found), part_of(flow, "value"), inexact=_adds_floats(found)
     )
 
@@ -112,7 +122,7 @@ def _overflowing(chain: Chain, flow: Flow) -> Flow:
     """Sums that fail for each key of two records or more."""
     most = Lambda((Var("x", part_of(flow, "value")),), Literal(INT_MAX, Int()))
     given = chain.row("map_values", MapValues(most), flow, element=with_value(flow, Int()))
-    return _grouped(chain, given, "reduce_by_key", ReduceByKey(Builtin(Kind.SUM, Int())), Int())
+    return grouped(chain, given, "reduce_by_key", ReduceByKey(Builtin(Kind.SUM, Int())), Int())
 
 
 def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False) -> Aggregate:
@@ -172,19 +182,19 @@ def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     aggregates = tuple(aggregate(draw, name, part_of(flow, "value"), timed=flow.collection.timed) for name in names)
     value = aggregates[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in aggregates))
     inexact = any(map(_sums_floats, aggregates))
-    return _grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)
+    return grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)
 
 
 def group_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if flow.collection.shape is not Shape.PAIRS or not comparable(part_of(flow, "value")):
         return None
-    return _grouped(chain, flow, "group_by_key", GroupByKey(), List(part_of(flow, "value")))
+    return grouped(chain, flow, "group_by_key", GroupByKey(), List(part_of(flow, "value")))
 
 
 def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     takes = flow.collection
     if takes.shape is Shape.PAIRS:
-        return _grouped(chain, flow, "count", Count(), Int())
+        return grouped(chain, flow, "count", Count(), Int())
     element: Type = Struct((Field("value", Int()), Field("window", WINDOW))) if takes.windowed else Int()
     gives = Collection(Shape.STREAM, element, takes.bounded, takes.windowed, takes.windowed)
     return chain.add("count", Count(), gives, (flow, Global()))
@@ -222,7 +232,7 @@ def top(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if not comparable(flow.collection.element):
         return None
     by = draw(functions(type_like(draw, flow.collection.element, keys=True), flow.collection.element, depth=1))
-    op = Top(Literal(draw(st.integers(1, 4)), Int()), by, draw(st.booleans()))
+    op = Top(chain.number(draw, st.integers(1, 4)), by, draw(st.booleans()))
     return chain.add("top", op, flow.collection, (flow, Global()))
 
 

@@ -6,21 +6,27 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from ghcm import types
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import FUNCTIONS, comparable
 from ghcm.lowering.sampling import sampled
+from ghcm.lowering.variants import tag_is
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Global
 from ghcm.spg.iterations import entry_of
 from ghcm.spg.ops import Filter, Iterate, Map, PythonBatch, PythonCall, Until
-from ghcm.types import Bool, Field, Int, Nullable, Shape, String, Struct, as_nullable
+from ghcm.types import Bool, Field, Int, List, Nullable, Shape, String, Struct, Type, as_nullable
+from ghcm.union_types import narrowed_union
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, in_window
 from tests.laws.spg_signatures import signatures
+from tests.laws.spg_values import SCALARS, unions, variants_of
 
-__all__ = ["call_any", "iterate", "python", "sample"]
+__all__ = ["call_any", "choosing", "iterate", "python", "sample"]
 
 USER = Struct((Field("number", Nullable(Int())), Field("text", Nullable(String()))), "User")
+_MORE: tuple[Type, ...] = (*SCALARS, List(String()), types.Map(String(), Int()), Struct((Field("x", Bool()),)))
+"""What a user's function may be given, and gives back, beside the fields that it looks at."""
 
 
 def call_any(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
@@ -38,6 +44,20 @@ def call_any(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     return chain.row("map", Map(Lambda(made.parameters, body)), flow, shape=Shape.STREAM, element=element)
 
 
+def choosing(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """A filter by which records a union is, which cannot be others behind it."""
+    union = flow.collection.element
+    possible = variants_of(union) if isinstance(union, Struct) else ()
+    if not isinstance(union, Struct) or len(possible) < 2 or flow.collection.shape is not Shape.STREAM:
+        return None
+    left = tuple(draw(st.permutations(possible))[: draw(st.integers(1, len(possible) - 1))])
+    record = Var("x", union)
+    tests = [tag_is(record, each) for each in left]
+    predicate: Expr = tests[0] if len(tests) == 1 else Call("or", (tests[0], tests[1]), Bool())
+    element = narrowed_union(union, left)
+    return chain.row("choosing", Filter(Lambda((record,), predicate)), flow, element=element)
+
+
 def sample(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     """Half of the records."""
     windowed = flow.collection.windowed
@@ -49,11 +69,12 @@ def python(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     """A user's function, by row or by batch, of a record that the task before makes."""
     if in_window(flow):
         return None
-    made = draw(functions(USER, flow.collection.element, depth=1))
-    body = made.body if made.body.type == USER else None
-    if body is None:
+    more = draw(unions(0)) if draw(st.integers(0, 3)) == 0 else draw(st.sampled_from(_MORE))
+    user = replace(USER, fields=(*USER.fields, Field("more", draw(st.sampled_from([more, as_nullable(more)])))))
+    made = draw(functions(user, flow.collection.element, depth=1))
+    if made.body.type != user:
         return None
-    given = chain.row("map", Map(Lambda(made.parameters, body)), flow, shape=Shape.STREAM, element=USER)
+    given = chain.row("map", Map(made), flow, shape=Shape.STREAM, element=user)
     module = "tests.laws.user_functions"
     op = PythonCall(module, "by_row") if draw(st.booleans()) else PythonBatch(module, "by_batch")
     return chain.row("python", op, given)
@@ -77,7 +98,7 @@ def iterate(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         predicate = draw(functions(as_nullable(Bool()), takes.element, depth=1))
         inner = inside.row(f"{word}/filter{place}", Filter(predicate), inner)
     until = _settled(failing=draw(st.integers(0, 3)) == 3) if draw(st.booleans()) else None
-    op = Iterate(tuple(inside.tasks), inner.id, Literal(draw(st.integers(0, 3)), Int()), until)
+    op = Iterate(tuple(inside.tasks), inner.id, chain.number(draw, st.integers(0, 3)), until)
     return chain.add("iterate", op, gives, (flow, Global()))
 
 

@@ -9,18 +9,22 @@ from typing import TypeAlias, cast
 
 from hypothesis import strategies as st
 
-from ghcm.expr import Param
+from ghcm.expr import Lambda, Param, Var
+from ghcm.lowering.variants import conforms
 from ghcm.source import Origin
-from ghcm.spg.connectors import Files, Format, Generate, Parquet, Redis, Socket
-from ghcm.spg.graph import Cache, Forward, Mode, Parameter, Program, Sink, Unit
-from ghcm.spg.ops import EventTime, ReadSink, Reply, Source
+from ghcm.spg.connectors import Files, Generate, Parquet, Redis, Socket
+from ghcm.spg.graph import Cache, Forward, Mode, Program, Sink, Unit
+from ghcm.spg.ops import EventTime, Filter, ReadSink, Reply, Source
 from ghcm.types import Collection, Field, Int, Shape, Struct, Timestamp
+from tests.laws.covered_types import is_union
+from tests.laws.raw_inputs import raw_inputs, raw_lines
 from tests.laws.spg_chains import STEPS, Chain, Flow, Step, applicable, source
 from tests.laws.spg_failures import failing
 from tests.laws.spg_groups import changes
-from tests.laws.spg_steps import call_any, iterate, python, sample
+from tests.laws.spg_parameters import PARAMETERS, parameters_of
+from tests.laws.spg_steps import call_any, choosing, iterate, python, sample
 from tests.laws.spg_values import records, rows_of
-from tests.laws.spgs import operator_case, raw_files, rebuilt, timed_record
+from tests.laws.spgs import published, rebuilt, timed_record
 
 __all__ = ["DEEPEST", "Case", "cases"]
 
@@ -29,12 +33,26 @@ MOST = 12
 """Records of a source."""
 Kind: TypeAlias = Choice["stream", "batch"]
 _ORIGIN = Origin("generated.istream", 1, 1)
-_MORE: dict[str, Step] = {"sample": sample, "iterate": iterate, "python": python, "call": call_any}
-_ENDLESS = ("filter", "narrowing", "map", "flat_map", "map_to_pair", "key_by", "distinct", "sample", "call")
+_MORE: dict[str, Step] = {
+    "sample": sample,
+    "iterate": iterate,
+    "python": python,
+    "call": call_any,
+    "choosing": choosing,
+}
+_ENDLESS = ("filter", "narrowing", "choosing", "map", "flat_map", "map_to_pair", "key_by", "distinct", "sample", "call")
 """What may come behind input that never ends."""
 
 
-_STARTS = (*["memory"] * 5, *["timed"] * 3, "failing", "failing", "generate", "read", "files", "socket")
+_STARTS = (
+    *["memory"] * 5,
+    *["timed"] * 3,
+    *["failing"] * 5,
+    "generate",
+    "read",
+    *["files"] * 3,
+    "socket",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +79,12 @@ class _Outside:
 
 
 @st.composite
-def cases(draw: st.DrawFn, kind: Kind | None = None, deepest: int = DEEPEST) -> Case:
-    """A case: mostly long chains; sometimes a program that publishes."""
+def cases(draw: st.DrawFn, kind: Kind | None = None, deepest: int = DEEPEST, *, sessions: bool = False) -> Case:
+    """A case: mostly a long chain. `sessions`: with windows that the native engine does not have."""
     kind = kind or cast("Kind", draw(st.sampled_from(["stream", "batch"])))
-    if draw(st.integers(0, 24)) == 24:
-        return Case(draw(operator_case("publish", kind)))
-    chain = Chain(kind)
+    chain = Chain(kind, sessions=sessions)
     if draw(st.integers(0, 4)) == 4:
-        chain.parameters = (Param("depth", Int()),)
+        chain.parameters = (Param("depth", Int()), draw(st.sampled_from(PARAMETERS)))
     outside = _Outside()
     flow = _start(draw, chain, outside)
     goal = draw(st.integers(1, deepest))
@@ -76,13 +92,20 @@ def cases(draw: st.DrawFn, kind: Kind | None = None, deepest: int = DEEPEST) -> 
         table = flow.collection.shape is Shape.TABLE
         if flow.inexact or (table and draw(st.booleans())) or len(chain.tasks) > deepest + 3:
             break
-        words = [*applicable(flow), *_MORE, *["call"] * 5] if flow.collection.bounded else [*_ENDLESS]
+        more = ["choosing"] * 4 if is_union(flow.collection.element) else []
+        words = [*applicable(flow), *_MORE, *["call"] * 5, *more] if flow.collection.bounded else [*_ENDLESS]
         word = "changes" if table else draw(st.sampled_from(words))
         flow = {**STEPS, **_MORE, "changes": changes}[word](draw, chain, flow) or flow
     # A file is a partition with a watermark of its own, and the operators run by themselves have one input.
-    timed = any(isinstance(task.op, EventTime) for task in chain.tasks)
-    raw = {name: data for name, data in outside.raw.items() if not timed or name == "in/a"}
+    several = not any(isinstance(task.op, EventTime) for task in chain.tasks) or _continues(chain)
+    raw = {name: data for name, data in outside.raw.items() if several or name == min(outside.raw)}
     return Case(_ended(draw, chain, flow, outside), outside.rows, raw)
+
+
+def _continues(chain: Chain) -> bool:
+    """Whether all files are one partition."""
+    first = chain.tasks[0].op
+    return isinstance(first, Source) and isinstance(first.connector, Files) and first.connector.clock == "continues"
 
 
 def _start(draw: st.DrawFn, chain: Chain, outside: _Outside) -> Flow:
@@ -94,7 +117,8 @@ def _start(draw: st.DrawFn, chain: Chain, outside: _Outside) -> Flow:
             return failing(draw, chain)
         case "generate":
             element = Struct((Field("number", Int()), Field("time", Timestamp())))
-            made = Generate(draw(st.integers(0, 9)), None, draw(st.sampled_from([0, 1_767_312_000_123_456])), 700_000)
+            start = draw(st.sampled_from([0, 1_767_312_000_123_456]))
+            made = Generate(draw(st.integers(0, 9)), draw(st.sampled_from([None, 1000.0])), start, 700_000)
             return chain.add("generate", Source(made), Collection(Shape.STREAM, element, bounded=True))
         case "read":
             element = draw(records())
@@ -102,32 +126,41 @@ def _start(draw: st.DrawFn, chain: Chain, outside: _Outside) -> Flow:
             outside.rows["before"] = draw(rows_of(element))
             return chain.add("read", ReadSink("before"), Collection(Shape.STREAM, element, bounded=True))
         case "files":
-            word = draw(st.sampled_from(["json", "json", "csv", "text"]))
-            element, files = draw(raw_files(cast("Choice['json', 'csv', 'text']", word)))
-            outside.raw |= files
-            op = Source(Files("in/*", Format(word)))
-            return chain.add("files", op, Collection(Shape.STREAM, element, bounded=True))
+            given = draw(raw_inputs())
+            outside.raw |= given.files
+            source_ = Source(given.connector)
+            return _sound(chain, chain.add("files", source_, Collection(Shape.STREAM, given.element, bounded=True)))
         case "socket":
-            element, files = draw(raw_files("json"))
-            outside.raw["in/a"] = files["in/a"]
+            format_, element, outside.raw["in/a"] = draw(raw_lines())
             bounded = chain.kind == "batch"
-            op = Source(Files("in/*", Format("json")) if bounded else Socket("localhost", 9, Format("json")))
-            return chain.add("files" if bounded else "socket", op, Collection(Shape.STREAM, element, bounded=bounded))
+            op = Source(Files("in/*", format_) if bounded else Socket("localhost", 9, format_))
+            flowing = Collection(Shape.STREAM, element, bounded=bounded)
+            return _sound(chain, chain.add("files" if bounded else "socket", op, flowing))
         case _:
             return source(draw, chain, None, most=MOST)
 
 
+def _sound(chain: Chain, flow: Flow) -> Flow:
+    """The records in which no union lacks a field of the record that it says it is."""
+    record = Var("record", flow.collection.element)
+    check = conforms(record)
+    return flow if check is None else chain.row("as", Filter(Lambda((record,), check)), flow)
+
+
 def _ended(draw: st.DrawFn, chain: Chain, flow: Flow, outside: _Outside) -> Program:
     """The program: with a sink, or with a reply. Some of its tasks have names of their own."""
-    if flow.collection.shape is not Shape.TABLE and flow.collection.bounded and draw(st.integers(0, 9)) == 9:
+    flowing = flow.collection.shape is not Shape.TABLE
+    if flowing and flow.collection.bounded and draw(st.integers(0, 9)) == 9:
         chain.add("reply", Reply(), flow.collection, (flow, Forward()))
         cache = Cache("calls", Redis("calls"), _ORIGIN)
-        parameters = tuple(Parameter(each.name, each.type, False, 3) for each in chain.parameters)
+        parameters = parameters_of(chain)
         unit = Unit("u", cast("Kind", chain.kind), True, parameters, "calls", tuple(chain.tasks), _ORIGIN)
         program = Program("generated", (cache,), (), (unit,))
+    elif flowing and not chain.parameters and draw(st.integers(0, 4 if flow.collection.windowed else 14)) == 0:
+        program = published(draw, chain, flow)
     else:
         program = rebuilt(chain, flow)
     named = draw(st.integers(0, 3)) == 3
-    (unit,) = program.units
+    unit, *others = program.units
     tasks = tuple(replace(each, named=each.named or named) for each in unit.tasks) if named else unit.tasks
-    return replace(program, sinks=(*program.sinks, *outside.sinks), units=(replace(unit, tasks=tasks),))
+    return replace(program, sinks=(*program.sinks, *outside.sinks), units=(replace(unit, tasks=tasks), *others))

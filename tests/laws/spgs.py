@@ -11,8 +11,6 @@ chain, so that engines may differ in their last digits and in nothing else.
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Literal as Choice
 from typing import TypeAlias, cast
 
@@ -27,13 +25,10 @@ from ghcm.spg.ops import CallTemplate, MapToPair, Policy, Publish, ReadSink, Rep
 from ghcm.types import (
     Bool,
     Collection,
-    Date,
     Duration,
     Field,
     Float,
     Int,
-    Int32,
-    List,
     Nullable,
     Shape,
     String,
@@ -41,12 +36,12 @@ from ghcm.types import (
     Timestamp,
     Type,
     pair_of,
-    strip,
     tuple_of,
 )
-from ghcm.values import to_json
+from tests.laws.raw_lines import raw_files
 from tests.laws.spg_chains import STEPS, Chain, Flow, applicable, source
 from tests.laws.spg_expressions import expressions, functions
+from tests.laws.spg_parameters import parameters_of
 from tests.laws.spg_values import records, types, values_of
 
 __all__ = [
@@ -55,8 +50,8 @@ __all__ = [
     "functions",
     "operator_case",
     "programs",
+    "published",
     "raw_case",
-    "raw_files",
     "rebuilt",
     "timed_record",
     "types",
@@ -78,7 +73,7 @@ def rebuilt(chain: Chain, flow: Flow, *, others: tuple[Unit, ...] = (), sink: Co
         mode = Mode.REPLACE if chain.kind == "batch" else Mode.APPEND
         out = Sink("out", sink or Parquet("out"), mode, None, element, _ORIGIN)
     chain.add("out.to", To("out"), flow.collection, (flow, Forward()))
-    parameters = tuple(Parameter(each.name, each.type, False, 3) for each in chain.parameters)
+    parameters = parameters_of(chain)
     responsive = bool(parameters)
     cache = "calls" if responsive else None
     unit = Unit("u", cast("Kind", chain.kind), responsive, parameters, cache, tuple(chain.tasks), _ORIGIN)
@@ -127,7 +122,7 @@ def operator_case(draw: st.DrawFn, name: str, kind: Kind = "batch") -> Program:
         cache = Cache("calls", Redis("calls"), _ORIGIN)
         return Program("generated", (cache,), (), (Unit("u", kind, True, (), "calls", tuple(chain.tasks), _ORIGIN),))
     if name == "publish":
-        return _published(draw, chain, flow)
+        return published(draw, chain, flow)
     for word in _BEFORE.get(name, ()):
         flow = STEPS[word](draw, chain, flow) or flow
     if isinstance(element, Struct) and element.names == ("k", "v") and not (name == "count" and draw(st.booleans())):
@@ -165,7 +160,8 @@ def _generated(draw: st.DrawFn, chain: Chain) -> Program:
     return rebuilt(chain, flow)
 
 
-def _published(draw: st.DrawFn, chain: Chain, flow: Flow) -> Program:
+def published(draw: st.DrawFn, chain: Chain, flow: Flow) -> Program:
+    """The program of a chain whose last flow goes to "out" and calls another unit now and then."""
     element = flow.collection.element
     argument = draw(functions(Nullable(Int()), element, depth=1))
     least = Aggregate("least", AggregateFunction.MIN, argument, Nullable(Int()))
@@ -177,7 +173,8 @@ def _published(draw: st.DrawFn, chain: Chain, flow: Flow) -> Program:
     policy = draw(
         st.one_of(
             st.builds(Policy, every_records=st.integers(1, 4), at_end=st.booleans()),
-            st.just(Policy(on="completion")),
+            st.just(Policy(every_us=86_400_000_000, at_end=True)),
+            st.just(Policy(on="window_close" if flow.collection.windowed else "completion")),
             functions(Nullable(Bool()), element, depth=1).map(lambda when: Policy(when=when)),
         )
     )
@@ -199,14 +196,6 @@ def _published(draw: st.DrawFn, chain: Chain, flow: Flow) -> Program:
     return Program("generated", (Cache("calls", Redis("calls"), _ORIGIN),), (sink,), (unit, called))
 
 
-# --- raw records -----------------------------------------------------------------------------------------------------
-
-_FLAT_TYPES: tuple[Type, ...] = (Int(), String(), Float(), Bool(), Timestamp(), Date(), Int32(), Duration())
-_JSON_TYPES: tuple[Type, ...] = (*_FLAT_TYPES, List(Int()), Struct((Field("x", Int()),)))
-_JUNK: tuple[object, ...] = ("", None, "nothing", [1], 1.5, True, 2**63, {}, -1, "2026-01-02", "1e400", "NaN", "12")
-_BROKEN = (b"", b"\xff", b"junk", b'"open', b"{", b'{"a": NaN}', b" ")
-
-
 @st.composite
 def raw_case(
     draw: st.DrawFn, format_name: Choice["json", "csv", "text"], kind: Kind = "batch"
@@ -217,75 +206,3 @@ def raw_case(
     collection = Collection(Shape.STREAM, element, bounded=True)
     flow = chain.add("files", Source(Files("in/*", Format(format_name))), collection)
     return rebuilt(chain, flow), files
-
-
-@st.composite
-def raw_files(draw: st.DrawFn, format_name: Choice["json", "csv", "text"]) -> tuple[Struct, dict[str, bytes]]:
-    """What is declared about files "in/*" and the bytes of these files by name."""
-    head: list[bytes] = []
-    match format_name:
-        case "text":
-            element = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), "Line")
-            line = st.text("ab é😀\t", max_size=5).map(str.encode)
-        case "json":
-            element = _raw_record(draw, _JSON_TYPES)
-            line = _json_line(element)
-        case "csv":
-            element = _raw_record(draw, _FLAT_TYPES)
-            line = _csv_line(element)
-            head = [_csv([field.path or field.name for field in element.fields])]
-    lines = st.lists(st.one_of(line, line, line, line, st.sampled_from(_BROKEN)), max_size=8)
-    files: dict[str, bytes] = {}
-    for name in ("in/a", "in/b")[: draw(st.integers(1, 2))]:
-        end = draw(st.sampled_from([b"\n", b"\r\n"]))
-        files[name] = end.join([*head, *draw(lines)]) + draw(st.sampled_from([b"", end]))
-    return element, files
-
-
-def _raw_record(draw: st.DrawFn, of: tuple[Type, ...]) -> Struct:
-    fields: list[Field] = []
-    for name in "abcd"[: draw(st.integers(1, 4))]:
-        type_ = draw(st.sampled_from(of))
-        path = draw(st.sampled_from([None, f"path.{name}", f"in {name}"]))
-        fields.append(Field(name, Nullable(type_) if draw(st.booleans()) else type_, path))
-    return Struct(tuple(fields), "Raw")
-
-
-@st.composite
-def _json_line(draw: st.DrawFn, element: Struct) -> bytes:
-    data: dict[str, object] = {}
-    for field in element.fields:
-        path = field.path or field.name
-        value = draw(st.sampled_from(_JUNK)) if draw(st.integers(0, 7)) == 0 else draw(_json_value(field.type))
-        if value is None and draw(st.booleans()):
-            continue
-        if path.startswith("path.") and draw(st.booleans()):
-            cast("dict[str, object]", data.setdefault("path", {}))[field.name] = value
-        else:
-            data[path] = value
-    return json.dumps(data, ensure_ascii=draw(st.booleans())).encode()
-
-
-@st.composite
-def _json_value(draw: st.DrawFn, type_: Type) -> object:
-    """A form in which a value of the type may come: a timestamp also as seconds, a float also as a whole number."""
-    value = draw(values_of(type_))
-    if isinstance(value, float) and not math.isfinite(value):
-        return 7
-    if isinstance(value, int) and strip(type_) == Timestamp() and draw(st.booleans()):
-        return value / 1_000_000
-    return to_json(value, type_)
-
-
-@st.composite
-def _csv_line(draw: st.DrawFn, element: Struct) -> bytes:
-    cells: list[str] = []
-    for field in element.fields:
-        value = draw(st.sampled_from(_JUNK)) if draw(st.integers(0, 7)) == 0 else draw(_json_value(field.type))
-        cells.append("" if value is None else value if isinstance(value, str) else str(value))
-    return _csv(cells[: len(cells) - (draw(st.integers(0, 9)) == 0)])
-
-
-def _csv(cells: list[str]) -> bytes:
-    quoted = ['"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell for cell in cells]
-    return ",".join(quoted).encode()

@@ -1,0 +1,201 @@
+"""Which options of the operators generated programs have: the arguments that may be left out and the choices of the
+table, and what the table says in words only (windows, reducers, aggregates, sinks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from ghcm.aggregates import AGGREGATES
+from ghcm.expr import Param
+from ghcm.operators import OPERATORS
+from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.connectors import Files, Format, Generate, Socket
+from ghcm.spg.graph import Mode, Program, Task, Unit
+from ghcm.spg.iterations import all_tasks
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    EventTime,
+    GroupByKey,
+    Iterate,
+    Join,
+    Op,
+    Policy,
+    Publish,
+    PythonBatch,
+    PythonCall,
+    ReduceByKey,
+    Sessions,
+    Sliding,
+    Sort,
+    Source,
+    To,
+    Top,
+    Window,
+)
+from ghcm.support import Yes
+from ghcm.types import Collection, Shape, is_nullable
+from tests.laws.covered_types import nodes
+
+__all__ = ["ELSEWHERE", "OPTIONS", "options_of"]
+
+ELSEWHERE = {
+    "files follow": "which never ends: tests/unit/runtime/test_follow.py has it",
+    "files tail": "which never ends: tests/unit/runtime/test_tail.py has it",
+    "files format eve": "which is json in the graph",
+    "socket format eve": "which is json in the graph",
+    "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",
+    "window session": "which the native engine refuses: Spark's programs have it",
+    "window time processing": "which goes by the clock: tests/conformance/test_processing_time.py has it",
+}
+"""What no generated program of the native engine has, and why."""
+
+
+def _of_table() -> Iterator[str]:
+    for name, row in OPERATORS.items():
+        if isinstance(row.reference, Yes):
+            for argument in row.arguments:
+                if argument.choices:
+                    yield from (f"{name} {argument.name} {choice}" for choice in argument.choices)
+                elif not argument.required:
+                    yield f"{name} {argument.name}"
+
+
+_IN_WORDS = (
+    *(f"aggregate {each.value}" for each in AGGREGATES), "aggregate of event time", "aggregate with an order",
+    *(f"reducer {each.value}" for each in Kind), "reducer of fields", "reducer claimed",
+    *(f"window {word}" for word in ("tumbling", "sliding", "session", "time processing", "offset")),
+    *(f"sink {each.value}" for each in Mode), "join with a condition", "join by key", "join in windows",
+    "top in windows", "top by a parameter", "iterate by a parameter", "count of a stream", "count of pairs",
+    "group in windows", "group as a table", "group with keys that may be null",
+)  # fmt: skip
+OPTIONS = frozenset({*_of_table(), *_IN_WORDS}) - ELSEWHERE.keys()
+
+
+def options_of(program: Program, unit: Unit) -> set[str]:
+    """Those that a unit has."""
+    inside = {task.id: task.collection for task in all_tasks(unit)}
+    found: set[str] = set()
+    for task in all_tasks(unit):
+        takes = [inside[edge.producer] for edge in task.inputs if edge.producer in inside]
+        found |= {"sample seed"} if task.id.startswith("sample") else set()
+        found |= {*_of_op(program, task.op), *_of_collections(task, takes)}
+    for node in nodes(unit.tasks):
+        if isinstance(node, Aggregate):
+            found |= {f"aggregate {word}" for word in _aggregate(node)}
+    return found
+
+
+def _aggregate(what: Aggregate) -> Iterator[str]:
+    yield what.function.value
+    if what.placed:
+        yield "of event time" if what.by_time else "with an order"
+
+
+def _of_op(program: Program, op: Op) -> Iterator[str]:
+    match op:
+        case Source(connector=Files() as files):
+            yield from (f"files {word}" for word in _format(files.format))
+            yield f"files compression {files.compression}"
+            yield f"files clock {files.clock}"
+        case Source(connector=Socket(format=format_)):
+            yield from (f"socket {word}" for word in _format(format_))
+        case Source(connector=Generate() as made):
+            known = {"rows": made.rows, "rate": made.rate, "start": made.start_us, "step": made.step_us}
+            yield from (f"generate {name}" for name, value in known.items() if value)
+        case EventTime(disorder_us=disorder, idle_us=idle):
+            yield from (f"event_time {name}" for name, value in (("disorder", disorder), ("idle", idle)) if value)
+        case PythonCall():
+            yield "python by row"
+        case PythonBatch():
+            yield "python by batch"
+        case Window() | Sessions():
+            yield from _window(op)
+        case ReduceByKey(reducer=reducer):
+            yield from _reducer(reducer)
+        case Sort(descending=True):
+            yield "sort descending"
+        case Top(count=count, descending=descending):
+            yield from ("top ascending" for _ in range(not descending))
+            yield from ("top by a parameter" for _ in range(isinstance(count, Param)))
+        case Join():
+            yield from _join(op)
+        case Iterate(limit=limit, until=until):
+            yield from ("iterate until" for _ in range(until is not None))
+            yield from ("iterate by a parameter" for _ in range(isinstance(limit, Param)))
+        case Publish(policy=policy):
+            yield from _policy(policy)
+        case To(sink=sink):
+            yield f"sink {program.sink(sink).mode.value}"
+        case _:
+            pass
+
+
+def _format(format_: Format) -> Iterator[str]:
+    name = "tsv" if format_ == Format("csv", "\t") else format_.name
+    yield f"format {name}"
+    if name == "csv" and format_.separator != ",":
+        yield "separator"
+
+
+def _window(op: Window | Sessions) -> Iterator[str]:
+    if op.allowed_lateness_us:
+        yield "window allowed_lateness"
+    if isinstance(op, Sessions):
+        yield "window session"
+        return
+    yield "window sliding" if isinstance(op.assigner, Sliding) else "window tumbling"
+    if op.assigner.offset_us:
+        yield "window offset"
+
+
+def _reducer(reducer: Reducer) -> Iterator[str]:
+    match reducer:
+        case Builtin(kind=kind):
+            yield f"reducer {kind.value}"
+        case Fields():
+            yield "reducer of fields"
+        case Custom(claimed=True):
+            yield "reducer claimed"
+        case Custom():
+            yield "reduce_by_key order"
+        case _:
+            assert_never(reducer)
+
+
+def _join(op: Join) -> Iterator[str]:
+    yield f"join kind {op.kind.value}"
+    yield "join by key" if op.by_key else "join on"
+    known = {"join within": op.within_us is not None, "join asof": op.asof, "join with a condition": op.residual}
+    yield from (word for word, holds in known.items() if holds)
+
+
+def _policy(policy: Policy) -> Iterator[str]:
+    known = {"every": policy.every_records or policy.every_us, "when": policy.when, "at_end": policy.at_end}
+    yield from (f"publish {name}" for name, value in known.items() if value)
+    if policy.on is not None:
+        yield f"publish on {policy.on}"
+
+
+def _of_collections(task: Task, takes: Sequence[Collection]) -> Iterator[str]:
+    """What depends on what flows: windows, tables, pairs."""
+    windowed = bool(takes) and takes[0].windowed
+    keyed = bool(takes) and takes[0].shape is not Shape.STREAM
+    match task.op:
+        case Top() if windowed:
+            yield "top in windows"
+        case Join() if windowed:
+            yield "join in windows"
+        case Count():
+            yield "count of pairs" if keyed else "count of a stream"
+        case _:
+            pass
+    if isinstance(task.op, ReduceByKey | AggregateByKey | GroupByKey | Count) and keyed:
+        if windowed:
+            yield "group in windows"
+        if task.collection.shape is Shape.TABLE:
+            yield "group as a table"
+        if is_nullable(takes[0].columns.fields[0].type):
+            yield "group with keys that may be null"
