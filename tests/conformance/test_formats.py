@@ -147,7 +147,7 @@ def test_cells_of_every_type(case: tuple[Format, Struct, bytes], spark: SparkSes
 
 def test_a_missing_column_fails_before_anything_is_read(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("bytes,id.orig,ts\n1,a,2\n")
-    with pytest.raises(ValueError, match=r'it has no column "id\.orig_h".*did you mean "id\.orig"'):
+    with pytest.raises(ValueError, match=r'(?s)it has no column "id\.orig_h".*did you mean \\"id\.orig\\"'):
         agree(spark, reading(Files("a.csv", Format("csv")), FLOW), "u", tmp_path)
 
 
