@@ -77,8 +77,7 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
                 totals = ", ".join(f"{quote(column)}: {total}" for column, total in argument_columns(named))
                 value = final_value(named)
             case _:
-                totals = f"{quote(f'@{name}')}: once({scope.emitter.emit(what)})"
-                value = f"col({quote(f'@{name}')})"
+                totals, value = "", scope.emitter.emit(what)  # no aggregate, which of no records would be null
         arguments[name] = f"Argument({{{totals}}}, {value}, {scope.type(what.type)})"
     policy = op.policy
     options = f", every={policy.every_records}" if policy.every_records is not None else ""

@@ -50,10 +50,8 @@ class Sinks:
             if sink.name in written:
                 try:
                     yield from self._look(sink)
-                except (
-                    GhcmError,
-                    OSError,
-                ):  # it is away for a moment; the daemon sees to it and the next look tells more
+                except (GhcmError, OSError):
+                    # It is away for a moment; the daemon sees to it and the next look tells more.
                     continue
 
     def prepare(self) -> None:
