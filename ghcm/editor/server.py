@@ -29,7 +29,7 @@ from ghcm.version import __version__
 
 __all__ = ["Session", "serve"]
 
-QUIET = 0.02
+QUIET = 0.01
 """Seconds without a change before the program is checked."""
 
 log = logging.getLogger(__name__)
