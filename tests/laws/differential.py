@@ -132,8 +132,16 @@ def _begin() -> None:
 def _chunk(seeds: range) -> tuple[Coverage, list[Failure]]:
     """Runs these; what has been met since this process began."""
     _COVERAGE.programs = _COVERAGE.operators = _COVERAGE.letters = _COVERAGE.columns = 0
-    found = [(seed, problems(case_of(seed), _COVERAGE)) for seed in seeds]
+    found = [(seed, _problems_of(seed)) for seed in seeds]
     return _COVERAGE, [each for each in found if each[1]]
+
+
+def _problems_of(seed: int) -> list[str]:
+    try:
+        case = case_of(seed)
+    except Exception as error:
+        return [f"the generator raised {type(error).__name__}: {error}"]
+    return problems(case, _COVERAGE)
 
 
 def run_all(count: int, start: int = 0, workers: int = 2) -> tuple[Coverage, list[Failure]]:
@@ -150,7 +158,8 @@ def run_all(count: int, start: int = 0, workers: int = 2) -> tuple[Coverage, lis
             for met, failed in pool.map(_chunk, chunks[first : first + _CHUNKS * workers]):
                 coverage.merge(met)
                 failures += failed
-        print(f"{coverage.programs:,} programs, {len(failures)} failed", file=sys.stderr, flush=True)
+        failed_seeds = [seed for seed, _ in failures]
+        print(f"{coverage.programs:,} programs, {len(failures)} failed {failed_seeds}", file=sys.stderr, flush=True)
     return coverage, failures
 
 
