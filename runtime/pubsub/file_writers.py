@@ -117,10 +117,14 @@ class _CsvWriter:
         for row in _as_rows(rows, self._columns):
             self._write_line([write(value) for write, value in zip(self._writers, row, strict=True)])
 
-    def _write_line(self, fields: Sequence[str]) -> None:
-        # The csv module leaves a lone carriage return unquoted, and RFC 4180 is short.
-        line = self._separator.join(_quoted(text) if self._special.search(text) else text for text in fields)
+    def _write_line(self, fields: Sequence[str | None]) -> None:
+        # The csv module leaves a lone carriage return unquoted, and RFC 4180 is short. Nothing stands for null, quotes
+        # around nothing for an empty text: this reader takes both for null, others tell them apart.
+        line = self._separator.join("" if text is None else self._cell(text) for text in fields)
         self._file.write(f"{line or _quoted(line)}\n")  # an empty line would be no record
+
+    def _cell(self, text: str) -> str:
+        return text if text and not self._special.search(text) else _quoted(text)
 
     def close(self) -> None:
         self._file.close()
@@ -147,13 +151,13 @@ def _open_text(path: Path) -> TextIO:
     return open(path, "w", encoding="utf-8", newline="", buffering=1 << 18)
 
 
-def _field_writer(type_: Type) -> Callable[[object], str]:
-    """A field of csv: a text as itself, null as nothing, anything else as its JSON text."""
+def _field_writer(type_: Type) -> Callable[[object], str | None]:
+    """A field of csv: a text as itself, null as none, anything else as its JSON text."""
     to_json = writer(type_)
 
-    def to_text(value: object) -> str:
+    def to_text(value: object) -> str | None:
         data = to_json(value)
-        return data if isinstance(data, str) else "" if data is None else _COMPACT.encode(data)
+        return data if data is None or isinstance(data, str) else _COMPACT.encode(data)
 
     return to_text
 
