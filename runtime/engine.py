@@ -23,7 +23,8 @@ from ghcm.runtime.growth.changes import Since
 from ghcm.runtime.growth.swap import UnitSwap, unit_swaps
 from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.responder import Calls, Responder
+from ghcm.runtime.receiver import Calls
+from ghcm.runtime.responder import Responder
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Build, Compiled, Services
 from ghcm.runtime.sources.pieces import FIRST_PIECE

@@ -1,7 +1,8 @@
 """The way of calls in and out of a responsive stream unit: instructions from its msg cache, answers to the store and
 the caller.
 
-A thread waits for instructions and hands them to the loop; another stores answers. The loop only runs the calls.
+The receiver's thread takes instructions and hands them to the loop; another thread stores answers. The loop only runs
+the calls.
 Exactly one final answer is the call store's doing; without a store (unit tests) the msg cache alone decides.
 """
 
@@ -9,63 +10,33 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
-from threading import Event, Semaphore, Thread
-from typing import Protocol
+from threading import Event, Thread
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.call_parameters import read_parameters
 from ghcm.runtime.call_run import CallRun, Outcome
 from ghcm.runtime.dead_letter_writer import DeadLetterWriter
-from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.publisher import Publisher
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import place_of
-from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
 from ghcm.runtime.pubsub.reply import store_reply
+from ghcm.runtime.receiver import Calls, Receiver
 from ghcm.runtime.scheduler import Timer
 from ghcm.runtime.services import Services, plain
 from ghcm.runtime.turns import Line, taking_turns
 from ghcm.runtime.unit_failure import unit_failure
-from ghcm.runtime.worker import Worker, may_pass
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
-__all__ = ["Calls", "Responder"]
+__all__ = ["Responder"]
 
 _log = logging.getLogger(__name__)
 
-_RETRY_S = 0.5
-_LOOK_S = 5.0
-_TURN_S = 0.1
-"""How often to look whether a call of another unit is over whose turn was before."""
-_MOST_AT_ONCE = 64
 _RETIRE_S = 3600.0
 """Calls have deadlines; one that runs longer than this is broken off with its unit."""
-
-
-class Calls(Protocol):
-    """The call store, as far as executors need it (see `jobs.calls.CallStore`)."""
-
-    def accept(self, instruction: Instruction) -> Call:
-        """Note a new call before its instruction is sent."""
-        ...
-
-    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
-        """Note that this executor begins; what it has to do."""
-        ...
-
-    def finish(self, id: str, feedback: Feedback) -> Feedback:
-        """Give the call its final answer, unless it has one; the answer that holds."""
-        ...
-
-    def first_open(self, program: str, units: Collection[str]) -> str | None:
-        """The call without an answer that was accepted first."""
-        ...
-
-    def answered(self, id: str) -> bool:
-        """Whether the call has its answer."""
-        ...
 
 
 class Responder:
@@ -87,19 +58,18 @@ class Responder:
         self.failed = 0
         self._services = services
         self._calls = calls
-        self._executor = executor
         self._watermark_of = watermark_of
         self._running: dict[str, tuple[CallRun, Timer | None]] = {}
         self._closing = False
+        self._last_taken = False  # nothing comes to the loop any more
         self._open = 0
-        self._room = Semaphore(_MOST_AT_ONCE)
-        self._line: Line[Delivery] = Line(calls, services.program.name, taking_turns(services.program, unit))
-        self._stopping = Event()
         self._idle = Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
         # One that comes may live beside the one that went, which still answers.
         consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
         self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
+        line: Line[Delivery] = Line(calls, program.name, taking_turns(program, unit))
+        self._receiver = Receiver(unit.name, self._cache, calls, executor, line, self._begin)
         self._answers = Worker(f"{unit.name}-answers", post)
         self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(
@@ -111,22 +81,22 @@ class Responder:
             self._lost,
             services.accept,
         )
-        self._thread = Thread(target=self._receive, name=f"ghcm-{unit.name}-receive", daemon=True)
 
     def start(self) -> None:
         """Begin to take instructions. Generated code is loaded now, not by the first call."""
         self._services.code(self.unit)
-        self._thread.start()
+        self._receiver.start()
 
     def become(self, unit: Unit, services: Services) -> None:
         """Run the calls that come from now on by another version of the program; in the loop."""
         self.unit = unit
         self._services = services
-        self._line.units = taking_turns(services.program, unit)
+        self._receiver.line.units = taking_turns(services.program, unit)
         self._publisher.program = services.program
 
     def retire(self) -> None:
         """Take no more instructions, answer those at hand, then close; returns at once."""
+        self._receiver.stop()
 
         def end() -> None:
             self.drain(_RETIRE_S)
@@ -137,37 +107,41 @@ class Responder:
 
     def drain(self, timeout: float) -> bool:
         """Take no more instructions and wait until those at hand are answered; whether they are. Not in the loop."""
-        self._stopping.set()
-        self._cache.wake()
-        self._room.release()  # one more than there are: the thread looks and leaves
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        self._services.scheduler.post(self._look)
-        return self._idle.wait(timeout)
+        end = time.monotonic() + timeout
+        self._receiver.stop()
+        self._receiver.join(end)
+
+        def taken(_: object) -> None:
+            self._last_taken = True
+            self._look()
+
+        # Behind a call whose turn has come just now; what comes after it finds that it is too late.
+        self._answers.submit(lambda: None, taken, taken)
+        return self._idle.wait(max(0.0, end - time.monotonic()))
 
     def _look(self) -> None:
-        if not self._open and self._stopping.is_set():
+        if not self._open and self._last_taken:
             self._idle.set()
 
     def close(self) -> None:
         """Take no more instructions; calls at hand are left unacknowledged, so they are delivered again."""
         self._closing = True
-        self._stopping.set()
+        self._receiver.stop()
         self._cache.close()
         self._letters.close()
         self._publisher.close()
+        self._idle.set()  # nobody needs wait any more
 
     def join(self, deadline: float) -> None:
         """Wait for the threads, or for the deadline (monotonic clock); not in the loop."""
-        if self._thread.ident is not None:
-            self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._receiver.join(deadline)
         self._answers.join(deadline)
         self._publisher.worker.join(deadline)
 
     def status(self) -> dict[str, object]:
         """How many calls were answered, as JSON."""
         return {
-            "state": "running",
+            "state": "stopping" if self._receiver.stopping else "running",
             "answered": self.answered,
             "failed": self.failed,
             "running": len(self._running),
@@ -175,86 +149,10 @@ class Responder:
             "dead": self._letters.count,
         }
 
-    # --- the receiving thread ----------------------------------------------------------------------------------------
-
-    def _receive(self) -> None:
-        while not self._stopping.is_set():
-            if not self._room.acquire(timeout=_LOOK_S):
-                continue
-            taken = False
-            try:
-                delivery = self._cache.receive(self.unit.name, _TURN_S if self._line.held_up else _LOOK_S)
-                taken = delivery is not None and (self._waits(delivery) or self._taken(delivery))
-                self._advance()
-            except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
-                if self._stopping.is_set():
-                    return
-                _log.log(
-                    logging.WARNING if may_pass(error) or isinstance(error, GhcmError) else logging.ERROR,
-                    'unit "%s" cannot take calls: %s',
-                    self.unit.name,
-                    error,
-                )
-                self._stopping.wait(_RETRY_S)
-            finally:
-                if not taken:
-                    self._room.release()
-
-    def _waits(self, delivery: Delivery) -> bool:
-        """Whether the call has to wait for its turn; then it needs no room any more."""
-        if not self._line.units:
-            return False
-        try:
-            self._line.join(delivery.instruction, delivery)
-        except Exception:
-            delivery.give_back()
-            raise
-        self._room.release()
-        return True
-
-    def _advance(self) -> None:
-        """Begin the calls whose turn it is; also in the answering thread."""
-        while not self._stopping.is_set() and (delivery := self._line.step()) is not None:
-            taken = False
-            self._room.acquire()
-            try:
-                taken = self._taken(delivery)
-            finally:
-                if not taken:
-                    self._room.release()
-                    self._line.leave(delivery.instruction.id)
-
-    def _over(self, id: str) -> None:
-        self._line.leave(id)
-        self._advance()
-
-    def _taken(self, delivery: Delivery) -> bool:
-        try:
-            return self._take(delivery)
-        except Exception:
-            delivery.give_back()
-            raise
-
-    def _take(self, delivery: Delivery) -> bool:
-        """Whether the call goes to the loop."""
-        if self._calls is not None:
-            start, call = self._calls.started(delivery.instruction, self._executor)
-            match start:
-                case (
-                    Start.BUSY
-                ):  # its answer could not be stored yet, or is about to be: then it is told at a next look
-                    delivery.give_back()
-                    self._stopping.wait(_RETRY_S)
-                    return False
-                case Start.ANSWERED:
-                    delivery.acknowledge(call.feedback)
-                    return False
-                case Start.RUN:
-                    pass
-        self._services.scheduler.post(lambda: self._run(delivery))
-        return True
-
     # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, delivery: Delivery) -> None:
+        self._services.scheduler.post(lambda: self._run(delivery))
 
     def _run(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
@@ -336,9 +234,9 @@ class Responder:
         self._look()
 
     def _make_room(self, id: str) -> None:
-        self._room.release()
-        if self._line.units:
-            self._answers.submit(partial(self._over, id), lambda _: None, self._lost)
+        self._receiver.make_room()
+        if self._receiver.line.units:
+            self._answers.submit(partial(self._receiver.over, id), lambda _: None, self._lost)
 
     def _lost(self, error: Exception) -> None:
         _log.error('unit "%s" could not store an answer: %s', self.unit.name, error, exc_info=error)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
+from typing import cast
 
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.call_run import CallRun
 from ghcm.runtime.engine import Engine
+from ghcm.runtime.jobs.calls import Call, CallStore, Start
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.cache import MessageCache, cache_place
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.pubsub.reply import load_reply
@@ -179,6 +184,108 @@ def test_answers_at_hand_are_given_before_the_engine_stops(tmp_path: Path) -> No
         left = {delivery.instruction.id for _ in ids if (delivery := cache.receive("ask", timeout=0)) is not None}
         assert answered | left == set(ids)
         assert not answered & left
+
+
+@dataclass(slots=True)
+class Held:
+    """A call store that lets one call begin, and another end, only when it is told to."""
+
+    calls: CallStore
+    begins: str = ""
+    ends: str = ""
+    may_begin: Event = field(default_factory=Event)
+    may_end: Event = field(default_factory=Event)
+    beginning: Event = field(default_factory=Event)
+    ending: Event = field(default_factory=Event)
+
+    def accept(self, instruction: Instruction) -> Call:
+        return self.calls.accept(instruction)
+
+    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
+        found = self.calls.started(instruction, executor)
+        if instruction.id == self.begins:
+            self.beginning.set()
+            assert self.may_begin.wait(30)
+        return found
+
+    def finish(self, id: str, feedback: Feedback) -> Feedback:
+        if id == self.ends:
+            self.ending.set()
+            assert self.may_end.wait(30)
+        return self.calls.finish(id, feedback)
+
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        return self.calls.first_open(program, units)
+
+    def answered(self, id: str) -> bool:
+        return self.calls.answered(id)
+
+
+@contextmanager
+def held(base: Path) -> Iterator[tuple[Engine, MessageCache, Held]]:
+    """An engine with such a store, and the cache of its unit "ask" as callers have it."""
+    store, connections = open_store(base / "jobs.sqlite"), Connections(base)
+    calls = Held(store.calls)
+    running = Engine(
+        Compiled(serving()), connections=connections, state=base / "state", build=build, serve=True, calls=calls
+    )
+    try:
+        with running:
+            assert running.wait(timeout=30)
+            yield running, connections.cache(cache_place("small", "ask"), "small", "test"), calls
+    finally:
+        store.close()
+
+
+def test_a_call_that_is_being_taken_while_its_unit_goes_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = CallRun.start
+
+    def start_slowly(self: CallRun) -> None:
+        start(self)
+        if self.id == "second":
+            Event().wait(0.3)  # in the loop: whoever takes all calls for answered ends the unit now
+
+    monkeypatch.setattr(CallRun, "start", start_slowly)
+    with held(tmp_path) as (running, cache, calls):
+        calls.ends, calls.begins = "first", "second"
+        for id in ("first", "second"):
+            cache.send(Instruction(id, "small", "ask", reply=id))
+        assert calls.ending.wait(30) and calls.beginning.wait(30)
+        running.grow(Compiled(without_ask()), {}, lambda: None)
+        calls.may_end.set()
+        assert cache.feedback("first", timeout=30)
+        for _ in range(100):  # the loop hears of the first's end
+            running.call(lambda: None)
+        calls.may_begin.set()
+        assert [placed.feedback.state for placed in cache.feedback("second", timeout=30)] == [State.DONE]
+
+
+def test_calls_do_not_wait_behind_one_that_is_at_work_where_its_unit_has_gone(tmp_path: Path) -> None:
+    with held(tmp_path) as (running, cache, calls):
+        calls.ends = "slow"
+        cache.send(Instruction("slow", "small", "ask", reply="slow"))
+        assert calls.ending.wait(30)
+        for program in (without_ask(), serving()):
+            running.grow(Compiled(program), {}, lambda: None)
+        for id in ("slow", "quick"):  # as the daemon sends what has no answer
+            cache.send(Instruction(id, "small", "ask", reply=id))
+        assert [placed.feedback.state for placed in cache.feedback("quick", timeout=30)] == [State.DONE]
+        assert not cache.feedback("slow", timeout=0)
+        calls.may_end.set()
+        assert {placed.feedback.state for placed in cache.feedback("slow", timeout=30)} == {State.DONE}
+        assert ask_status(running)["answered"] == 1
+
+
+def without_ask() -> Program:
+    program = serving()
+    return replace(program, units=tuple(unit for unit in program.units if unit.name != "ask"))
+
+
+def ask_status(running: Engine) -> dict[str, object]:
+    units = cast("dict[str, dict[str, object]]", running.status()["units"])
+    return units["ask"]
 
 
 def publishing() -> Program:
