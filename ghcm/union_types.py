@@ -35,7 +35,8 @@ def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | t
     first = Field(tag, Enumeration(tuple(each.text for each in variants)))
     owners = ((each, tuple(owner.text for owner in variants if owner.record.get(each))) for each in fields)
     cases = tuple((each, texts) for each, texts in owners if len(texts) < len(variants))
-    whole = Struct((first, *(each for each, _ in fields.values())), name, variants, cases)
+    rest = (replace(each, type=as_nullable(each.type)) for each, _ in fields.values())
+    whole = Struct((first, *rest), name, variants, cases)
     union = narrowed_union(whole, variants)
     nullable = {each.name for each in union.fields if is_nullable(each.type)}
     owned = ((each, field) for each in variants for field in each.record.fields if field.name in nullable)
@@ -62,7 +63,9 @@ def field_in(name: str, variants: tuple[Variant, ...]) -> Type | None:
 def _type_of(field: Field, variants: tuple[Variant, ...]) -> Type:
     """What the column of a field holds where the union is one of these records."""
     found = field_in(field.name, variants)
-    return as_nullable(field.type) if found is None else found
+    if found is None:
+        return as_nullable(field.type)
+    return found if is_nullable(field.type) else strip(found)  # what is known not to be null stays so
 
 
 def has_union(type_: Type) -> bool:

@@ -77,9 +77,9 @@ def type_in_union(of: Expr, name: str, span: Span | None, scope: Scope, context:
     left = left_of(union.variants, path_of(of), scope.facts) or union.variants
     if name == union.fields[0].name:
         return union.fields[0].type
-    found = field_in(name, left)
+    found, held = field_in(name, left), union.get(name)
     if found is not None:
-        return found
+        return found if held is None or is_nullable(held.type) else strip(found)
     names = list(dict.fromkeys(each for variant in union.variants for each in variant.record.names))
     owners = [each.name for each in left if each.record.get(name)]
     others = ", ".join(each.name for each in left if each.name not in owners)

@@ -7,6 +7,7 @@ from pathlib import Path
 from ghcm.language import load, parse, print_program
 from ghcm.lowering import lower
 from ghcm.source import Source
+from ghcm.spg.verify import verify
 
 TEXT = """program events
 
@@ -87,3 +88,32 @@ def test_canonical_text_puts_a_record_on_each_line_where_they_are_many() -> None
     text = print_program(parse(Source("a.istream", f"program a\nunion union by by {{ {', '.join(names)} }}\n")))
     assert text == "program a\n\nunion union by by {\n  " + "\n  ".join(names) + "\n}\n"
     assert print_program(parse(Source("b.istream", text))) == text
+
+
+NARROWED = """program narrowed
+
+record Login  { user: string?, host: string, count: int? }
+record Logout { user: string, count: int? }
+
+union Event by kind { login: Login, logout: Logout }
+
+sink out = files("out", format = json, mode = append)
+
+stream s {
+  events = files("a.json", format = json).as(Event)
+  named  = events.filter(e => e.user is not null)
+  logins = named.filter(e => e is Login)
+  logins.map(e => { user: e.user.length(), host: e.host.length(), record: match e { Login l => l.user } }).to(out)
+}
+"""
+
+
+def test_what_is_known_of_a_union_stays_known_when_less_records_are_possible() -> None:
+    unit = lower(parse(Source("narrowed.istream", NARROWED))).unit("s")
+    types = {
+        id: {field.name: str(field.type) for field in unit.task(id).collection.columns.fields}
+        for id in ("named", "logins")
+    }
+    assert types["named"] | {"kind": ""} == {"kind": "", "user": "string", "host": "string?", "count": "int?"}
+    assert types["logins"] | {"kind": ""} == {"kind": "", "user": "string", "host": "string", "count": "int?"}
+    assert not list(verify(lower(parse(Source("narrowed.istream", NARROWED)))))
