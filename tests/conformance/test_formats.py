@@ -19,7 +19,7 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Count, EventTime, Files, Format, Reply, Source, Tumbling, Window
 from ghcm.spg.reference import run
-from ghcm.types import WINDOW, Field, Int, List, Nullable, String, Struct, Timestamp
+from ghcm.types import WINDOW, Duration, Field, Int, List, Nullable, String, Struct, Timestamp
 from tests.conformance.functions.units import batch_unit, program_of, task
 from tests.conformance.spark_runs import agree
 from tests.laws.cell_files import cell_files
@@ -66,6 +66,13 @@ def zstd(data: bytes) -> bytes:
         stream.write(data)
     return sink.getvalue().to_pybytes()
 
+
+SECONDS = (
+    "-0.3", "-1.0000005", "-1.0000015", "2.0000015", "-0.0000005", "1e-7", "-7", "1655071198.444458", "-86399.999999",
+    "-9223372036854.775808", "-9223372036854", "-9223372036854.7753", "9223372036854", "9223372036854.774",
+    "-9223372036855", "9223372036855.5", "1e300",
+)  # fmt: skip
+"""The last three are too many."""
 
 PACKED: dict[str, tuple[str, str, Callable[[bytes], bytes]]] = {
     "plain": ("", "ending", bytes),
@@ -143,6 +150,17 @@ def test_cells_of_every_type(case: tuple[Format, Struct, bytes], spark: SparkSes
     with TemporaryDirectory() as folder:
         (Path(folder) / "in").write_bytes(data)
         compare(spark, Files("in", format_), element, Path(folder))
+
+
+def test_seconds_to_the_microsecond_and_to_the_ends_of_64_bits(spark: SparkSession, tmp_path: Path) -> None:
+    element = Struct((Field("at", Nullable(Timestamp())), Field("of", Nullable(Duration()))))
+    lines = [f"{seconds},{seconds}" for seconds in SECONDS]
+    (tmp_path / "csv").write_text("\n".join(["at,of", *lines]))
+    (tmp_path / "json").write_text("\n".join(f'{{"at": {each}, "of": {each}}}' for each in SECONDS))
+    for name in ("csv", "json"):
+        rows, dead = compare(spark, Files(name, Format(name)), element, tmp_path)
+        assert len(rows) == len(SECONDS) - 3 and len(dead) == 3
+        assert (-300_000, -300_000) in rows
 
 
 def test_a_missing_column_fails_before_anything_is_read(spark: SparkSession, tmp_path: Path) -> None:
