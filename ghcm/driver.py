@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ghcm.errors import GhcmError, suggest_file
+from ghcm.source import Place, Source
 
 if TYPE_CHECKING:
     from ghcm.language import ast
@@ -105,7 +106,14 @@ def _place(draft: Draft) -> Draft:
 def _generate(draft: Draft) -> Draft:
     from ghcm.codegen.backend import generate
 
-    return replace(draft, code=generate(_made(draft.optimised).program))
+    try:
+        return replace(draft, code=generate(_made(draft.optimised).program))
+    except GhcmError as error:
+        if error.place is not None and error.place.origin.file == draft.path.name:
+            origin = error.place.origin
+            text = Source(origin.file, draft.path.read_text(encoding="utf-8")).line(origin.line)
+            error.place = Place(origin, text)
+        raise
 
 
 def _bundle(draft: Draft) -> Draft:

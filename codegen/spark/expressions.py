@@ -50,7 +50,7 @@ from ghcm.types import (
 )
 from ghcm.unification import unify
 
-__all__ = ["Binding", "Emitter", "can_fail", "columns_binding", "value_binding"]
+__all__ = ["OF_VALUES", "Binding", "Emitter", "can_fail", "columns_binding", "value_binding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +96,37 @@ def _holds(made: Type, given: Type) -> bool:
     return isinstance(made, List) and unify(given, made.item) == made.item
 
 
-def _refuse_python(body: Expr) -> None:
-    """GhcmError where a function of items calls what Spark hands to Python."""
-    for part in walk(body):
-        if not isinstance(part, Call):
-            continue
-        reads = part.function in _JSON
-        if reads or (part.function == "to_string" and isinstance(strip(part.arguments[0].type), Float)):
-            what = f'"{part.function}"' if reads else '"to_string" of a float'
-            raise _only_python(what)
+@dataclass(frozen=True, slots=True)
+class SqlLambda:
+    """A function that Spark calls by itself for many values within one record, where it cannot call Python."""
+
+    name: str
+    hint: str
+
+    def check(self, body: Expr, emitted: str) -> None:
+        """GhcmError where the body calls what Spark hands to Python."""
+        for part in walk(body):
+            if not isinstance(part, Call):
+                continue
+            reads = part.function in _JSON
+            if reads or (part.function == "to_string" and isinstance(strip(part.arguments[0].type), Float)):
+                raise self._refusal(f'"{part.function}"' if reads else '"to_string" of a float')
+        if 'zone="' in emitted:  # a quotation mark inside of a text has a backslash before it
+            raise self._refusal("a time zone")
+
+    def _refusal(self, what: str) -> GhcmError:
+        return GhcmError(
+            f"{what} cannot stand in {self.name} on Spark",
+            code="GHCM-525",
+            detail="Spark calls Python for it, and does not do that for each value.",
+            hint=self.hint,
+        )
 
 
-def _only_python(what: str) -> GhcmError:
-    return GhcmError(
-        f"{what} cannot stand in a function of the items of a list on Spark",
-        code="GHCM-525",
-        detail="Spark calls Python for it, and does not do that for each item.",
-        hint="flat_map(...) makes records of the items, and map(...) computes it for each.",
-    )
+OF_ITEMS = SqlLambda(
+    "a function of the items of a list", "flat_map(...) makes records of the items, and map(...) computes it for each."
+)
+OF_VALUES = SqlLambda("a reduce_by_key of your own", "map_values(...) before it computes what it needs for each value.")
 
 
 _JSON = frozenset(each.name for each in FAMILIES["json"])
@@ -154,10 +167,8 @@ class Emitter:
             case MakeList(items=items, type=type_):
                 return self.call("make_list", self.schemas.text(type_, self.hint), *map(self.emit, items))
             case ForEach(kind=kind, list=of, item=item, body=body):
-                _refuse_python(body)
                 inside = self._inside("item", item, body)
-                if 'zone="' in inside:  # a quotation mark inside of a text has a backslash before it
-                    raise _only_python("a time zone")
+                OF_ITEMS.check(body, inside)
                 return self.call(f"{kind.value}_items", self.emit(of), inside)
             case Let(variable=variable, value=value, body=body):
                 return self.call("let", self.emit(value), self._inside("let", variable, body))

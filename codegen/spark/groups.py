@@ -12,7 +12,7 @@ from ghcm.codegen.spark.aggregates import (
     final_value,
     grouped_columns,
 )
-from ghcm.codegen.spark.expressions import can_fail, value_binding
+from ghcm.codegen.spark.expressions import OF_VALUES, can_fail, value_binding
 from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
@@ -129,6 +129,7 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
     """A user's reducer, folded over the values in order."""
     function, order = reducer.function, reducer.order
     merge = scope.emitter.body(function, value_binding("a"), value_binding("b"))
+    OF_VALUES.check(function.body, merge)
     type_ = scope.type(function.parameters[0].type)
     if order is None:
         columns[name] = f"all_values({quote(value)})"

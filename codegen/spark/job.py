@@ -14,6 +14,8 @@ from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import quote
 from ghcm.codegen.templating import render
+from ghcm.errors import GhcmError
+from ghcm.source import Place
 from ghcm.spg.graph import Parameter, Program, Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import Iterate, Publish, Reply, To
@@ -162,7 +164,7 @@ class _Maker:
             arguments=", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)]),
             gives="None" if ends else "DataFrame",
             words=f"{type(task.op).__name__} {task.id}: {task.collection}; {task.origin}".replace("\\", "/"),
-            body=task_body(scope, task, step),
+            body=_placed_body(scope, task, step),
         )
         return [*inside, own]
 
@@ -176,6 +178,14 @@ class _Maker:
         lines = [f"{_variable(self.names, own.id)} = {_call(self.names, own, known)}" for own in tasks]
         result = known.get(task.op.result) or _variable(self.names, task.op.result)
         return functions, [*lines, f"return {result}"]
+
+
+def _placed_body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
+    try:
+        return task_body(scope, task, step)
+    except GhcmError as error:  # what Spark cannot do stands somewhere in the program
+        error.place = error.place or Place(task.origin)
+        raise
 
 
 def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING) -> str:

@@ -12,7 +12,5 @@ SPARK = (
     Kind("GHCM-522", "a sink that Spark cannot read", "Keep its rows in files, or in Redis."),
     Kind("GHCM-523", "a sink that Spark cannot write", "Write files, or to Redis."),
     Kind("GHCM-524", "rows that this sink cannot keep by key", "Give it a key and keep it in Redis, or replace."),
-    Kind(
-        "GHCM-525", "a call that cannot stand in a function of items on Spark", "Compute it before, and use its result."
-    ),
+    Kind("GHCM-525", "a call that cannot stand in this function on Spark", "Compute it before, and use its result."),
 )

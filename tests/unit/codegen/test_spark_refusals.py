@@ -1,0 +1,48 @@
+"""What only Spark cannot do is refused when the program is compiled, with the place and what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ghcm.driver import compile
+from ghcm.errors import GhcmError
+
+PROGRAM = """program refused
+
+record R {{ k: string, at: timestamp, xs: list<float> }}
+
+sink out = files("out", format = json, mode = replace)
+
+{kind} u {{
+  rows = files("a.json", format = json).as(R)
+  rows{steps}.to(out)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "code", "said"),
+    [
+        (
+            '.map_to_pair(r => (r.k, r.at)).reduce_by_key((a, b) => if hour(a, "Asia/Tokyo") > 3 then a else b,'
+            " order = v => v)",
+            "GHCM-525",
+            "a time zone cannot stand in a reduce_by_key of your own on Spark",
+        ),
+        (".map(r => r.xs.map(x => to_string(x)))", "GHCM-525", '"to_string" of a float cannot stand in a function of'),
+        (".map(r => r.xs.map(x => to_json(x)))", "GHCM-525", '"to_json" cannot stand in a function of the items'),
+    ],
+)
+def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "refused.istream"
+    path.write_text(PROGRAM.format(kind="batch", steps=steps))
+    with pytest.raises(GhcmError) as caught:
+        compile(path)
+    assert (caught.value.code, said in caught.value.message) == (code, True)
+    place = caught.value.place
+    assert place is not None and place.origin.line == 9
+    assert place.text == f"  rows{steps}.to(out)"
+    path.write_text(PROGRAM.format(kind="stream", steps=steps).replace("replace", "append"))
+    compile(path)
