@@ -12,7 +12,7 @@ from ghcm import bindings
 from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Try, children, rebuild
 from ghcm.functions import FUNCTIONS
 from ghcm.spg.graph import Input, Program, Task, Unit
-from ghcm.types import Struct
+from ghcm.types import Struct, is_nullable
 
 __all__ = ["each_unit", "is_total", "merge", "remove", "rewire", "substitute", "with_tasks"]
 
@@ -64,12 +64,14 @@ def is_total(expr: Expr) -> bool:
 
 def substitute(function: Lambda, argument: Expr) -> Expr:
     """The body of a one-parameter lambda with `argument` in the place of its parameter; fields of a struct that is
-    made on the spot are taken directly."""
+    made on the spot are taken directly, and what is surely there then needs not be known to be."""
     (parameter,) = function.parameters
 
     def change(part: Expr) -> Expr:
         if isinstance(part, Get) and isinstance(part.of, MakeStruct) and isinstance(part.of.type, Struct):
             return part.of.values[part.of.type.index(part.field)]
+        if isinstance(part, Call) and part.function == "known" and not is_nullable(part.arguments[0].type):
+            return part.arguments[0]
         return part
 
     return rebuild(bindings.substitute(function.body, {parameter.name: argument}), change)
