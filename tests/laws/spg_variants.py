@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from ghcm.expr import Call, Expr, Get, If, Let, Literal, MakeStruct, Var, rebuild
+from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeStruct, Var, rebuild, walk
 from ghcm.lowering.variants import as_record, tag_is
 from ghcm.types import Bool, Enumeration, List, String, Struct, Type, Variant, as_nullable, is_nullable, strip
 from tests.laws.spg_values import held_type, variants_of
@@ -61,9 +61,15 @@ def _with_record(draw: st.DrawFn, subject: Expr, variant: Variant, type_: Type, 
     record = as_record(there, variant)
     name = Var("the record", variant.record)
     body = made(type_, [name] * 3)
-    if draw(st.booleans()):
+    if draw(st.booleans()) or _bound(body) & {each.name for each in walk(record) if isinstance(each, Var)}:
         return Let(name, record, body, body.type)
     return rebuild(body, lambda each: _read(each, name, record))
+
+
+def _bound(body: Expr) -> set[str]:
+    """The names that are bound within an expression: what is written in place of a name must not come under them."""
+    lets = {each.variable.name for each in walk(body) if isinstance(each, Let)}
+    return lets | {each.item.name for each in walk(body) if isinstance(each, ForEach)}
 
 
 def _read(each: Expr, name: Var, record: Expr) -> Expr:
