@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from ghcm import bindings
 from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Try, children, rebuild
-from ghcm.functions import FUNCTIONS
+from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.graph import Input, Program, Task, Unit
-from ghcm.types import Struct, is_nullable
+from ghcm.types import Struct, is_nullable, strip
 
 __all__ = ["each_unit", "is_total", "merge", "remove", "rewire", "substitute", "with_tasks"]
 
@@ -64,14 +64,22 @@ def is_total(expr: Expr) -> bool:
 
 def substitute(function: Lambda, argument: Expr) -> Expr:
     """The body of a one-parameter lambda with `argument` in the place of its parameter; fields of a struct that is
-    made on the spot are taken directly, and what is surely there then needs not be known to be."""
+    made on the spot are taken directly, and calls give no null then where nothing that they take is null."""
     (parameter,) = function.parameters
 
     def change(part: Expr) -> Expr:
         if isinstance(part, Get) and isinstance(part.of, MakeStruct) and isinstance(part.of.type, Struct):
             return part.of.values[part.of.type.index(part.field)]
-        if isinstance(part, Call) and part.function == "known" and not is_nullable(part.arguments[0].type):
-            return part.arguments[0]
-        return part
+        return _exactly(part) if isinstance(part, Call) else part
 
     return rebuild(bindings.substitute(function.body, {parameter.name: argument}), change)
+
+
+def _exactly(call: Call) -> Expr:
+    """A call whose arguments may be known more exactly than before, with its result as they make it."""
+    if call.function == "known" and not is_nullable(call.arguments[0].type):
+        return call.arguments[0]
+    if not is_nullable(call.type):
+        return call
+    found = resolve(FUNCTIONS[call.function], tuple(each.type for each in call.arguments))
+    return replace(call, type=found.result) if found is not None and found.result == strip(call.type) else call
