@@ -12,7 +12,6 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -101,6 +100,8 @@ class Engine:
             if not unit.responsive:
                 self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
         self._responders = {unit.name: self._responder(unit) for unit in chosen if unit.responsive and serve}
+        self._retired: list[Responder] = []
+        """Those of units that the program has no more: they may have calls at hand."""
         self._changed = changed
         self._serving = False
         self._started = time.time()
@@ -168,7 +169,7 @@ class Engine:
         """
         done, end = True, time.monotonic() + timeout
         if self._thread.is_alive():
-            for responder in self._responders.values():
+            for responder in self.call(lambda: [*self._responders.values(), *self._retired]):
                 done &= responder.drain(max(0.0, end - time.monotonic()))
             done &= self.savepoint(max(0.0, end - time.monotonic()))
         self.close()
@@ -205,7 +206,7 @@ class Engine:
         def end() -> None:
             for run in self._runs.values():
                 run.stop()
-            for responder in self._responders.values():
+            for responder in (*self._responders.values(), *self._retired):
                 responder.close()
             self._scheduler.stop()
 
@@ -213,7 +214,7 @@ class Engine:
             self._scheduler.post(end)
             self._thread.join()
             deadline = time.monotonic() + _LAST_WORDS_S
-            parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.values()]
+            parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.values(), *self._retired]
             for part in parts:
                 part.join(deadline)
 
@@ -287,16 +288,7 @@ class Engine:
         """What the function gives when it is called between two steps of the slot."""
         if self._scheduler.inside or not self._thread.is_alive():
             return function()
-        answer: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(function())
-            except Exception as error:  # it belongs to the caller
-                answer.set_exception(error)
-
-        self._scheduler.post(run)
-        return answer.result()
+        return self._scheduler.call(function)
 
     # --- growing -----------------------------------------------------------------------------------------------------
 
@@ -330,7 +322,9 @@ class Engine:
             self._runs[name].become(swap.unit, services, swap.dropped, swap.added)
         after = {unit.name: unit for unit in responsive if self._answers}
         for name in [name for name in self._responders if name not in after]:
-            self._responders.pop(name).retire()
+            responder = self._responders.pop(name)
+            responder.retire()
+            self._retired = [each for each in self._retired if not each.closed] + [responder]
         for name, unit in after.items():
             if name in self._responders:
                 self._responders[name].become(unit, services)

@@ -132,6 +132,11 @@ class Responder:
         self._publisher.close()
         self._idle.set()  # nobody needs wait any more
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closing
+
     def join(self, deadline: float) -> None:
         """Wait for the threads, or for the deadline (monotonic clock); not in the loop."""
         self._receiver.join(deadline)

@@ -94,6 +94,7 @@ class Rounds:
         self._interval = min(_FIRST_INTERVAL_S, services.commit_s)
         self._waiting: list[Callable[[], None]] = []
         self._quiet = False
+        self._rests = 0
 
     def load(self, done: Callable[[Snapshot | None], None]) -> None:
         """Load the last snapshot beside the loop, then call `done` with it."""
@@ -160,9 +161,12 @@ class Rounds:
         until `go_on`: nothing is under way then, and everything is committed.
         """
         self.resting = True
+        self._rests += 1
+        number = self._rests
 
         def rested() -> None:
-            self._quiet = self.resting
+            # Unless whoever asked has given up: its snapshot may have taken until the next asks.
+            self._quiet |= self.resting and number == self._rests
             done()
 
         self.savepoint(rested)
@@ -172,6 +176,8 @@ class Rounds:
         self.resting = self._quiet = False
         for source in self.graph.sources.values():
             self._services.scheduler.wake(source)
+        if self._waiting:
+            self.begin()
         self.plan()
         if self.active:
             self._committed()

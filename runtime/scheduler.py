@@ -11,13 +11,16 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
-from threading import Event, get_ident
-from typing import Protocol
+from threading import Event, Lock, get_ident
+from typing import Protocol, TypeVar
 
 __all__ = ["Progress", "Scheduler", "Tasklet", "Timer"]
+
+T = TypeVar("T")
 
 _URGENT_STEPS = 64
 _COLLECT_IDLE_S = 5.0
@@ -64,8 +67,8 @@ class Timer:
 
 
 class Scheduler:
-    """Runs tasklets, posted calls and timers until it is stopped. Only `post` and `stop` may be called from other
-    threads. `busy_s` and `turns` tell how much it has worked.
+    """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
+    other threads. `busy_s` and `turns` tell how much it has worked.
     """
 
     def __init__(self, *, tame_collector: bool = False) -> None:
@@ -77,6 +80,10 @@ class Scheduler:
         self._order = count()
         self._event = Event()
         self._stopping = False
+        self._ended = False
+        self._asked: set[Callable[[], None]] = set()
+        """The calls whose callers wait."""
+        self._asking = Lock()
         self._thread: int | None = None
         self._tame = tame_collector
         self._collected = time.monotonic()
@@ -98,6 +105,28 @@ class Scheduler:
         """Have the loop make this call between two steps; from any thread."""
         self._posted.append(call)
         self._event.set()
+
+    def call(self, function: Callable[[], T]) -> T:
+        """What the function gives, or raises, when the loop calls it between two steps; from any other thread. A loop
+        that ends calls what waits then, lest the callers wait for ever; where it has ended they call it themselves.
+        """
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            self._asked.discard(run)
+            if answer.done():
+                return
+            try:
+                answer.set_result(function())
+            except BaseException as error:  # it belongs to the caller; a panic of Polars is no Exception
+                answer.set_exception(error)
+
+        with self._asking:
+            ended = self._ended
+            if not ended:
+                self._asked.add(run)
+                self.post(run)
+        return function() if ended else answer.result()
 
     def at(self, due: float, call: Callable[[], None]) -> Timer:
         """Have the loop make this call when the monotonic clock has reached `due` (seconds)."""
@@ -136,6 +165,10 @@ class Scheduler:
                 if not self._turns():
                     self._sleep()
         finally:
+            with self._asking:
+                self._ended = True
+            for call in tuple(self._asked):
+                call()
             self._thread = None
             if self._tame:
                 gc.enable()

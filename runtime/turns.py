@@ -67,9 +67,11 @@ class Line(Generic[T]):
 
     @property
     def held_up(self) -> bool:
-        """Whether there is a wait for a call that is elsewhere, whose end nobody here is told of."""
+        """Whether any waits: behind a call that is elsewhere, whose end nobody here is told of, or behind one that is
+        at work here, when the next may be elsewhere.
+        """
         with self._lock:
-            return bool(self._waiting) and self._at_work is None
+            return bool(self._waiting)
 
     def leave(self, id: str) -> None:
         """This call is over; nothing happens where it had no turn."""

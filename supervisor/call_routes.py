@@ -13,7 +13,6 @@ from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ghcm.runtime.jobs.calls import Call
-from ghcm.runtime.jobs.job_list import JobState
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
@@ -101,8 +100,8 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         idempotency_key: Key = None,
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
-        stopping = calls.catalogue.programs[unit.program].job.state is JobState.STOPPING
-        call, _ = await calls.desk.take(unit, values, id=idempotency_key, seconds=deadline, stopping=stopping)
+        job = calls.catalogue.programs[unit.program].job.id
+        call, _ = await calls.desk.take(unit, values, id=idempotency_key, seconds=deadline, job=job)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.

@@ -6,6 +6,7 @@ The only way in for calls from outside. Results are not its business; they rest 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,6 +16,7 @@ from typing import TypeVar
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.database import Busy
+from ghcm.runtime.jobs.job_list import JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.async_cache import Inbox
 from ghcm.runtime.pubsub.cache import AsyncMessageCache
@@ -25,10 +27,23 @@ from ghcm.supervisor.problems import Problem
 
 __all__ = ["Desk"]
 
+log = logging.getLogger("ghcm.supervisor")
+
 T = TypeVar("T")
 
 _SEND_SECONDS = 5.0
-"""How long a msg cache that is away is waited for before the caller is told."""
+"""How long a caller waits for a msg cache that is away. Sending goes on behind its back."""
+
+_LOOK_SECONDS = 1.0
+"""How often to look for the answer of a call that is waited for: the feedback that tells it can be lost with its cache,
+and who cancels a call that nobody has begun with tells nobody.
+"""
+
+_ENDING = {
+    JobState.STOPPING: "is being stopped",
+    JobState.STOPPED: "was stopped",
+    JobState.FAILED: "has failed",
+}
 
 _STREAM_SECONDS = 60.0
 """The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
@@ -48,6 +63,7 @@ class Desk:
     open_cache: OpenCache
     settings: Settings = field(default_factory=Settings)
     _caches: dict[str, AsyncMessageCache] = field(default_factory=dict[str, AsyncMessageCache])
+    _sending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
 
     async def take(
@@ -57,10 +73,10 @@ class Desk:
         *,
         id: str | None,
         seconds: float | None,
-        stopping: bool = False,
+        job: str,
     ) -> tuple[Call, bool]:
-        """Accept a call and send it; the call, and whether it is new. An id that was used is that call. Problem 503
-        for a new one where the program is `stopping`.
+        """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
+        used is that call. Problem 503 for a new one where the job is being stopped, or has been.
         """
         instruction = Instruction(
             id=id or new_id(),
@@ -72,9 +88,9 @@ class Desk:
             publisher="supervisor",
         )
         try:  # at once, since a way through a thread and back takes longer than the work
-            call, new = self._accept(instruction, wait=False, stopping=stopping)
+            call, new = self._accept(instruction, wait=False, job=job)
         except Busy:
-            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True, stopping=stopping))
+            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True, job=job))
         if new:
             await self._send(unit, instruction)
         return call, new
@@ -87,7 +103,7 @@ class Desk:
                 return call
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    while not (await feedback.get()).final:
+                    while not await self._told(feedback) and not self.store.calls.answered(id):
                         pass
         return await self.get(id)
 
@@ -104,18 +120,23 @@ class Desk:
 
     async def close(self) -> None:
         """Close the caches; the store is closed by who opened it."""
+        for sending in self._sending:
+            sending.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
         for cache in self._caches.values():
             await cache.close()
         self._thread.shutdown()
 
-    def _accept(self, instruction: Instruction, *, wait: bool, stopping: bool) -> tuple[Call, bool]:
+    def _accept(self, instruction: Instruction, *, wait: bool, job: str) -> tuple[Call, bool]:
         calls = self.store.calls
         known = calls.get(instruction.id)
         if known is not None:
             return _same(known, instruction), False
-        if stopping:
+        # As it is now, which whoever offers the unit may not have heard.
+        state = self.store.jobs.known(job).state
+        if state in _ENDING:
             hint = "call again when it runs: ghcm submit --resume."
-            raise Problem(503, "GHCM-748", f'program "{instruction.program}" is being stopped', hint=hint)
+            raise Problem(503, "GHCM-748", f'program "{instruction.program}" {_ENDING[state]}', hint=hint)
         waiting = calls.open_calls(instruction.program, instruction.unit)
         most = self.settings.limits.calls
         if waiting >= most:
@@ -132,16 +153,33 @@ class Desk:
         cache = self._caches.get(unit.cache)
         if cache is None:
             cache = self._caches[unit.cache] = self.open_cache(unit.cache, unit.program)
-        try:
-            async with asyncio.timeout(_SEND_SECONDS):
-                await cache.send(instruction)
-        except TimeoutError:
-            # The daemon sends accepted calls again when the cache is back; this caller need not wait for that.
+        sending = asyncio.create_task(cache.send(instruction), name=f"send {instruction.id}")
+        self._sending.add(sending)
+        sending.add_done_callback(self._sent)
+        await asyncio.wait((sending,), timeout=_SEND_SECONDS)
+        if not sending.done():
             return
+        try:
+            sending.result()
         except GhcmError as error:
             answer = failure(instruction.id, error)
             await self._in_thread(lambda: self.store.calls.finish(instruction.id, answer))
             raise
+
+    def _sent(self, sending: asyncio.Task[None]) -> None:
+        """The end of a sending, which its caller may not have waited for; then the daemon sends the call again."""
+        self._sending.discard(sending)
+        if not sending.cancelled() and (error := sending.exception()) is not None:
+            log.warning("%s: %s", sending.get_name(), error)
+
+    async def _told(self, feedback: asyncio.Queue[Feedback]) -> bool:
+        """Whether feedback that is final has come, or False after a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                while not (await feedback.get()).final:
+                    pass
+                return True
+        return False
 
     def _seconds(self, unit: KnownUnit, wanted: float | None) -> float:
         if wanted is not None:

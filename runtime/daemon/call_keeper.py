@@ -45,16 +45,23 @@ class Settled:
 
 
 class CallKeeper:
-    """`programs` gives the programs that have a job; `timeout` is the seconds that a call without a deadline has.
-    Blocking work happens in one thread of its own.
+    """`programs` gives the programs that have a job; `present` one of them as it is at this moment, None while it
+    changes, from any thread; `timeout` is the seconds that a call without a deadline has. Blocking work happens in one
+    thread of its own.
     """
 
     def __init__(
-        self, store: Store, connections: Connections, programs: Callable[[], Iterable[Program]], timeout: float
+        self,
+        store: Store,
+        connections: Connections,
+        programs: Callable[[], Iterable[Program]],
+        present: Callable[[str], Program | None],
+        timeout: float,
     ) -> None:
         self._store = store
         self._connections = connections
         self._programs = programs
+        self._present = present
         self._timeout = timeout
         self._sweeps = 0
         self._sent_again: dict[tuple[str, str], tuple[str, int]] = {}
@@ -62,6 +69,8 @@ class CallKeeper:
         self._caches: dict[tuple[str, str], MessageCache] = {}
         self._again = asyncio.Event()
         self._died = False
+        self._bereaved: set[str] = set()
+        """Programs that changed at the moment at which calls of their dead were looked for."""
 
     def send_again(self, *, died: bool = True) -> None:
         """Have all unanswered calls sent again soon: somebody `died` who may have held them, or units have come."""
@@ -161,18 +170,38 @@ class CallKeeper:
         for call in [*self._store.calls.expire_overdue(), *overdue]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
-        for program in programs if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ():
-            self._fail_orphans(program, died=False)
-            self._send_forgotten(program)
+        if self._sweeps % _SWEEPS_FOR_OVERDUE == 0:
+            for program in programs:
+                self._fail_orphans(program.name, died=False)
+                self._send_forgotten(program)
+            self._fail_strays(running)
 
-    def _fail_orphans(self, program: Program, *, died: bool) -> None:
+    def _fail_orphans(self, program: str, *, died: bool) -> None:
         """Answer the calls of units that the program has no more. Those that run are finished by who runs them, unless
         that `died`.
         """
-        units = {unit.name for unit in program.units}
-        for call in self._store.calls.unanswered(program.name):
+        # First the calls, then the program: who was called by a version that came meanwhile is found in that one.
+        calls = self._store.calls.unanswered(program)
+        present = self._present(program)
+        died = died or program in self._bereaved
+        if present is None:  # it is looked at again as soon as its new version is known here
+            self._bereaved |= {program} if died else set()
+            return
+        self._bereaved.discard(program)
+        units = {unit.name for unit in present.units}
+        for call in calls:
             if call.unit not in units and (died or call.state is CallState.ACCEPTED):
-                why = Failed("GHCM-745", f'program "{program.name}" has no unit "{call.unit}" any more')
+                why = Failed("GHCM-745", f'program "{program}" has no unit "{call.unit}" any more')
+                self._tell(call, self._store.calls.finish(call.id, _failed(call, why)))
+
+    def _fail_strays(self, running: Collection[str]) -> None:
+        """Answer the calls from outside that were accepted while their program was being stopped, behind the moment at
+        which it was decided what becomes of those that it had (`settle`).
+        """
+        for call in self._store.calls.unanswered():
+            lives = call.own or call.program in running or self._store.jobs.find(call.program, over=False)
+            if not lives:
+                why = Failed("GHCM-748", f'program "{call.program}" was stopped before the call was answered')
                 self._tell(call, self._store.calls.finish(call.id, _failed(call, why)))
 
     def _overdue(self, programs: Collection[str]) -> Iterator[Call]:
@@ -188,7 +217,7 @@ class CallKeeper:
 
     def _send_unanswered(self, programs: list[Program], died: bool) -> None:
         for program in programs:
-            self._fail_orphans(program, died=died)
+            self._fail_orphans(program.name, died=died)
             for call in self._store.calls.unanswered(program.name):
                 if any(unit.name == call.unit for unit in program.units):
                     self._send(program, call.instruction)

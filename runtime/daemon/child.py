@@ -136,11 +136,12 @@ class Child:
         process = self._process
         if process is not None and process.returncode is None:
             _signal(process, signal.SIGTERM)
-            try:
-                await asyncio.wait_for(asyncio.shield(self._task), self.command.patience)
-            except TimeoutError:
-                log.warning("%s did not stop within %.0f s and is killed", self.command.name, self.command.patience)
-                _signal(process, signal.SIGKILL)
+        try:
+            await asyncio.wait_for(asyncio.shield(self._task), self.command.patience)
+        except TimeoutError:
+            log.warning("%s did not stop within %.0f s and is killed", self.command.name, self.command.patience)
+            if self._process is not None:  # maybe one that was being spawned when it was asked to stop
+                _signal(self._process, signal.SIGKILL)
         await asyncio.shield(self._task)
 
     async def _keep(self) -> None:

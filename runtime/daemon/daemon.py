@@ -49,7 +49,7 @@ class Daemon:
         listeners = Listeners(self.tell, self._calls_may_be_lost, self._spark_is_broken)
         self.processes = Processes(options, listener, listeners)
         connections = Connections(Path.cwd(), self.processes.redis_url)
-        self._calls = CallKeeper(store, connections, self._programs, options.call_timeout)
+        self._calls = CallKeeper(store, connections, self._programs, self._present, options.call_timeout)
         embedded = options.redis == EMBEDDED
         self._claims: Claims = NoClaims() if embedded else RedisClaims(options.redis, owner_of(options.state.path))
         self.jobs = Jobs(options, store, self._calls, self.processes, self._claims, self.tell)
@@ -115,6 +115,9 @@ class Daemon:
 
     def _programs(self) -> list[Program]:
         return self.jobs.programs()
+
+    def _present(self, name: str) -> Program | None:
+        return self.jobs.present(name)
 
 
 def run(options: Options, ready: Callable[[Document], None] = lambda _: None) -> None:

@@ -53,6 +53,7 @@ class JobKeeper:
     def __init__(self, job: Job, program: Program, command: Command, around: Around) -> None:
         self.id = job.id
         self.program = program
+        self.version = job.version
         self.inputs_done = False
         self.batches_called = asyncio.Event()
         self._batches_begun = False
@@ -115,11 +116,23 @@ class JobKeeper:
         finally:
             self.grown = None
 
-    def become(self, program: Program) -> None:
+    @property
+    def present(self) -> Program | None:
+        """The program as the store has it; None while that is another version already than the one that is known here.
+        From any thread.
+        """
+        version = self.version  # before the program, which is set first
+        program = self.program
+        return program if self.job.version == version else None
+
+    def become(self, program: Program, version: int) -> None:
         """Note that the job is another version of its program; start an engine process where it needs one now."""
+        if version < self.version:  # of two that were read side by side the later one holds
+            return
         self.program = program
+        self.version = version
         answers = any(unit.responsive and unit.kind == "stream" for unit in program.units)
-        if answers and not self.runs:
+        if answers and not self.runs and not (self._stopping or self._stopped):
             self.child = self.child or self._engine()
             self.child.start()
 

@@ -121,7 +121,8 @@ class Jobs:
 
     async def _adopt(self, keeper: JobKeeper) -> None:
         """Let everyone know that the job is another version of its program now, which the store has already."""
-        keeper.become((await asyncio.to_thread(Bundle.open, Path(keeper.job.bundle))).program)
+        job = keeper.job
+        keeper.become((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
         log.info('job "%s" is version %d of its program', keeper.id, keeper.job.version)
         self._tell({"event": "job", "job": self.document(keeper.job)})
         if keeper.batches:
@@ -253,6 +254,11 @@ class Jobs:
     def programs(self) -> list[Program]:
         """The programs that have a job."""
         return [keeper.program for keeper in self.keepers.values()]
+
+    def present(self, name: str) -> Program | None:
+        """The program of that name as its job is now; None while that changes. From any thread."""
+        found = [keeper for keeper in list(self.keepers.values()) if keeper.program.name == name]
+        return found[-1].present if found else None
 
     def document(self, job: Job) -> Document:
         """A job as JSON, with what only its keeper knows: whether all its inputs are read and written."""

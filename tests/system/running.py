@@ -172,7 +172,7 @@ def running(folder: Path, python: str = sys.executable, **environment: str) -> I
 
 def gone(processes: list[psutil.Process]) -> bool:
     """Whether all of these end within the patience."""
-    _, alive = psutil.wait_procs(processes, timeout=20)
+    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
     return not [each for each in alive if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 

@@ -252,11 +252,11 @@ def test_calls_that_nobody_answers_expire_or_are_cancelled(shop: Running) -> Non
     pid = stopped(shop, job)
     try:
         waiting = shop.post(f"{TOTAL}?deadline=1", {"item": "tea"}).json
-        assert shop.get(f"{waiting['links']['data']}").status == 409
         expired = shop.get(f"{waiting['links']['self']}?wait=20").json
         assert expired["state"] == "expired"
         assert expired["error"]["code"] == "GHCM-743"
         dropped = shop.post(TOTAL, {"item": "tea"}).json
+        assert shop.get(dropped["links"]["data"]).status == 409
         cancelled = shop.get(dropped["links"]["self"]).json
         assert cancelled["state"] == "accepted"
         assert delete(shop, dropped["links"]["self"])["state"] == "cancelled"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -116,13 +118,18 @@ class Turns:
         self._log.append(f"{self.name}: {error}")
 
 
+def run(scheduler: Scheduler) -> None:
+    """Run the loop until it would sleep."""
+    scheduler._sleep = scheduler.stop  # type: ignore[method-assign]
+    scheduler.run()
+
+
 def test_tasklets_take_turns_and_calls_go_first() -> None:
     scheduler, log = Scheduler(), list[str]()
     for tasklet in (Turns("a", 3, log), Turns("b", 3, log), Turns("call", 2, log, urgent=True)):
         scheduler.wake(tasklet)
         scheduler.wake(tasklet)
-    scheduler.at(time.monotonic() + 0.05, scheduler.stop)
-    scheduler.run()
+    run(scheduler)
     assert log == ["call", "call", "a", "b", "a", "b", "a", "b"]
 
 
@@ -130,8 +137,7 @@ def test_calls_without_end_do_not_keep_the_others_from_their_turns() -> None:
     scheduler, log = Scheduler(), list[str]()
     for tasklet in (Turns("a", 2, log), Turns("call", 1000, log, urgent=True)):
         scheduler.wake(tasklet)
-    scheduler.at(time.monotonic() + 0.05, scheduler.stop)
-    scheduler.run()
+    run(scheduler)
     assert log.index("a") < 100
     assert log.count("call") == 1000
 
@@ -145,8 +151,7 @@ def test_a_tasklet_that_raises_is_told_so_and_the_others_go_on() -> None:
     scheduler.wake(Broken("x", 1, log))
     scheduler.wake(Turns("a", 1, log))
     scheduler.post(lambda: scheduler.post(lambda: log.append("posted")))
-    scheduler.at(time.monotonic() + 0.05, scheduler.stop)
-    scheduler.run()
+    run(scheduler)
     assert sorted(log) == ["a", "posted", "x: broken"]
 
 
@@ -159,6 +164,45 @@ def test_threads_wake_a_sleeping_loop() -> None:
     scheduler.post(scheduler.stop)
     thread.join(timeout=30)
     assert log == [str(n) for n in range(100)]
+
+
+def test_whoever_asks_a_loop_that_ends_gets_an_answer() -> None:
+    scheduler, asked = Scheduler(), Event()
+    post = scheduler.post
+
+    def posted(call: Callable[[], None]) -> None:
+        post(call)
+        asked.set()
+
+    def fail() -> None:
+        assert asked.wait(30)
+        raise ZeroDivisionError("a bug")
+
+    scheduler.post(fail)
+    scheduler.post = posted  # type: ignore[method-assign]
+    with ThreadPoolExecutor(2) as threads:
+        loop = threads.submit(scheduler.run)
+        assert threads.submit(scheduler.call, lambda: "behind the bug").result(30) == "behind the bug"
+        with pytest.raises(ZeroDivisionError):
+            loop.result(30)
+        assert scheduler.call(lambda: "behind the end") == "behind the end"
+
+
+def test_what_is_raised_in_answer_to_a_call_is_raised_to_who_called() -> None:
+    class Panic(BaseException):
+        """As those of Polars are."""
+
+    def raises() -> None:
+        raise Panic
+
+    scheduler = Scheduler()
+    with ThreadPoolExecutor(1) as threads:
+        loop = threads.submit(scheduler.run)
+        with pytest.raises(Panic):
+            scheduler.call(raises)
+        assert scheduler.call(lambda: "it goes on") == "it goes on"
+        scheduler.stop()
+        loop.result(30)
 
 
 def test_cancelled_timers_do_not_fire() -> None:

@@ -6,17 +6,29 @@ import gzip
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime import source_tasklet, step_size
 from ghcm.runtime.engine import Engine
+from ghcm.runtime.rounds import Rounds
+from ghcm.runtime.snapshot import Snapshot, SnapshotStore
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import Generate, Source, To
 from tests.unit.runtime.small_operators import (
+    NUMBERED,
     dead_letters,
     engine,
     rows_of,
+    sink,
+    task,
+    unit,
     windows,
     word_count,
 )
@@ -168,3 +180,46 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str, caplog: 
     engine(word_count("*.txt*"), tmp_path).run()
     assert "is damaged" in caplog.text
     assert "going on from snapshot" in caplog.text
+
+
+@contextmanager
+def quiet(base: Path) -> Iterator[tuple[Engine, Rounds]]:
+    """An engine of a unit to which nothing comes behind its first record, and the snapshots of that unit."""
+    numbers = task("numbers", Source(Generate(None, 0.0001, 0, 1)), NUMBERED)
+    to = task("to", To("out"), NUMBERED, "numbers")
+    with engine(Program("small", (), (sink("out", "out", NUMBERED),), (unit("main", numbers, to),)), base) as running:
+        assert running._ready.wait(30) and running.savepoint(30)
+        yield running, running._runs["main"].rounds
+
+
+def test_a_savepoint_that_is_asked_for_while_a_unit_rests_is_taken_when_it_goes_on(tmp_path: Path) -> None:
+    with quiet(tmp_path) as (running, rounds), ThreadPoolExecutor(1) as threads:
+        rests = Event()
+        running.call(lambda: rounds.rest(rests.set))
+        assert rests.wait(30)
+        saved = threads.submit(running.savepoint, 30)
+        running.call(lambda: None)  # it has been asked for
+        running.call(rounds.go_on)
+        assert saved.result(30)
+
+
+def test_a_rest_that_was_given_up_does_not_stand_in_the_way_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, written, may_write = SnapshotStore.write, Event(), Event()
+
+    def slow(self: SnapshotStore, snapshot: Snapshot) -> None:
+        written.set()
+        assert may_write.wait(30)
+        write(self, snapshot)
+
+    with quiet(tmp_path) as (running, rounds):
+        monkeypatch.setattr(SnapshotStore, "write", slow)
+        first, second = Event(), Event()
+        running.call(lambda: rounds.rest(first.set))
+        assert written.wait(30)
+        running.call(rounds.go_on)
+        running.call(lambda: rounds.rest(second.set))
+        may_write.set()
+        assert second.wait(30)
+        running.call(rounds.go_on)

@@ -113,11 +113,11 @@ def test_lines_that_come_in_pieces_are_put_together() -> None:
 
 
 def test_a_server_that_is_not_there_fails_the_unit(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    program = copying(Socket("127.0.0.1", port, Format("text")), LINE, sink("out", "out", LINE))
-    with pytest.raises(GhcmError, match="cannot read from"):
-        engine(program, tmp_path).run()
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # so that nobody else listens there
+        source = Socket("127.0.0.1", nobody.getsockname()[1], Format("text"))
+        with pytest.raises(GhcmError, match="cannot read from"):
+            engine(copying(source, LINE, sink("out", "out", LINE)), tmp_path).run()
 
 
 def test_a_damaged_gz_file_fails_the_unit(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
+from ghcm.runtime import responder
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
@@ -181,3 +183,36 @@ def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
         assert {each.state for each in answers} == {State.DONE}
         last = latest_version(found.sink("one"), connections)
         assert last == answers[-1].id
+
+
+def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responder, "_LOOK_S", 1000.0)  # whoever waits for the next instruction notices nothing else
+    begun, rest_waits = threading.Event(), threading.Event()
+    prepare, join, joined = TableWriter.prepare, Line[Any].join, SimpleQueue[str]()
+
+    def slow(writer: TableWriter, version: str) -> int:
+        if version == "1":
+            begun.set()
+            assert rest_waits.wait(30)
+        return prepare(writer, version)
+
+    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
+        join(line, instruction, item)
+        joined.put(instruction.id)
+
+    monkeypatch.setattr(TableWriter, "prepare", slow)
+    monkeypatch.setattr(Line, "join", noted)
+    with started(program(), tmp_path) as (_, connections):
+        caches = {name: connections.cache(cache_place("small", name), "small", "test") for name in ("first", "both")}
+        caches["first"].send(Instruction("1", "small", "first", reply="all"))
+        assert begun.wait(30) and joined.get(timeout=30) == "1"
+        for id, name in (("2", "both"), ("3", "first")):
+            caches[name].send(Instruction(id, "small", name, reply="all"))
+            assert joined.get(timeout=30) == id
+        rest_waits.set()
+        answers: list[str] = []
+        while len(answers) < 3:
+            placed = caches["first"].feedback("all", after=str(len(answers)), timeout=30)
+            assert placed, f"no answer came behind {answers}"
+            answers += [each.feedback.id for each in placed]
+        assert answers == ["1", "2", "3"]

@@ -50,7 +50,7 @@ def state(store: Store, id: str) -> CallState:
 def test_calls_of_a_stopped_program_wait_or_are_answered_by_who_made_them(
     store: Store, connections: Connections
 ) -> None:
-    keeper = CallKeeper(store, connections, list, timeout=60)
+    keeper = CallKeeper(store, connections, list, lambda _: None, timeout=60)
     assert asyncio.run(keeper.settle("work", WHY)) == Settled(kept=2, answered=1)
     assert [state(store, id) for id in ("own", "work-1.all", "theirs")] == [CallState.ACCEPTED] * 3
     told = connections.cache("caller", "work", "test").feedback("caller", timeout=0)
@@ -65,7 +65,7 @@ def test_calls_of_a_stopped_program_wait_or_are_answered_by_who_made_them(
 
 
 def test_a_program_that_begins_anew_answers_what_has_waited(store: Store, connections: Connections) -> None:
-    keeper = CallKeeper(store, connections, list, timeout=60)
+    keeper = CallKeeper(store, connections, list, lambda _: None, timeout=60)
 
     async def scene() -> None:
         await keeper.settle("work", WHY)
@@ -84,7 +84,7 @@ def test_the_time_in_which_a_program_does_not_run_is_not_counted(
 ) -> None:
     running: list[Program] = []
     swept = threading.Event()
-    keeper = CallKeeper(store, connections, lambda: running, timeout=1)
+    keeper = CallKeeper(store, connections, lambda: running, lambda _: PROGRAM, timeout=1)
     later = now_us() + 10_000_000
     monkeypatch.setattr(call_keeper, "now_us", lambda: later)
     monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
@@ -129,7 +129,7 @@ def test_a_call_that_nobody_has_sent_is_sent(
     cache = connections.cache(cache_place("work", "keep"), "work", "test")
 
     async def scene() -> None:
-        keeper = CallKeeper(store, connections, lambda: [PROGRAM], timeout=60)
+        keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: PROGRAM, timeout=60)
         keeping = asyncio.create_task(keeper.run())
         for instruction in forgotten:  # the second when it is the first
             delivery = await asyncio.to_thread(cache.receive, "keep", 30)
@@ -139,3 +139,65 @@ def test_a_call_that_nobody_has_sent_is_sent(
         await asyncio.gather(keeping, return_exceptions=True)
 
     asyncio.run(scene())
+
+
+def look_once(keeper: CallKeeper, monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    """Have the keeper look after all calls, one round long."""
+    looked = threading.Event()
+
+    def over(before: int) -> int:  # it comes last in a round
+        looked.set()
+        return 0
+
+    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(store.calls, "forget", over)
+
+    async def scene() -> None:
+        keeping = asyncio.create_task(keeper.run())
+        assert await asyncio.to_thread(looked.wait, 30)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    asyncio.run(scene())
+
+
+NEW = replace(OWN, id="new", unit="new")
+GROWN = replace(PROGRAM, units=(*PROGRAM.units, unit("new", responsive=True)))
+
+
+@pytest.mark.parametrize("known", [None, GROWN], ids=["not known here yet", "known meanwhile"])
+def test_a_call_of_a_unit_that_has_come_this_moment_is_no_orphan(
+    store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch, known: Program | None
+) -> None:
+    store.calls.accept(NEW)  # by the engine, which is a version further than the programs that the round begins with
+    keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: known, timeout=60)
+    look_once(keeper, monkeypatch, store)
+    assert state(store, "new") is CallState.ACCEPTED
+
+
+def test_orphans_of_the_dead_are_answered_when_it_is_known_what_the_program_has(
+    store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present: list[Program | None] = [None]
+    keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: present[0], timeout=60)
+    assert store.calls.started(NEW, "engine-1")[0] is Start.RUN
+    keeper.send_again(died=True)
+    look_once(keeper, monkeypatch, store)
+    assert state(store, "new") is CallState.RUNNING
+    present[0] = PROGRAM
+    keeper.send_again(died=False)
+    look_once(keeper, monkeypatch, store)
+    assert state(store, "new") is CallState.FAILED
+
+
+def test_a_call_that_was_accepted_behind_the_end_of_its_program_is_answered(
+    store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(CallKeeper(store, connections, list, lambda _: None, timeout=60).settle("work", WHY))
+    store.jobs.submit("other-1", "other", "other.ghcm")  # which is being started
+    late = [replace(OUTSIDE, id=f"late {program}", program=program) for program in ("work", "other")]
+    for instruction in late:
+        store.calls.accept(instruction)
+    look_once(CallKeeper(store, connections, list, lambda _: None, timeout=60), monkeypatch, store)
+    assert [state(store, call.id) for call in late] == [CallState.FAILED, CallState.ACCEPTED]
+    assert [state(store, id) for id in ("own", "theirs")] == [CallState.ACCEPTED] * 2

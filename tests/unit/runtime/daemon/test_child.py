@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
-from ghcm.runtime.daemon.child import Child, Command, Phase, ending, tethered
+from ghcm.runtime.daemon import child as children
+from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn, tethered
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import Document
 from tests.system.running import gone
@@ -144,3 +146,38 @@ def test_endings_in_words() -> None:
         "killed by SIGKILL",
         "killed by SIGSEGV",
     ]
+
+
+DEAF = """\
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_child_that_is_stopped_while_it_is_being_spawned_is_killed_if_it_does_not_listen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def live() -> None:
+        spawning, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def slowly(command: Command, *, reports: bool) -> asyncio.subprocess.Process:
+            process = await spawn(command, reports=reports)
+            assert process.stdout is not None and await process.stdout.readline() == b"deaf\n"
+            spawning.set()
+            await goes_on.wait()
+            return process
+
+        monkeypatch.setattr(children, "spawn", slowly)
+        child = Child(command(tmp_path, DEAF, patience=0.1), Lives(limit=1), reported=lambda _: None)
+        child.start()
+        async with asyncio.timeout(60):
+            await spawning.wait()
+            stopping = asyncio.create_task(child.stop())
+            await asyncio.sleep(0)  # it has been asked to
+            goes_on.set()
+            await stopping
+        assert child.phase is Phase.STOPPED and child.pid is None
+
+    asyncio.run(live())

@@ -1,0 +1,62 @@
+"""A job that becomes another version while other things happen to it."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ghcm.runtime.daemon.child import Command
+from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
+from ghcm.runtime.jobs.job_list import JobState
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.spg.graph import Program
+from tests.unit.runtime.small_operators import unit
+
+BATCHES = Program("work", (), (), (replace(unit("fold", responsive=True), kind="batch"),))
+GROWN = replace(BATCHES, units=(*BATCHES.units, unit("ask", responsive=True)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(tmp_path / "jobs.sqlite")
+    yield store
+    store.close()
+
+
+def keeper(store: Store, base: Path) -> JobKeeper:
+    """Of a program without stream units, so that it has no engine process."""
+    job = store.jobs.submit("work-1", "work", "work.ghcm")
+    around = Around(store, lambda _: None, lambda _, __: None, 5, lambda _: None)
+    return JobKeeper(job, BATCHES, Command("engine", ["/nothing"], base / "engine.log"), around)
+
+
+def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late(store: Store, tmp_path: Path) -> None:
+    async def scene() -> None:
+        stopped = keeper(store, tmp_path)
+        stopped.start()
+        store.jobs.grow("work-1", 2, "work.ghcm", {})
+        stopped.take_no_more()
+        await stopped.stop(reason="by request")
+        stopped.become(GROWN, 2)
+        assert stopped.child is None
+        assert stopped.job.state is JobState.STOPPED
+
+    asyncio.run(scene())
+
+
+def test_what_a_program_is_now_is_not_known_while_the_store_is_a_version_further(store: Store, tmp_path: Path) -> None:
+    grows = keeper(store, tmp_path)
+
+    def known() -> Program | None:
+        return grows.present
+
+    assert known() is BATCHES
+    store.jobs.grow("work-1", 2, "work.ghcm", {})
+    assert known() is None
+    grows.take_no_more()
+    grows.become(GROWN, 2)
+    assert known() is GROWN
+    grows.become(BATCHES, 1)  # it was read before, and comes late
+    assert known() is GROWN
