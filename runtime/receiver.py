@@ -76,6 +76,7 @@ class Receiver:
         self._begin = begin
         self._room = Semaphore(_MOST_AT_ONCE)
         self._busy: list[Delivery] = []
+        self._repeated: set[str] = set()
         self._look_at_busy = 0.0
         self._stopping = Event()
         self._thread = Thread(target=self._receive, name=f"ghcm-{name}-receive", daemon=True)
@@ -103,6 +104,10 @@ class Receiver:
     def make_room(self) -> None:
         """A call is no more at work."""
         self._room.release()
+
+    def repeat(self, id: str) -> None:
+        """Have a call begin once more that has ended without its answer, when it is delivered again."""
+        self._repeated.add(id)
 
     def over(self, id: str) -> None:
         """A call that had a turn is over: begin the next."""
@@ -194,6 +199,8 @@ class Receiver:
         if self._calls is not None:
             start, call = self._calls.started(delivery.instruction, self._executor)
             match start:
+                case Start.BUSY if call.id in self._repeated:
+                    self._repeated.discard(call.id)
                 case Start.BUSY:  # sent once more while it is at work, maybe where its unit has gone and come again
                     if not self._busy:
                         self._look_at_busy = time.monotonic() + _RETRY_S

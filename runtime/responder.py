@@ -230,6 +230,7 @@ class Responder:
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:
         self._lost(error)
+        self._receiver.repeat(delivery.instruction.id)
         delivery.give_back()
         self._close_call(delivery.instruction.id)
 
@@ -240,7 +241,7 @@ class Responder:
 
     def _make_room(self, id: str) -> None:
         self._receiver.make_room()
-        if self._receiver.line.units:
+        if self._receiver.line.in_use:
             self._answers.submit(partial(self._receiver.over, id), lambda _: None, self._lost)
 
     def _lost(self, error: Exception) -> None:

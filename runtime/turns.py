@@ -73,6 +73,12 @@ class Line(Generic[T]):
         with self._lock:
             return bool(self._waiting)
 
+    @property
+    def in_use(self) -> bool:
+        """Whether its calls take turns, or one still has the turn that it took when they did."""
+        with self._lock:
+            return bool(self.units) or self._at_work is not None
+
     def leave(self, id: str) -> None:
         """This call is over; nothing happens where it had no turn."""
         with self._lock:

@@ -352,3 +352,20 @@ def test_calls_are_not_answered_from_tables_that_are_still_being_restored(tmp_pa
     for _ in range(3):
         with started(serving(), tmp_path) as (_, connections):
             assert ask(connections, "ask").rows == 5
+
+
+def test_a_call_whose_answer_could_not_be_stored_begins_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, failures = CallStore.finish, [2]  # its answer, and then that this could not be stored
+
+    def full(self: CallStore, id: str, feedback: Feedback) -> Feedback:
+        if failures[0]:
+            failures[0] -= 1
+            raise GhcmError("the disk is full", code="GHCM-740")
+        return finish(self, id, feedback)
+
+    monkeypatch.setattr(CallStore, "finish", full)
+    with started(serving(), tmp_path) as (_, connections):
+        answer = ask(connections, "ask", deadline=now_us() + 300_000_000)
+        assert (answer.state, answer.rows) == (State.DONE, 5)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ghcm.runtime import responder
+from ghcm.runtime import receiver
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
@@ -21,7 +21,7 @@ from ghcm.runtime.turns import Line, taking_turns
 from ghcm.spg.graph import Mode, Program
 from ghcm.spg.ops import Distinct, Generate, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
-from tests.unit.runtime.small_operators import NUMBERED, sink, task, unit
+from tests.unit.runtime.small_operators import NUMBERED, Compiled, sink, task, unit
 from tests.unit.runtime.test_calls import ask, started
 
 PAIR = pair_of(Int(), Int())
@@ -186,7 +186,7 @@ def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(responder, "_LOOK_S", 1000.0)  # whoever waits for the next instruction notices nothing else
+    monkeypatch.setattr(receiver, "_LOOK_S", 1000.0)  # whoever waits for the next instruction notices nothing else
     begun, rest_waits = threading.Event(), threading.Event()
     prepare, join, joined = TableWriter.prepare, Line[Any].join, SimpleQueue[str]()
 
@@ -213,6 +213,42 @@ def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, mon
         answers: list[str] = []
         while len(answers) < 3:
             placed = caches["first"].feedback("all", after=str(len(answers)), timeout=30)
+            assert placed, f"no answer came behind {answers}"
+            answers += [each.feedback.id for each in placed]
+        assert answers == ["1", "2", "3"]
+
+
+def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+    prepare, join, joined = TableWriter.prepare, Line[Any].join, SimpleQueue[str]()
+
+    def slow(writer: TableWriter, version: str) -> int:
+        if version == "1":
+            begun.set()
+            assert goes_on.wait(30)
+        return prepare(writer, version)
+
+    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
+        join(line, instruction, item)
+        joined.put(instruction.id)
+
+    monkeypatch.setattr(TableWriter, "prepare", slow)
+    monkeypatch.setattr(Line, "join", noted)
+    before = program()
+    appending = tuple(writing("first", "log") if unit.name == "first" else unit for unit in before.units)
+    with started(before, tmp_path) as (running, connections):
+        cache = connections.cache(cache_place("small", "first"), "small", "test")
+        for id in ("1", "2", "3"):
+            cache.send(Instruction(id, "small", "first", reply="all"))
+            assert joined.get(timeout=30) == id
+        assert begun.wait(30)
+        running.grow(Compiled(replace(before, units=appending)), {}, lambda: None)
+        goes_on.set()
+        answers: list[str] = []
+        while len(answers) < 3:
+            placed = cache.feedback("all", after=str(len(answers)), timeout=30)
             assert placed, f"no answer came behind {answers}"
             answers += [each.feedback.id for each in placed]
         assert answers == ["1", "2", "3"]
