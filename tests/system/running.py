@@ -57,7 +57,7 @@ class Answer:
 
 
 def request(
-    method: str, url: str, body: object = None, *, timeout: float = 60, headers: Mapping[str, str] | None = None
+    method: str, url: str, body: object = None, *, timeout: float = PATIENCE, headers: Mapping[str, str] | None = None
 ) -> Answer:
     data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
     asked = urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
