@@ -6,12 +6,13 @@ The text up to the place is closed with what its open brackets ask for, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import product
 
+from ghcm.editor.asking import arguments_of, asked, connectors_of, words_of
 from ghcm.editor.document import Document, Piece, parse_piece
 from ghcm.editor.hover import about_function, about_operator
 from ghcm.editor.names import Node, names_at, path_to
@@ -21,10 +22,11 @@ from ghcm.language.words import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.finals import wants_final
+from ghcm.lowering.lists import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
 from ghcm.lowering.types import BUILT_IN
-from ghcm.operators import OPERATORS, Role
-from ghcm.types import Collection, Duration, Float, Int, String, Struct, Type, strip
+from ghcm.operators import OPERATORS, Argument, Role
+from ghcm.types import Collection, Duration, Float, Int, List, String, Struct, Type, strip
 
 __all__ = ["Kind", "Proposal", "complete"]
 
@@ -53,8 +55,9 @@ class Proposal:
 
 _HERE = "here__"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
-_ENDINGS = ("()", "", ": 0")
-"""What makes a name an operator call, a value or a type, or a field of a record that is made."""
+_ENDINGS = (("()", ""), ("", ""), (": 0", ""), ("", " {}"))
+"""What makes a name an operator call, a value or a type, a field of a record that is made, or the type of a parameter;
+and what stands behind the brackets that are closed."""
 
 _TYPES = (ast.RecordDecl, ast.EnumDecl, ast.UnionDecl)
 _LEXEMES = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[()\[\]{}]')
@@ -67,8 +70,8 @@ def complete(document: Document, offset: int) -> list[Proposal]:
         return []
     before = re.sub(r"\w+\Z", "", place.piece.source.text[place.piece.header : place.offset])
     closers = _closers(before)
-    for ending in _ENDINGS:
-        piece = parse_piece(document.name, f"{before}{_HERE}{ending}{closers}")
+    for ending, end in _ENDINGS:
+        piece = parse_piece(document.name, f"{before}{_HERE}{ending}{closers}{end}")
         if piece.declarations and (found := _proposals(piece, document.program)):
             return found
     return []
@@ -147,7 +150,9 @@ def _columns(type_: Type) -> Iterator[Proposal]:
 
 
 def _methods(type_: Type) -> Iterator[Proposal]:
-    """The functions that take such a value first."""
+    """The functions that take such a value first, and what goes through the items of a list."""
+    if isinstance(strip(type_), List):
+        yield from (Proposal(name, Kind.FUNCTION, f"xs.{name}(x => ...)") for name in (*EACH, *WHOLE))
     for name, function in sorted(CALLABLE.items()):
         if FUNCTIONS[function].method and _takes(function, type_):
             yield Proposal(name, Kind.FUNCTION, FUNCTIONS[function].signature, about_function(FUNCTIONS[function]))
@@ -165,8 +170,20 @@ def _names(path: tuple[Node, ...], program: ast.Program) -> Iterator[Proposal]:
     names = names_at(path, program)
     calls = [each for each in path if isinstance(each, ast.Apply) and each.function is not path[-1]]
     call = calls[-1] if calls else None
+    connectors = connectors_of(path[0])
+    if connectors and call is None:
+        yield from (Proposal(each, Kind.OPERATOR) for each in connectors)
+        return
     if call is not None and not any(isinstance(each, ast.Lambda) for each in path[path.index(call) :]):
-        yield from _arguments(call)
+        declared = arguments_of(call, connectors)
+        argument = asked(call, path[-1], declared)
+        words = words_of(argument, names.declared) if argument is not None else ()
+        yield from (Proposal(each, Kind.WORD) for each in words)
+        if words:
+            return
+        yield from _arguments(call, declared)
+        if connectors:
+            return
     for text in (*names.variables, *names.collections, *names.parameters):
         yield Proposal(text, Kind.NAME)
     in_expression = any(isinstance(each, ast.Lambda) for each in path)
@@ -182,11 +199,10 @@ def _names(path: tuple[Node, ...], program: ast.Program) -> Iterator[Proposal]:
     yield from (Proposal(word, Kind.WORD) for word in RESERVED)
 
 
-def _arguments(call: ast.Apply) -> Iterator[Proposal]:
-    """The arguments of an operator that have not been given."""
-    operator = OPERATORS.get(call.function.name) if isinstance(call.function, ast.Attribute | ast.Ref) else None
+def _arguments(call: ast.Apply, declared: Iterable[Argument]) -> Iterator[Proposal]:
+    """The arguments that have not been given."""
     given = {each.name for each in call.arguments}
-    for argument in operator.arguments if operator else ():
+    for argument in declared:
         if argument.name not in given:
             yield Proposal(f"{argument.name} = ", Kind.ARGUMENT, argument.kind)
             yield from (Proposal(each, Kind.WORD) for each in argument.choices)

@@ -47,7 +47,7 @@ def _words(path: tuple[Node, ...], notes: Notes, program: ast.Program) -> str | 
             of_collection = isinstance(notes.of(of.span), Collection)
             return _callable(name, of_collection or name not in CALLABLE)
         case ast.Ref(name=name) if called:
-            return _callable(name, name in OPERATORS and name not in CALLABLE)
+            return _callable(name, name in OPERATORS and name not in CALLABLE) or _record(name, program)
         case ast.NamedType(name=name) | ast.RecordExpr(name=str(name)):
             return _record(name, program)
         case ast.Attribute(name=name) | ast.Ref(name=name) | ast.Name(text=name):

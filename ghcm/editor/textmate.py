@@ -10,12 +10,16 @@ from collections.abc import Iterable
 from ghcm.language.tables import grammar
 from ghcm.language.words import RESERVED
 from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.expressions import METHODS
+from ghcm.lowering.sinks import CONNECTORS
 from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
+from ghcm.reducers import AggregateFunction
 
 __all__ = ["textmate"]
 
 _CONSTANTS = ("null", "true", "false")
+_CALLED = (*(each.value for each in AggregateFunction), *METHODS, *CONNECTORS, "tumbling", "sliding", "session")
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
@@ -37,11 +41,12 @@ def textmate() -> dict[str, object]:
             },
             {"name": "constant.language.istream", "match": _words(_CONSTANTS)},
             {"name": "keyword.control.istream", "match": _words(control)},
-            {"name": "variable.parameter.istream", "match": rf"\b{_NAME}(?=\s*=>)"},
+            {"name": "variable.parameter.istream", "match": rf"\b{_NAME}(?=\s*(?:,\s*{_NAME}\s*)?\)?\s*=>)"},
             {"name": "variable.parameter.istream", "match": rf"\b{_NAME}(?=\s*=(?![=>]))"},
             {"name": "support.function.operator.istream", "match": rf"{_words(OPERATORS)}(?=\s*\()"},
-            {"name": "support.function.istream", "match": rf"{_words(CALLABLE)}(?=\s*\()"},
+            {"name": "support.function.istream", "match": rf"{_words((*CALLABLE, *_CALLED))}(?=\s*\()"},
             {"name": "support.type.istream", "match": _words(BUILT_IN)},
+            {"name": "keyword.other.istream", "match": r"\b(?:from|by|on|with)(?=\s+[\w\"'{])"},
             {"name": "entity.name.type.istream", "match": r"\b[A-Z][A-Za-z0-9_]*\b"},
             {"name": "keyword.operator.istream", "match": r"=>|==|!=|<=|>=|\?\?|//|[-+*/%<>=?@]"},
         ],

@@ -23,7 +23,7 @@ from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parq
 from ghcm.types import Struct, Type
 from ghcm.unification import accepts, unify
 
-__all__ = ["CONNECTORS", "Write", "agreed", "cache_of", "check_places", "key_of", "sink_of"]
+__all__ = ["CACHES", "CONNECTORS", "SINKS", "Write", "agreed", "cache_of", "check_places", "key_of", "sink_of"]
 
 _MODES = tuple(mode.value for mode in Mode)
 _SINK = (
@@ -32,7 +32,7 @@ _SINK = (
     Argument("record", "record", required=False, positional=False),
 )
 _FORMAT = Argument("format", "name", required=False, positional=False, choices=("json", "csv"))
-_SINKS = {
+SINKS = {
     "files": (Argument("path", "string"), _FORMAT, *_SINK),
     "kafka": (Argument("topic", "string"), *_SINK),
     "parquet": (Argument("path", "string"), *_SINK),
@@ -46,10 +46,10 @@ _ALLOWED = {
 }
 """The modes of each connector; the first is meant where none is said."""
 
-CONNECTORS = tuple(_SINKS)
+CONNECTORS = tuple(SINKS)
 """What a sink can be."""
 
-_CACHES = {"kafka": (Argument("topic", "string"),), "redis": (Argument("place", "string"),)}
+CACHES = {"kafka": (Argument("topic", "string"),), "redis": (Argument("place", "string"),)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Write:
 
 def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
     """The sink without its element, or None after a report."""
-    found = _connector(declaration.connector, _SINKS, f'sink "{declaration.name.text}"', context)
+    found = _connector(declaration.connector, SINKS, f'sink "{declaration.name.text}"', context)
     if found is None:
         return None
     connector, given = found
@@ -90,7 +90,7 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
     """The msg cache, or None after a report."""
-    found = _connector(declaration.connector, _CACHES, f'cache "{declaration.name.text}"', context)
+    found = _connector(declaration.connector, CACHES, f'cache "{declaration.name.text}"', context)
     if found is None:
         return None
     connector, given = found

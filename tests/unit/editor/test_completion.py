@@ -2,8 +2,10 @@
 
 import pytest
 
+from ghcm.aggregates import AGGREGATES
 from ghcm.editor.completion import complete
 from ghcm.editor.document import Document
+from ghcm.editor.hover import hover
 
 HEAD = """program visits
 
@@ -37,10 +39,31 @@ def proposed(written: str) -> list[str]:
         (WATCH + "}\nresponsive stream most() { lake.|", ["read"]),
         ("record Other { visit: |", ["Method", "Visit", "Other"]),
         (WATCH + "  visits.filter(v => v.page == Method.|", ["get", "post"]),
+        (WATCH + "  visits.map(v => v.page.words().|", ["map", "filter", "any", "all"]),
+        ('sink other = parquet("x", |', ["path = ", "mode = "]),
+        ("responsive batch job(n: int, since: |", ["Method", "Visit"]),
     ],
 )
 def test_the_likeliest_come_first(written: str, first: list[str]) -> None:
     assert proposed(written)[: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    ("written", "all_of_them"),
+    [
+        (WATCH + "  visits.window(|", ["tumbling", "sliding", "session"]),
+        (WATCH + "  visits.window(tu|mbling(10s))\n}", ["tumbling", "sliding", "session"]),
+        (WATCH + "  visits.to(|", ["lake"]),
+        (WATCH + "  visits.as(|", ["Visit"]),
+        (WATCH + "  visits.join(visits, kind = |", ["inner", "left", "right", "full", "semi", "anti"]),
+        (WATCH + '  more = files("more", compression = |', ["gzip", "zstd", "none"]),
+        (WATCH + "  totals.aggregate_by_key(count(), n = |", [each.function.value for each in AGGREGATES.values()]),
+        ("sink other = |", ["files", "kafka", "parquet", "redis"]),
+        ("cache calls = |", ["kafka", "redis"]),
+    ],
+)
+def test_where_few_words_can_stand_these_are_proposed_alone(written: str, all_of_them: list[str]) -> None:
+    assert proposed(written) == all_of_them
 
 
 @pytest.mark.parametrize(
@@ -58,3 +81,11 @@ def test_only_what_fits_is_proposed(written: str, among: set[str], not_among: se
     found = set(proposed(written if "|" in written else written + "|"))
     assert among <= found
     assert not found & not_among
+
+
+def test_a_function_of_the_program_is_shown_where_it_is_called() -> None:
+    document = Document("visits.istream")
+    text = HEAD + "function half(x: int) : int = x // 2\n" + WATCH + "  visits.map(v => half(v.bytes ?? 0)).to(lake)\n}"
+    document.change(text)
+    shown = hover(document, text.index("half(v") + 1)
+    assert shown is not None and "function half(x: int) : int = x // 2" in shown

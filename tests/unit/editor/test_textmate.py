@@ -43,6 +43,14 @@ def coloured(line: str) -> list[tuple[str, str]]:
         ("  if a is not null then 1 else 0", "not", "keyword.control"),
         ("  if a is not null then 1 else 0", "null", "constant.language"),
         ("  Flow { n: 1 }", "Flow", "entity.name.type"),
+        ("  x.window(sliding(1h, 10m)).reduce_by_key((a, b) => a + b)", "sliding", "support.function"),
+        ("  x.window(sliding(1h, 10m)).reduce_by_key((a, b) => a + b)", "a", "variable.parameter"),
+        ("  x.aggregate_by_key(q = quantile(value, 0.9))", "quantile", "support.function"),
+        ("  x.filter(r => r.xs.any(y => try(y.to_int()) is null))", "any", "support.function"),
+        ("  x.filter(r => r.xs.any(y => try(y.to_int()) is null))", "try", "support.function"),
+        ('  src: string from "id.orig_h"', "from", "keyword.other"),
+        ("  r with { n: 1 }", "with", "keyword.other"),
+        ('sink lake = parquet("lake")', "parquet", "support.function"),
     ],
 )
 def test_parts_have_their_colours(line: str, part: str, scope: str) -> None:
