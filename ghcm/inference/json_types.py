@@ -22,6 +22,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _ZEROS = re.compile(r"[+-]?0[0-9]+", re.ASCII)
 _MANY = 32
 """Keys from which objects of which none holds half of them are maps."""
+_DEEPEST = 64
+"""How deep a record goes; what is below has no type."""
 _CLOCKS = ("ts", "time", "timestamp", "at")
 _EARLIEST, _LATEST = 315_532_800, 4_102_444_800
 """Seconds from 1980 to 2100: a number of that size under the name of a clock is a moment."""
@@ -50,6 +52,8 @@ def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str =
 def json_type(values: Sequence[Json], left: list[str], path: str, name: str = "") -> Type:
     """The type of values that are not null; `string` where there are none. Raises `Unmapped` where none fits all."""
     kinds = {_kind(value) for value in values}
+    if path.count(".") + path.count("[]") > _DEEPEST:
+        raise Unmapped(f"it is nested more than {_DEEPEST} deep")
     match sorted(kinds):
         case []:
             return String()

@@ -141,6 +141,17 @@ def _with_metadata(annotation: object, metadata: list[object]) -> object:
     return whole[(annotation, *metadata)] if metadata else annotation
 
 
+_INSTEAD = {
+    "Decimal": ": write Annotated[Decimal, Digits(10, 2)], or in pydantic Field(max_digits=10, decimal_places=2)",
+    "list": ": write list[T]",
+    "dict": ": write dict[K, V]",
+    "set": ": write list[T]",
+    "HttpUrl": ": write str",
+    "UUID": ": write str",
+}
+"""Behind the name of a type that Python's programs have: what to write instead."""
+
+
 def _type(annotation: object, open_: tuple[type, ...]) -> Type:
     if isinstance(annotation, type) and annotation in _PLAIN:
         return _PLAIN[annotation]
@@ -168,7 +179,7 @@ def _type(annotation: object, open_: tuple[type, ...]) -> Type:
             return tuple_of(*(_type(each, open_) for each in arguments))
         case _:
             said = annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
-            raise Unmapped(f'"{said}" is no type of the language')
+            raise Unmapped(f'"{said}" is no type of the language{_INSTEAD.get(said, "")}')
 
 
 def _has_fields(found: type) -> bool:

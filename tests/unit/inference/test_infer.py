@@ -236,3 +236,18 @@ def check_text(folder: Path, found: Inferred) -> None:
 def test_names_are_names_in_both_front_ends(word: str) -> None:
     for made in (field_name(word), record_name(word)):
         assert made.isidentifier() and made.isascii() and not keyword.iskeyword(made) and made not in RESERVED
+
+
+def test_what_is_nested_without_end_is_left_out(tmp_path: Path) -> None:
+    deep = '{"a":' * 300 + "1" + "}" * 300
+    found = inferred(tmp_path, "a.jsonl", f'{{"n": 1, "deep": {deep}}}')
+    assert fields(found.record) == {"n": "n: int"}
+    assert "nested more than 64 deep" in found.left_out[0]
+
+
+def test_a_second_column_of_a_name_is_told(tmp_path: Path) -> None:
+    found = inferred(tmp_path, "a.csv", "a,b,a\n1,2,x\n")
+    assert (fields(found.record), found.left_out) == (
+        {"a": "a: int", "b": "b: int"},
+        ('"a": another column of that name',),
+    )
