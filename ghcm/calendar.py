@@ -111,6 +111,9 @@ def pieces_of(pattern: str) -> tuple[str | Directive, ...]:
     return (*found, text) if text else tuple(found)
 
 
+_JAVA = 'Directives are those of Python: "yyyy-MM-dd HH:mm:ss" is written "%Y-%m-%d %H:%M:%S".'
+
+
 def _advice(letter: str) -> str:
     if not letter:
         return 'A percent sign is written "%%".'
@@ -121,7 +124,10 @@ def _advice(letter: str) -> str:
 
 def check_format(pattern: str, *, of_date: bool) -> None:
     """BadWord where a moment, or a date, cannot be written by the pattern."""
-    for piece in pieces_of(pattern):
+    pieces = pieces_of(pattern)
+    if pieces == (pattern,) and any(map(str.isalpha, pattern)):
+        raise BadWord(f'the pattern has no directive: every moment would be "{pattern}"', _JAVA)
+    for piece in pieces:
         if of_date and isinstance(piece, Directive) and piece.letter in _CLOCK:
             raise BadWord(f'a date has no "%{piece.letter}"', "to_timestamp(d) is its midnight.")
 
@@ -148,7 +154,7 @@ def layout_of(pattern: str) -> Layout:
 
 def _check_day(fields: frozenset[str]) -> None:
     if "Y" not in fields:
-        raise BadWord("the pattern has no year", "Add the year to the text and %Y to the pattern.")
+        raise BadWord("the pattern has no year", "Add the year to the text and %Y to the pattern." if fields else _JAVA)
     if {"m", "b"} <= fields:
         raise BadWord('the month stands there twice, as "%m" and as "%b"')
     month = fields & {"m", "b"}

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from ghcm.cli import terminal
 from ghcm.errors import GhcmError
+from ghcm.lowering import habits
 from ghcm.manual import Entry, Kind, Shown, find, unknown
 
 __all__ = ["about", "entry_text"]
@@ -16,12 +17,23 @@ def about(name: str, first: Kind, *, json: bool) -> None:
     found = find(name, first)
     if not found:
         article = "an" if first is Kind.OPERATOR else "a"
-        hint = unknown(name) or "docs/reference.md lists all of them."
+        hint = _advice(name, first) or "docs/reference.md lists all of them."
         raise GhcmError(f'"{name}" is no name of {article} {first.value}', code="GHCM-623", hint=hint)
     if json:
         terminal.json_line({"entries": [asdict(entry) | {"kind": entry.kind.value} for entry in found]})
     else:
         terminal.say("\n\n".join(map(entry_text, found)))
+
+
+def _advice(name: str, kind: Kind) -> str:
+    """What other systems mean by the name, else what is spelt nearly so, of the kind that was asked for first."""
+    words = (habits.OPERATORS, habits.FUNCTIONS)
+    for known in words if kind is Kind.OPERATOR else reversed(words):
+        if name in known:
+            return known[name]
+    if find(name.lower()):
+        return f'did you mean "{name.lower()}"?'
+    return unknown(name, kind) or unknown(name)
 
 
 def entry_text(entry: Entry) -> str:

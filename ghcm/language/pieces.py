@@ -80,14 +80,17 @@ def _opens_body(tokens: tuple[Token, ...], index: int) -> bool:
 
 
 def _parts(tokens: tuple[Token, ...], rule: str) -> Iterator[tuple[Token, ...]]:
-    ends = (SEPARATOR, "COMMA") if rule == "field" else (SEPARATOR,)
-    depth, begin = 0, 0
+    """Statements or fields. In a field "<" and ">" are brackets of a type, which no line outlives where one is open."""
+    typed = rule == "field"
+    depth, angles, begin = 0, 0, 0
     for index, token in enumerate(tokens):
-        if depth == 0 and token.type in ends:
+        comma = typed and angles == 0 and token.type == "COMMA"
+        if depth == 0 and (comma or token.type == SEPARATOR):
             if index > begin:
                 yield tokens[begin:index]
-            begin = index + 1
+            begin, angles = index + 1, 0
         depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+        angles = max(0, angles + (token.type == "LT") - (token.type == "GT"))
     if len(tokens) > begin:
         yield tokens[begin:]
 

@@ -68,6 +68,9 @@ _OPERATORS = {
     "like": "write contains(x, part), starts_with(x, part) or matches(x, pattern)",
     "between": "write a <= x and x <= b",
     "mod": "write %",
+    "when": "write if ... then ... else ...",
+    "contains": "write part in x",
+    "as": "write to_int(x), to_float(x) or to_string(x)",
 }
 """Operators of other languages, and what to write instead."""
 
@@ -193,6 +196,8 @@ def _general(scene: _Scene) -> _Words:
     hint = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
     if scene.kind == "STRING" and scene.before == "f":
         hint = 'write "..." + to_string(x) + "..."'
+    if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:
+        hint = f"names of fields stand without quotes; a map is written map_of({scene.found}, ...)"
     return "GHCM-100", f"expected {_expected(scene)}, found {_found(scene)}", "", hint
 
 

@@ -45,7 +45,7 @@ _AGGREGATES = tuple(each.value for each in AggregateFunction)
 _OF_ONE = {
     name: f"xs.{name}() looks at the items of a list; records are aggregated by aggregate_by_key({name}(...))."
     for name in SUMMARIES
-}
+} | {name: habits.FUNCTIONS[name] for name in ("first", "last")}
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
 _TYPED = {"to_enum": to_enum, "json_to": json_to, "to_decimal": to_decimal, "round_half_up": round_half_up}

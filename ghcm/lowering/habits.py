@@ -41,6 +41,10 @@ _CLOCK = (
     "An expression gives the same for the same record, so it cannot look at a clock. "
     "Give the moment as a parameter of the unit, or compare with the event time of the record."
 )
+_PYTHON = 'Engines round it differently: .python("module:function") : float calls a Python function for each record.'
+_CHANCE = (
+    "An expression gives the same for the same record, so it cannot draw lots; sample(0.1) takes a part of the records."
+)
 _NULL_TEST = 'A test for null is written "x is null".'
 
 FUNCTIONS = {
@@ -102,8 +106,38 @@ FUNCTIONS = {
         "A timestamp has no zone; parts, truncate_to, parse_time and format_time take one as their last argument.",
     ),
     "interval": "A duration is written 90s, 15m, 2h or 7d; to_duration(n) makes one of a number of seconds.",
-    "round": "to_int(x + 0.5) rounds a number that is not negative.",
-    "pow": "Multiply, or use a Python function.",
+    "floor": "x // 1 is the greatest whole number that is not above x, as a float.",
+    **dict.fromkeys(("ceil", "ceiling"), "-(-x // 1) is the least whole number that is not below x, as a float."),
+    "round": "(x + 0.5) // 1 is the nearest whole number, as a float; round_half_up(a, 2) rounds decimals.",
+    **dict.fromkeys(("pow", "power", "square"), "Multiply, or use a Python function."),
+    **dict.fromkeys(("sqrt", "exp", "log", "ln", "log2", "log10"), _PYTHON),
+    "mod": "The remainder is written a % b.",
+    **dict.fromkeys(("nvl", "ifnull", "zeroifnull", "fillna", "fill_null", "if_null"), 'did you mean "coalesce"?'),
+    "nullif": "It is written if a == b then null else a.",
+    **dict.fromkeys(("iff", "iif", "ifelse", "if_else", "when", "case"), "It is written if a then b else c."),
+    **dict.fromkeys(("isnan", "is_nan"), 'NaN equals itself: x == to_float("nan").'),
+    **dict.fromkeys(("random", "rand", "uuid"), _CHANCE),
+    **dict.fromkeys(("to_lower", "toLowerCase", "toLower", "lowercase", "lcase"), _meant("lower")),
+    **dict.fromkeys(("to_upper", "toUpperCase", "toUpper", "uppercase", "ucase"), _meant("upper")),
+    **dict.fromkeys(("int", "bigint", "parse_int", "to_number", "toInt", "to_long"), _meant("to_int")),
+    **dict.fromkeys(("float", "double", "parse_float", "toFloat", "to_double"), _meant("to_float")),
+    **dict.fromkeys(("decimal", "numeric", "toDecimal"), _meant("to_decimal")),
+    **dict.fromkeys(("charAt", "char_at"), "A character is s[0:1], of the place that is before the colon."),
+    **dict.fromkeys(("concat_ws", "array_join", "mkString"), 'list.join(", ") puts texts together.'),
+    **dict.fromkeys(("array_contains", "list_contains", "includes"), _meant("contains")),
+    **dict.fromkeys(("containsKey", "contains_key", "hasKey"), _meant("has_key")),
+    **dict.fromkeys(("array_distinct", "set", "unique"), "xs.distinct() has each item once."),
+    **dict.fromkeys(("sort_array", "array_sort", "sorted"), "xs.sort() has the items in order."),
+    **dict.fromkeys(("array_length", "cardinality", "list_length"), _meant("length")),
+    **dict.fromkeys(("transform", "forEach"), "xs.map(x => ...) gives a value for each item."),
+    "exists": "xs.any(x => ...) asks for an item.",
+    **dict.fromkeys(("explode", "unnest", "flatten"), "The operator flat_map(r => r.xs) makes a record of each item."),
+    **dict.fromkeys(("reduce", "fold", "aggregate"), "Lists have sum, mean, min, max, any and all."),
+    "first": "The first item of a list is xs[0].",
+    "last": "The last item of a list is xs[-1].",
+    **dict.fromkeys(("from_json", "parse_json", "json_loads", "loads"), _meant("json_to")),
+    **dict.fromkeys(("get_json_object", "json_extract", "json_value"), "json_string, json_int and others take a path."),
+    **dict.fromkeys(("row_number", "rank", "lag", "lead"), "An expression sees one record; operators see many."),
 }
 """For names that are called inside an expression."""
 

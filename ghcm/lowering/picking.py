@@ -10,11 +10,13 @@ from ghcm.language import ast
 from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.keeping import keeping
 from ghcm.source import Span
-from ghcm.types import Int, Map, Struct, strip
+from ghcm.types import INT_MIN, Int, List, Map, String, Struct, strip
 
 __all__ = ["contained", "picked"]
 
+_CHARACTER = "A part of a string is s[0:1]; s[:3] is its beginning, s[-1:] its last character."
 
 Field: TypeAlias = Callable[[Expr, str, Span | None, Scope, Context], Expr | None]
 """The typed field of a record, or None after a report."""
@@ -31,8 +33,8 @@ def contained(written: ast.Binary, scope: Scope, context: Context, value: Value)
 
 
 def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value: Value, field: Field) -> Expr | None:
-    """`xs[i]` and `m[k]`, which fail where there is no such item or key, `xs[a:b]`, and `r["x"]`, a field by its name.
-    None after a report."""
+    """`xs[i]` and `m[k]`, which fail where there is no such item or key, `xs[-1]`, `xs[a:b]`, and `r["x"]`, a field by
+    its name. None after a report."""
     places = (written.place,) if isinstance(written, ast.Index) else _ends(written)
     found = [value(part, scope) for part in (written.of, *places)]
     parts = tuple(part for part in found if part is not None)
@@ -47,7 +49,26 @@ def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value
         return None
     if isinstance(written, ast.Slice):
         return operation("slice", parts, written.span, context, "[...]")
+    if isinstance(of, String):
+        message = f'square brackets do not take a character of "{parts[0].type}"'
+        context.report(Code.BAD_OPERANDS, message, written.span, hint=_CHARACTER)
+        return None
+    if isinstance(of, List) and _from_end(parts[1]):
+        return keeping(parts[0], "items", scope, lambda items, _: _last(items, parts[1], written.span, context))
     return operation("map_at" if isinstance(of, Map) else "get", parts, written.span, context, "[...]")
+
+
+def _from_end(place: Expr) -> bool:
+    return isinstance(place, Literal) and isinstance(place.value, int) and INT_MIN < place.value < 0
+
+
+def _last(items: Expr, place: Expr, span: Span | None, context: Context) -> Expr | None:
+    """`xs[-2]`, as in Python: the item so far before the end. A place that is computed is none from the end."""
+    assert isinstance(place, Literal) and isinstance(place.value, int)
+    length = operation("length", (items,), span, context)
+    assert length is not None, "a list has a length"
+    index = operation("sub", (length, Literal(-place.value, Int())), span, context)
+    return None if index is None else operation("get", (items, index), span, context, "[...]")
 
 
 def _ends(written: ast.Slice) -> tuple[ast.Expr, ...]:

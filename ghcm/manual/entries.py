@@ -100,9 +100,9 @@ def find(name: str, first: Kind = Kind.OPERATOR) -> tuple[Entry, ...]:
     return tuple(sorted(found, key=lambda entry: entry.kind is not first))
 
 
-def unknown(name: str) -> str:
-    """The name that was perhaps meant, as a hint; empty where none is near."""
-    return suggest(name, sorted({each for entry in entries() for each in entry.names}))
+def unknown(name: str, kind: Kind | None = None) -> str:
+    """The name that was perhaps meant, of one kind where it is said, as a hint; empty where none is near."""
+    return suggest(name, sorted({each for entry in entries() if kind in (None, entry.kind) for each in entry.names}))
 
 
 # --- operators -------------------------------------------------------------------------------------------------------

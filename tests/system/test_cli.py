@@ -57,6 +57,8 @@ COMMANDS = {
     "explain operator json": ["explain", "--operator", "reply", "--json"],
     "explain function": ["explain", "--function", "split"],
     "explain aggregate": ["explain", "--function", "quantile"],
+    "explain foreign operator": ["explain", "--operator", "where"],
+    "explain other case": ["explain", "--function", "LENGTH"],
     "explain symbol": ["explain", "--function", "//"],
     "explain unknown operator": ["explain", "--operator", "fliter"],
     "explain unknown function": ["explain", "--function", "frobnicate"],

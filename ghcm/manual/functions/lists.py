@@ -11,6 +11,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "get": (
         Example("get([10, 20], 1)", "20"),
         Example('get(map_of("a", 1), "b")', "null"),
+        Example("[10, 20][-1]", "20"),
+        Example('"a,b,c".split(",")[-2]', '"b"'),
+        Example("[10][-2]", fails=Failure.OUT_OF_RANGE),
         Example("get([10, 20], 2)", fails=Failure.OUT_OF_RANGE),
     ),
     "list_sum": (
