@@ -41,6 +41,8 @@ log = logging.getLogger("ghcm.supervisor")
 FEEDBACK = "ghcm:feedback:supervisor"
 """The address that feedback to calls from outside goes to."""
 
+_RETRY_SECONDS = 1.0
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -137,14 +139,31 @@ class Supervisor:
                     pass
 
     async def _follow(self) -> None:
-        """Refresh whenever the daemon says that its jobs have changed. The daemon outlives us; we end with it."""
-        with contextlib.suppress(OSError):
-            reader, writer = await asyncio.open_unix_connection(str(self.state.control), limit=LONGEST_LINE)
-            writer.write(encode({"op": "watch", "name": "http"}))
-            while line := await reader.readline():
-                if decode(line).get("event") in ("job", "jobs"):
-                    self.refresh()
-            writer.close()
+        """Refresh when the daemon says that its jobs have changed. The daemon outlives us; we end with it."""
+        changed = asyncio.Event()
+        refreshing = asyncio.create_task(self._keep_fresh(changed), name="refresh")
+        try:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_unix_connection(str(self.state.control), limit=LONGEST_LINE)
+                with contextlib.closing(writer):
+                    writer.write(encode({"op": "watch", "name": "http"}))
+                    while line := await reader.readline():
+                        if decode(line).get("event") in ("job", "jobs"):
+                            changed.set()
+        finally:
+            refreshing.cancel()
+
+    async def _keep_fresh(self, changed: asyncio.Event) -> None:
+        """Refresh once for all changes that have come meanwhile: calls are held up as long as it takes."""
+        while True:
+            await changed.wait()
+            changed.clear()
+            try:
+                self.refresh()
+            except GhcmError as error:  # the store is away
+                log.error("the programs that are there cannot be seen just now: %s", error)
+                await asyncio.sleep(_RETRY_SECONDS)
+                changed.set()
 
     def _connections(self, program: str) -> Connections:
         return self._places(self._catalogue.any_program(program).base)

@@ -136,7 +136,7 @@ def test_a_hostile_name_is_text_in_a_chart(shop: Running) -> None:
 
 
 def test_a_chart_of_a_call(shop: Running) -> None:
-    link = shop.post("/programs/shop/units/all_totals/calls?wait=20").json["links"]["self"]
+    link = shop.post("/programs/shop/units/all_totals/calls?wait=60").json["links"]["self"]
     answer = shop.get(f"{link}/chart?kind=bar&x=key&y=value&title=Sold")
     assert answer.headers["content-type"] == "image/svg+xml"
     text = "".join(xml.fromstring(answer.text).itertext())

@@ -101,7 +101,7 @@ class Callers:
                 return
             unit, body = (("tally", {"below": 7}), ("profile", {"last": 7}))[number % 2]
             try:
-                answer = self.daemon.post(f"/programs/shop/units/{unit}/calls?wait=20", body)
+                answer = self.daemon.post(f"/programs/shop/units/{unit}/calls?wait=60", body)
             except (OSError, HTTPException):  # killed meanwhile
                 continue
             state = answer.json["state"] if answer.status in (200, 202) else str(answer.json["code"])
@@ -161,7 +161,7 @@ def test_whoever_is_killed_the_program_is_one_version_or_the_other(tmp_path: Pat
             assert known in (version, version + 1)
 
             until(lambda known=known: offers(daemon) == (known % 2 == 0), "HTTP to offer the units of that version")  # type: ignore[misc]
-            called = daemon.post("/programs/shop/units/profile/calls?wait=30", {"last": 1})
+            called = daemon.post("/programs/shop/units/profile/calls?wait=60", {"last": 1})
             assert called.status == (200 if known % 2 == 0 else 404), called.text
         until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
         check(daemon, job)

@@ -180,7 +180,7 @@ def test_what_has_run_before_appends_nothing_twice_unless_that_is_asked_for(fold
         resumed = daemon.cli("submit", "visits.istream", "--resume", "--wait", "--json")
         assert json.loads(resumed.stdout)["id"] == job
         until(lambda: daemon.job(job)["inputs_done"], "the job to be where it was")
-        called = daemon.post("/programs/visits/units/most_visited/calls?wait=20", {"n": 1})
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
         assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
         assert windows(folder) == pages(folder)
 
@@ -258,7 +258,7 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
         daemon.start()
         until(lambda: daemon.job(job)["inputs_done"], "the job to run again")
         assert daemon.job(job)["state"] == "running"
-        called = daemon.post("/programs/visits/units/most_visited/calls?wait=20", {"n": 1})
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
         assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
         assert windows(folder) == pages(folder)
 
@@ -281,7 +281,7 @@ def test_what_is_killed_is_running_again(folder: Path, name: str) -> None:
         pid = daemon.pid(process)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        called = daemon.post("/programs/visits/units/most_visited/calls?wait=30", {"n": 1})
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
         assert called.json["state"] == "done", called.text + daemon.log(job)
         until(lambda: daemon.pid(process) not in (None, pid), f"{name} to run again")
         assert windows(folder) == pages(folder)

@@ -276,7 +276,7 @@ def test_killed_at_work_it_leaves_nothing_and_its_successor_answers(world: World
     assert any("java" in process.name() for process in family)
     os.kill(family[0].pid, signal.SIGKILL)
     assert world.ended() == -signal.SIGKILL
-    assert psutil.wait_procs(family[1:], timeout=20)[1] == []
+    assert psutil.wait_procs(family[1:], timeout=60)[1] == []
     world.start()
     done = world.answer(call)
     assert done.state is State.DONE and done.sinks["totals"].rows == 3
@@ -315,4 +315,4 @@ def test_asked_to_stop_it_ends_with_all_its_processes(world: World) -> None:
     world.await_event("ready")
     family = world.family()
     assert world.stop() == 0
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert psutil.wait_procs(family, timeout=60)[1] == []

@@ -69,7 +69,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def test_a_call_is_answered_while_one_waits(shop: Running) -> None:
-    answer = shop.post(f"{TOTAL}?wait=20", {"item": "tea"})
+    answer = shop.post(f"{TOTAL}?wait=60", {"item": "tea"})
     assert answer.status == 200
     assert answer.json["state"] == "done"
     assert answer.json["data"] == [{"key": "tea", "value": 8}]
@@ -81,14 +81,14 @@ def test_a_call_is_accepted_and_asked_for_later(shop: Running) -> None:
     assert accepted.status == 202
     place = accepted.headers["location"]
     assert place == accepted.json["links"]["self"]
-    found = shop.get(f"{place}?wait=20").json
+    found = shop.get(f"{place}?wait=60").json
     assert found["state"] == "done"
     assert found["rows"] == 1
     assert found["ended"] >= found["accepted"]
 
 
 def test_data_comes_as_json_and_csv(shop: Running) -> None:
-    link = shop.post("/programs/shop/units/all_totals/calls?wait=20").json["links"]["data"]
+    link = shop.post("/programs/shop/units/all_totals/calls?wait=60").json["links"]["data"]
     rows = [{"key": "coffee, black", "value": 4}, {"key": "tea", "value": 8}]
     assert shop.get(link).json["rows"] == rows
     assert shop.get(f"{link}?limit=1&offset=1").json["rows"] == rows[1:]
@@ -98,7 +98,7 @@ def test_data_comes_as_json_and_csv(shop: Running) -> None:
 
 
 def test_data_of_a_sink(shop: Running) -> None:
-    call = shop.post("/programs/shop/units/store/calls?wait=20", {"least": 5}).json
+    call = shop.post("/programs/shop/units/store/calls?wait=60", {"least": 5}).json
     assert call["state"] == "done", call
     found = shop.get(call["links"]["data"])
     assert found.status == 200, found.text
@@ -167,12 +167,12 @@ def test_what_is_not_there(shop: Running, path: str, message: str, hint: str) ->
 def test_a_call_that_is_not_there(shop: Running) -> None:
     assert shop.get(f"{TOTAL}/none").status == 404
     assert shop.get(f"{TOTAL}/none/data").status == 404
-    call = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["id"]
+    call = shop.post(f"{TOTAL}?wait=60", {"item": "tea"}).json["id"]
     assert shop.get(f"/programs/shop/units/store/calls/{call}").status == 404
 
 
 def test_moments_are_read_with_any_offset(shop: Running) -> None:
-    path = "/programs/shop/units/since/calls?wait=20"
+    path = "/programs/shop/units/since/calls?wait=60"
     answer = shop.post(path, {"at": "1970-01-01T01:00:00.000005+01:00"})
     assert answer.status == 200
     assert answer.json["parameters"] == {"at": "1970-01-01T00:00:00.000005Z", "ratio": 0.5, "names": None}
@@ -181,8 +181,8 @@ def test_moments_are_read_with_any_offset(shop: Running) -> None:
 
 
 def test_the_same_key_is_the_same_call(shop: Running) -> None:
-    first = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}, Idempotency_Key="once-1")
-    again = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}, Idempotency_Key="once-1")
+    first = shop.post(f"{TOTAL}?wait=60", {"item": "tea"}, Idempotency_Key="once-1")
+    again = shop.post(f"{TOTAL}?wait=60", {"item": "tea"}, Idempotency_Key="once-1")
     assert first.json["id"] == again.json["id"] == "once-1"
     assert again.json["attempts"] == 1
     other = shop.post(TOTAL, {"item": "coffee, black"}, Idempotency_Key="once-1")
@@ -219,7 +219,7 @@ def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
     job = shop.submit("other.istream")
     until(lambda: path in shop.get("/openapi.json").json["paths"], "the program to appear in OpenAPI", 10)
     until(lambda: shop.job(job)["inputs_done"], "the numbers to be read")
-    assert shop.post(f"{path}?wait=20", {"of": 1}).json["data"] == [{"key": 1, "value": 5}]
+    assert shop.post(f"{path}?wait=60", {"of": 1}).json["data"] == [{"key": 1, "value": 5}]
     assert shop.cli("stop", "other").returncode == 0
     until(lambda: path not in shop.get("/openapi.json").json["paths"], "the program to leave OpenAPI", 10)
     assert shop.pid("http") == before
@@ -252,7 +252,7 @@ def test_calls_that_nobody_answers_expire_or_are_cancelled(shop: Running) -> Non
     pid = stopped(shop, job)
     try:
         waiting = shop.post(f"{TOTAL}?deadline=1", {"item": "tea"}).json
-        expired = shop.get(f"{waiting['links']['self']}?wait=20").json
+        expired = shop.get(f"{waiting['links']['self']}?wait=60").json
         assert expired["state"] == "expired"
         assert expired["error"]["code"] == "GHCM-743"
         dropped = shop.post(TOTAL, {"item": "tea"}).json
@@ -262,7 +262,7 @@ def test_calls_that_nobody_answers_expire_or_are_cancelled(shop: Running) -> Non
         assert delete(shop, dropped["links"]["self"])["state"] == "cancelled"
     finally:
         os.kill(pid, signal.SIGCONT)
-    after = shop.post(f"{TOTAL}?wait=20", {"item": "tea"}).json
+    after = shop.post(f"{TOTAL}?wait=60", {"item": "tea"}).json
     assert after["state"] == "done"
     assert shop.get(dropped["links"]["self"]).json["state"] == "cancelled"
     assert shop.get(waiting["links"]["self"]).json["state"] == "expired"
@@ -288,7 +288,7 @@ def test_too_many_open_calls_are_refused(tmp_path: Path) -> None:
             assert "has 2 calls that wait or run" in refused.json["message"]
         finally:
             os.kill(pid, signal.SIGCONT)
-        assert {daemon.get(f"{link}?wait=20").json["state"] for link in links} == {"done"}
+        assert {daemon.get(f"{link}?wait=60").json["state"] for link in links} == {"done"}
 
 
 def test_data_outlives_its_program(tmp_path: Path) -> None:
@@ -297,11 +297,11 @@ def test_data_outlives_its_program(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         job = daemon.submit("shop.istream")
         until(lambda: daemon.job(job)["inputs_done"], "the sales to be read")
-        links = daemon.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["links"]
+        links = daemon.post(f"{TOTAL}?wait=60", {"item": "tea"}).json["links"]
         assert daemon.cli("stop", "shop").returncode == 0
         until(lambda: daemon.post(TOTAL, {"item": "tea"}).status == 404, "the program to leave")
         assert daemon.get(links["self"]).json["state"] == "done"
         assert daemon.get(links["data"]).json["rows"] == [{"key": "tea", "value": 8}]
         again = daemon.submit("shop.istream")
         until(lambda: daemon.job(again)["inputs_done"], "the sales to be read")
-        assert daemon.post(f"{TOTAL}?wait=20", {"item": "tea"}).json["state"] == "done"
+        assert daemon.post(f"{TOTAL}?wait=60", {"item": "tea"}).json["state"] == "done"

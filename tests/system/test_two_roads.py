@@ -40,7 +40,7 @@ def test_no_record_is_in_what_a_cache_carries(tmp_path: Path, redis_server: Redi
         with running(tmp_path, GHCM_REDIS=redis_server.url) as daemon:
             job = daemon.submit("roads.istream")
             until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
-            called = daemon.post("/programs/roads/units/most/calls?wait=30", {"n": 2})
+            called = daemon.post("/programs/roads/units/most/calls?wait=60", {"n": 2})
             assert [row["value"] for row in called.json["data"]] == [7, 7], called.text
 
             def answered() -> bool:
