@@ -21,7 +21,8 @@ _HEAD = f"""# Reference
 {_MADE} Every example in it is executed by a test, on the reference interpreter and in both forms of the native engine.
 
 On the command line: `ghcm explain --operator filter`, `ghcm explain --function split`.
-[The tutorial](tutorial.md) takes them in order.
+[The tutorial](tutorial.md) takes them in order;
+[the language on one page](language.md) has types, records, units and sinks.
 
 Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`,
 `2h`, `1d`. An argument in brackets may be left out; one with `=` is given by name.

@@ -1,0 +1,29 @@
+"""The page about the language: its programs are programs, and what it says of sinks is what the table says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ghcm.driver import check
+from ghcm.lowering.sinks import CONNECTORS
+from ghcm.lowering.types import BUILT_IN
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"```istream\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.split()[1])
+def test_a_program_of_the_page_is_right(text: str, tmp_path: Path) -> None:
+    written = tmp_path / "shown.istream"
+    written.write_text(text, encoding="utf-8")
+    assert check(written).name == text.split()[1]
+
+
+def test_the_page_names_every_type_and_every_sink_that_runs() -> None:
+    rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+    named = {word for row in rows for word in re.findall(r"\w+", row)}
+    assert set(BUILT_IN) <= named
+    assert set(CONNECTORS) - {"kafka"} <= named
