@@ -9,6 +9,7 @@ from typing import cast
 
 from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.row_text import tuple_text
 from ghcm.expr import Expr
 from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
 
@@ -129,8 +130,7 @@ def _plain_text(value: object) -> str:
         case list():
             return f"[{', '.join(map(_plain_text, cast('list[object]', value)))}]"
         case tuple():
-            parts = [_plain_text(each) for each in cast("tuple[object, ...]", value)]
-            return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+            return tuple_text([_plain_text(each) for each in cast("tuple[object, ...]", value)])
         case dict():
             pairs = cast("dict[object, object]", value).items()
             return "{" + ", ".join(f"{_plain_text(key)}: {_plain_text(each)}" for key, each in pairs) + "}"

@@ -6,7 +6,7 @@ from ghcm.codegen.native.aggregates import Added, add_text, result_text, zero_te
 from ghcm.codegen.native.per_row import input_of, scope_of
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_lines import bind_record, parameter_lines
-from ghcm.codegen.native.row_text import Code, Module
+from ghcm.codegen.native.row_text import Code, Module, tuple_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit
@@ -33,7 +33,7 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
     fixed = [(wanted, each) for wanted, each in op.call.arguments if not isinstance(each, Aggregate)]
     zeros = [zero_text(each) for _, each in gathered]
-    module.constants[f"_{name}_zero"] = f"({', '.join(zeros)}{',' if len(zeros) == 1 else ''})"
+    module.constants[f"_{name}_zero"] = tuple_text(zeros)
     module.names.taken.add(f"_{name}_zero")
     scope = scope_of(module)
     lines: list[str] = []
@@ -42,7 +42,7 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
         local = _of_row(scope, each.argument, wanted, collection, lines)
         place = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
         values.append(add_text(module, each, f"state[{index}]", Added(local, place, _whole(collection))))
-    lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
+    lines.append(f"return {tuple_text(values)}")
     texts = [_function(f"{name}_add", "state: Any, row: Row", "Any", [*parameter_lines(scope), *lines])]
     scope = scope_of(module)
     pairs = [

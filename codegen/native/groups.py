@@ -14,7 +14,7 @@ from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_lines import parameter_lines
-from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, targets_text, tuple_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
@@ -113,7 +113,7 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
     names = Names(RESERVED | ARGUMENTS | writer.module.names.taken)
     states = [names.new(aggregate.name) for aggregate in op.aggregates]
     zeros = [zero_text(aggregate) for aggregate in op.aggregates]
-    zero = writer.module.constant(f"_{writer.name}_zero", _tuple(zeros))
+    zero = writer.module.constant(f"_{writer.name}_zero", tuple_text(zeros))
 
     timed = any(aggregate.by_time for aggregate in op.aggregates)
 
@@ -124,13 +124,13 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
             argument = _local(scope, aggregate.argument, f"{state}_of", lines)
             place = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{state}_by", lines)
             values.append(add_text(writer.module, aggregate, state, Added(argument, place, "value")))
-        return [*lines, f"{_targets(states)} = state", f"return {_tuple(values)}"]
+        return [*lines, f"{targets_text(states)} = state", f"return {tuple_text(values)}"]
 
     def result(scope: RowScope) -> str:
         found = [
             result_text(writer.module, aggregate, f"state[{index}]") for index, aggregate in enumerate(op.aggregates)
         ]
-        return found[0] if op.scalar else _tuple(found)
+        return found[0] if op.scalar else tuple_text(found)
 
     merged = [
         merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(op.aggregates)
@@ -140,7 +140,7 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
         *_functions(
             writer,
             first=lambda scope: f"{writer.name}_add({zero}, value, parameters)",
-            merge=lambda scope: _tuple(merged),
+            merge=lambda scope: tuple_text(merged),
             result=result,
         ),
     ]
@@ -162,7 +162,7 @@ def _aggregates(writer: _Writer, op: AggregateByKey) -> GroupText:
 def totals_functions(name: str, aggregates: tuple[Aggregate, ...], module: Module) -> tuple[str, list[str]]:
     """Aggregates of whole records without groups: the name of their first state, `<name>_add` and `<name>_result`."""
     found = _aggregates(_Writer(name, module, windowed=False, keyed=False), AggregateByKey(aggregates))
-    zero = module.constant(f"_{name}_zero", _tuple([zero_text(each) for each in aggregates]))
+    zero = module.constant(f"_{name}_zero", tuple_text([zero_text(each) for each in aggregates]))
     return zero, [text for text in found.functions if text.startswith((f"def {name}_add(", f"def {name}_result("))]
 
 
@@ -303,7 +303,7 @@ def _columnar(writer: _Writer, name: str, lines: list[str]) -> str:
 
 def _states(name: str, parts: list[Partial], always: bool) -> str:
     names = [column for part in parts for column, _ in part.columns]
-    state = _tuple([part.state for part in parts]) if always else parts[0].state
+    state = tuple_text([part.state for part in parts]) if always else parts[0].state
     if [state] == names:
         text = f'frame["{state}"].to_list()'
     else:
@@ -311,11 +311,3 @@ def _states(name: str, parts: list[Partial], always: bool) -> str:
         source = f"zip({source}, strict=True)" if len(names) > 1 else source
         text = f"[{state} for {', '.join(names)} in {source}]"
     return f"def {name}_states(frame: pl.DataFrame) -> list[Any]:\n    return {text}"
-
-
-def _tuple(texts: list[str]) -> str:
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
-def _targets(names: list[str]) -> str:
-    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"

@@ -9,7 +9,7 @@ from ghcm.codegen.native.column_text import Column, Unsupported, either
 from ghcm.codegen.native.per_row import Made, input_of, per_row, scope_of
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_lines import bind_record, parameter_lines
-from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, tuple_text
 from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
@@ -167,7 +167,7 @@ def _keys(task: Task, collection: Collection, module: Module, name: str, keys: t
                 nulls.append(f"{code.text} is None")
             order = order_text(strip(each.body.type))
             parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
-        whole = f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        whole = tuple_text(parts)
         return fails, lines, [f"emit(() if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
 
     return per_row(task.id, collection, module, name, "tuple[object, ...]", make)

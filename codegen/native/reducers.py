@@ -10,7 +10,7 @@ from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_text import Binding, Code, Module, order_text
+from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, tuple_text
 from ghcm.digits import SUMMED_DIGITS
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
@@ -160,12 +160,11 @@ class Reduction:
             Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
             for index, (part, field) in enumerate(zip(reducer.parts, reducer.type.fields, strict=True))
         ]
-        states = ", ".join(each.state for each in found)
         floats = tuple(name for each in found for name in each.floats)
         columns = tuple(pair for each in found for pair in each.columns)
         return Partial(
             columns,
-            f"({states}{',' if len(found) == 1 else ''})",
+            tuple_text([each.state for each in found]),
             floats,
             all_merged(found),
             struct_result(reducer.type.names, found),
@@ -173,8 +172,7 @@ class Reduction:
         )
 
     def _each(self, parts: tuple[Reducer, ...], make: Callable[[Reduction, int], str]) -> str:
-        texts = [make(Reduction(self.module, part), index) for index, part in enumerate(parts)]
-        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+        return tuple_text([make(Reduction(self.module, part), index) for index, part in enumerate(parts)])
 
     def _builtin(self, kind: Kind, type_: Type, left: str, right: str) -> str:
         match kind:

@@ -16,7 +16,7 @@ from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.python_types import python_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_lines import Lines, bind_record, catch, loop_head, parameter_lines
-from ghcm.codegen.native.row_text import Binding, Code, Module
+from ghcm.codegen.native.row_text import Binding, Code, Module, targets_text, tuple_text
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg.ops import (
     Filter,
@@ -97,7 +97,7 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
     if last:
         hidden = ["time", "watermark"] if writer.chain.timed else []
         values = [*(writer.columns[name].inner for name in columns_of(step.given).names), *hidden]
-        writer.out.add(f"emit(({', '.join(values)}{',' if len(values) == 1 else ''}))")
+        writer.out.add(f"emit({tuple_text(values)})")
 
 
 def _record(writer: _Writer, step: Step) -> str:
@@ -193,9 +193,8 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> N
     given = columns_of(step.given)
     wishes = given.names if isinstance(step.given, Struct) else (_singular(items.text),)
     locals_ = [writer.scope.names.new(wish) for wish in wishes]
-    writer.out.add(
-        f"for {', '.join(locals_)}{',' if len(locals_) == 1 and isinstance(step.given, Struct) else ''} in {text}:"
-    )
+    targets = targets_text(locals_) if isinstance(step.given, Struct) else ", ".join(locals_)
+    writer.out.add(f"for {targets} in {text}:")
     writer.out.depth += 1
     writer.columns = {name: Code(local, simple=True) for name, local in zip(given.names, locals_, strict=True)}
 

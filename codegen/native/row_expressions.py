@@ -15,7 +15,7 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS, perhaps_null
 from ghcm.codegen.native.row_items import attempt, for_each, let
-from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal
+from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal, tuple_text
 from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
@@ -70,8 +70,7 @@ class RowScope:
                 test = self.truth(condition)
                 return Code(f"{self.value(then).at(OR)} if {test.at(OR)} else {self.value(otherwise).at(IF)}", IF)
             case MakeStruct(values=values):
-                parts = [self.value(each).inner for each in values]
-                return Code(f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})")
+                return Code(tuple_text([self.value(each).inner for each in values]))
             case MakeList(items=items):
                 return Code(f"[{', '.join(self.value(each).inner for each in items)}]")
             case ForEach():

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_text import Binding, Code
+from ghcm.codegen.native.row_text import Binding, Code, targets_text
 from ghcm.expr import Var
 from ghcm.types import Struct
 
@@ -41,7 +41,7 @@ def loop_head(names: list[str], body: str, *, timed: bool) -> str:
     """`for a, _, c in rows:`, where names that the body does not mention are not taken."""
     hidden = ["time", "watermark"] if timed else []
     taken = [name if re.search(rf"\b{name}\b", body) else "_" for name in [*names, *hidden]]
-    return f"for {', '.join(taken)}{',' if len(taken) == 1 else ''} in rows:"
+    return f"for {targets_text(taken)} in rows:"
 
 
 def bind_record(variable: Var, columns: dict[str, Code]) -> Binding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
 from typing import cast
@@ -30,6 +30,8 @@ __all__ = [
     "literal",
     "order_text",
     "quoted",
+    "targets_text",
+    "tuple_text",
 ]
 
 # Python's precedences, loosest first.
@@ -68,8 +70,25 @@ class Binding:
         """The value, made from the columns where it exists only in parts."""
         if self.value is not None:
             return self.value
-        inner = ", ".join(column.inner for column in self.columns.values())
-        return Code(f"({inner},)" if len(self.columns) == 1 else f"({inner})")
+        return Code(tuple_text([column.inner for column in self.columns.values()]))
+
+
+def tuple_text(items: Sequence[str]) -> str:
+    """A tuple of these items, which a comma ends.
+
+    >>> tuple_text(["a", "b"]), tuple_text(["a"]), tuple_text([])
+    ('(a, b)', '(a,)', '()')
+    """
+    return f"({targets_text(items)})"
+
+
+def targets_text(names: Sequence[str]) -> str:
+    """The names to which the items of a tuple are assigned.
+
+    >>> targets_text(["a", "b"]), targets_text(["a"])
+    ('a, b', 'a,')
+    """
+    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
 class Module:
@@ -126,7 +145,7 @@ def _nested(value: object, type_: Struct | List | Map) -> Code:
         case Struct(fields=fields):
             parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
             texts = [literal(each, part.type).text for each, part in parts]
-            return Code(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
+            return Code(tuple_text(texts))
         case List(item=item):
             return Code(f"[{', '.join(literal(each, item).text for each in cast('list[object]', value))}]")
         case Map(key=key, value=held):
