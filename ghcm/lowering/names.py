@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, assert_never, cast
 
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
@@ -18,6 +18,8 @@ from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
 
 __all__ = ["Declared", "declare", "writers"]
+
+_D = TypeVar("_D", bound=ast.Declaration)
 
 _KEPT = frozenset((*CALLABLE, *METHODS, *OPERATORS))
 """What is called and is no function of the program."""
@@ -43,50 +45,62 @@ def declare(
     program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None, *, for_reference: bool = False
 ) -> Declared:
     """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
-    kinds: dict[str, str] = {}
-    records: dict[str, ast.RecordDecl] = {}
-    enums: dict[str, ast.EnumDecl] = {}
-    unions: dict[str, ast.UnionDecl] = {}
-    caches: dict[str, ast.CacheDecl] = {}
-    sinks: dict[str, ast.SinkDecl] = {}
-    units: dict[str, ast.UnitDecl] = {}
-    functions: dict[str, ast.FunctionDecl] = {}
-    for declaration in program.declarations:
-        name = declaration.name.text
-        if name in kinds:
-            message = f'"{name}" is declared twice'
-            hint = f"The first is a {kinds[name]}."
-            diagnostics.error(Code.DECLARED_TWICE.value, message, declaration.name.span, hint=hint)
-            continue
-        if name in BUILT_IN or (isinstance(declaration, ast.FunctionDecl) and name in _KEPT):
-            message = f'"{name}" is a name that the language keeps for itself'
-            detail = _OWN_RECORDS.get(name, "")
-            diagnostics.error(Code.RESERVED.value, message, declaration.name.span, detail=detail, hint=_OTHER_NAME)
-            continue
-        match declaration:
-            case ast.RecordDecl():
-                kinds[name], records[name] = "record", declaration
-            case ast.EnumDecl():
-                kinds[name], enums[name] = "enum", declaration
-            case ast.UnionDecl():
-                kinds[name], unions[name] = "union", declaration
-            case ast.CacheDecl():
-                kinds[name], caches[name] = "msg cache", declaration
-            case ast.SinkDecl():
-                kinds[name], sinks[name] = "sink", declaration
-            case ast.FunctionDecl():
-                kinds[name], functions[name] = "function", declaration
-            case ast.UnitDecl():
-                kinds[name], units[name] = "unit", declaration
+    declared = _accepted(program.declarations, diagnostics)
+    records, enums, unions = _of(ast.RecordDecl, declared), _of(ast.EnumDecl, declared), _of(ast.UnionDecl, declared)
+    caches, units = _of(ast.CacheDecl, declared), _of(ast.UnitDecl, declared)
+    kinds = {name: _kind(declaration) for name, declaration in declared.items()}
     known = Records(records, diagnostics, enums, unions)
     context = Context(diagnostics, known, kinds, notes, for_reference=for_reference)
     for name in enums:
         context.records.enum(name)
     for name in (*records, *unions):
         context.records.get(name)
-    define(functions, context, typed)
+    define(_of(ast.FunctionDecl, declared), context, typed)
     _check_caches(units, caches, context)
-    return Declared(context, caches, sinks, units)
+    return Declared(context, caches, _of(ast.SinkDecl, declared), units)
+
+
+def _accepted(declarations: Iterable[ast.Declaration], diagnostics: Diagnostics) -> dict[str, ast.Declaration]:
+    """The declarations whose names are free, by name and in order; the others are reported."""
+    found: dict[str, ast.Declaration] = {}
+    for declaration in declarations:
+        name, span = declaration.name.text, declaration.name.span
+        if name in found:
+            hint = f"The first is a {_kind(found[name])}."
+            diagnostics.error(Code.DECLARED_TWICE.value, f'"{name}" is declared twice', span, hint=hint)
+        elif name in BUILT_IN or (isinstance(declaration, ast.FunctionDecl) and name in _KEPT):
+            message = f'"{name}" is a name that the language keeps for itself'
+            detail = _OWN_RECORDS.get(name, "")
+            diagnostics.error(Code.RESERVED.value, message, span, detail=detail, hint=_OTHER_NAME)
+        else:
+            found[name] = declaration
+    return found
+
+
+def _of(kind: type[_D], declared: Mapping[str, ast.Declaration]) -> dict[str, _D]:
+    """Those of one kind, by name and in order."""
+    return {name: declaration for name, declaration in declared.items() if isinstance(declaration, kind)}
+
+
+def _kind(declaration: ast.Declaration) -> str:
+    """What a declaration declares, in a word for messages."""
+    match declaration:
+        case ast.RecordDecl():
+            return "record"
+        case ast.EnumDecl():
+            return "enum"
+        case ast.UnionDecl():
+            return "union"
+        case ast.CacheDecl():
+            return "msg cache"
+        case ast.SinkDecl():
+            return "sink"
+        case ast.FunctionDecl():
+            return "function"
+        case ast.UnitDecl():
+            return "unit"
+        case _:
+            assert_never(declaration)
 
 
 def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
