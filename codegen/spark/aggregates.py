@@ -36,14 +36,8 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
     match aggregate.function:
         case _F.COUNT:
             yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
-        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
-            if _in_parts(aggregate):
-                yield name, f"high_sum({quote(value)}, {decimal_text(to)})"
-                yield f"{name}.low", f"low_sum({quote(value)}, {decimal_text(to)})"
-            else:
-                yield name, quote(f"cast(sum({value}) AS decimal({to.precision}, {to.scale}))")
         case _F.SUM:
-            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
+            yield from _sum_columns(aggregate, name, value)
         case _F.MIN:
             yield name, quote(f"min({value})")
         case _F.MAX:
@@ -57,13 +51,7 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
             yield f"{name}.count", quote(f"count({value})")
             yield f"{name}.odd", quote(f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))")
         case _F.FIRST | _F.LAST:
-            by = _quoted(TIME) if aggregate.by_time else _quoted(f"{name}.order")
-            pick = "min" if aggregate.function is _F.FIRST else "max"
-            place = f"named_struct('by', {by}, 'record', {_quoted(RECORD)})"
-            if _of_record(aggregate):  # which stands in its place already, and is not carried twice
-                yield name, quote(f"({pick}({place}) FILTER (WHERE {_quoted(RECORD)} IS NOT NULL)).record")
-            else:
-                yield name, quote(f"{pick}_by({value}, {place}) FILTER (WHERE {value} IS NOT NULL)")
+            yield name, quote(_picked(aggregate, name, value))
         case _F.COLLECT | _F.QUANTILE:
             yield name, quote(f"sort_array(collect_list({value}))")
         case _F.DISTINCT_COUNT:
@@ -75,6 +63,26 @@ def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
             yield name, quote(f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})")
         case _:
             assert_never(aggregate.function)
+
+
+def _sum_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(to := strip(aggregate.type), Decimal):
+        yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
+    elif _in_parts(aggregate):
+        yield name, f"high_sum({quote(value)}, {decimal_text(to)})"
+        yield f"{name}.low", f"low_sum({quote(value)}, {decimal_text(to)})"
+    else:
+        yield name, quote(f"cast(sum({value}) AS decimal({to.precision}, {to.scale}))")
+
+
+def _picked(aggregate: Aggregate, name: str, value: str) -> str:
+    """The value of the record in the first or last place, as SQL."""
+    by = _quoted(TIME) if aggregate.by_time else _quoted(f"{name}.order")
+    pick = "min" if aggregate.function is _F.FIRST else "max"
+    place = f"named_struct('by', {by}, 'record', {_quoted(RECORD)})"
+    if _of_record(aggregate):  # which stands in its place already, and is not carried twice
+        return f"({pick}({place}) FILTER (WHERE {_quoted(RECORD)} IS NOT NULL)).record"
+    return f"{pick}_by({value}, {place}) FILTER (WHERE {value} IS NOT NULL)"
 
 
 def final_value(aggregate: Aggregate) -> str:

@@ -55,47 +55,57 @@ _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
 def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> Expr | None:
     """A call inside an expression, in either form."""
+    receiver: tuple[ast.Argument, ...] = ()
     match written.function:
         case ast.Ref(name=name, span=span):
-            operands = written.arguments
-            receiver: tuple[ast.Argument, ...] = ()
+            pass
         case ast.Attribute(of=of, name=name, span=whole, name_span=name_span):
-            span, operands = name_span or whole, written.arguments
-            receiver = (ast.Argument(of, None, of.span),)
+            span, receiver = name_span or whole, (ast.Argument(of, None, of.span),)
         case other:
             context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
             return None
+    operands = (*receiver, *written.arguments)
     if name in context.functions:
-        return _defined(written, name, (*receiver, *operands), scope, context, value)
-    function = _named(name, span, context, as_method=bool(receiver), count=len(operands))
-    if function is None:
-        return None
-    if any(operand.name is not None or isinstance(operand.value, ast.Lambda) for operand in operands):
-        culprit = next(each for each in operands if each.name is not None or isinstance(each.value, ast.Lambda))
-        reason = "takes no named arguments" if culprit.name is not None else "takes no function as an argument"
-        context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', culprit.span or culprit.value.span)
+        return _defined(written, name, operands, scope, context, value)
+    function = _named(name, span, context, as_method=bool(receiver), count=len(written.arguments))
+    if function is None or not _are_values(written.arguments, name, context):
         return None
     if function in _TYPED:
-        return _TYPED[function]((*receiver, *operands), written.span, scope, context, value)
-    arguments = [value(operand.value, scope) for operand in (*receiver, *operands)]
+        return _TYPED[function](operands, written.span, scope, context, value)
+    arguments = [value(operand.value, scope) for operand in operands]
     known = tuple(argument for argument in arguments if argument is not None)
     if len(known) < len(arguments):
         return None
     if name == "map_of":
         entries = entries_of(known, written.span, context)
         return None if entries is None else operation(function, (entries,), written.span, context, name)
-    if function in _PATTERNS and len(known) >= 2:
-        respelt = _with_pattern(function, known, [each.value.span for each in operands], context)
+    return _checked(function, known, [operand.value.span for operand in operands], written, context)
+
+
+def _are_values(operands: tuple[ast.Argument, ...], name: str, context: Context) -> bool:
+    """Whether all of them are values without names, as functions of the table take them; reported where not."""
+    for operand in operands:
+        if operand.name is not None or isinstance(operand.value, ast.Lambda):
+            reason = "takes no named arguments" if operand.name is not None else "takes no function as an argument"
+            context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', operand.span or operand.value.span)
+            return False
+    return True
+
+
+def _checked(
+    function: str, arguments: tuple[Expr, ...], spans: list[Span | None], written: ast.Apply, context: Context
+) -> Expr | None:
+    """The call with these arguments, of which the constants are checked."""
+    if function in _PATTERNS and len(arguments) >= 2:
+        respelt = _with_pattern(function, arguments, spans, context)
         if respelt is None:
             return None
-        known = respelt
-    mistake = unreadable(function, known)
+        arguments = respelt
+    mistake = unreadable(function, arguments)
     if mistake is not None:
-        culprit = (*receiver, *operands)[mistake.place]
-        context.report(mistake.code, mistake.message, culprit.value.span, hint=mistake.hint)
+        context.report(mistake.code, mistake.message, spans[mistake.place], hint=mistake.hint)
         return None
-    made = operation(function, known, written.span, context)
-    spans = [operand.value.span for operand in (*receiver, *operands)]
+    made = operation(function, arguments, written.span, context)
     return made if isinstance(made, Call) and check_constants(made, spans, context) else None
 
 
@@ -171,8 +181,7 @@ def _with_pattern(
     function: str, arguments: tuple[Expr, ...], spans: list[Span | None], context: Context
 ) -> tuple[Expr, ...] | None:
     """The arguments with the constant pattern in its one spelling, or None after a report."""
-    at = len(spans) - len(arguments) + 1
-    read = _pattern(function, arguments[1], spans[at], context)
+    read = _pattern(function, arguments[1], spans[1], context)
     if read is None:
         return None
     respelt = (arguments[0], Literal(read.text, String()), *arguments[2:])
@@ -184,7 +193,7 @@ def _with_pattern(
     context.report(
         Code.NOT_CONSTANT if group is None else Code.BAD_PATTERN,
         f'the group of "{function}" is not a constant number' if group is None else f"the pattern has no group {group}",
-        spans[at + 1],
+        spans[2],
         detail=f"The pattern has {read.groups} group{'' if read.groups == 1 else 's'}; 0 is the whole match.",
     )
     return None

@@ -146,28 +146,13 @@ def lambda_of(
         example = "x => ..." if len(types) == 1 else "(a, b) => ..."
         context.report(Code.BAD_LAMBDA, f"{what} is not a function", written.span, hint=f'It is written "{example}".')
         return None
-    names = [parameter.text for parameter in written.parameters]
-    if len(names) != len(types):
-        takes = f"{len(types)} parameter{'s' if len(types) != 1 else ''}"
-        message = f"{what} is a function of {takes}, and this one has {len(names)}"
-        first = strip(types[0])
-        pair = isinstance(first, Struct) and first.names[:2] == ("key", "value") and len(types) == 1
-        hint = "A pair is one record: p => ... of p.key and p.value." if pair and len(names) == 2 else ""
-        context.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
+    if not _parameters_fit(written, types, scope, context, what):
         return None
-    for index, parameter in enumerate(written.parameters):
-        if parameter.text in names[:index]:
-            message = f'parameter "{parameter.text}" stands here twice'
-            context.report(Code.DECLARED_TWICE, message, parameter.span)
-            return None
-        if parameter.text in scope.parameters:
-            message = f'"{parameter.text}" would hide the parameter of the unit of that name'
-            context.report(Code.RESERVED, message, parameter.span)
-            return None
     if too_deep(written.body):
         message = f"{what} nests deeper than {DEEPEST} levels"
         context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
         return None
+    names = [parameter.text for parameter in written.parameters]
     taken = scope.taken
     variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, types, strict=True))
     for parameter, type_ in zip(written.parameters, types, strict=True):
@@ -179,6 +164,29 @@ def lambda_of(
         context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
         return None
     return None if body is None else TypedLambda(variables, body)
+
+
+def _parameters_fit(written: ast.Lambda, types: tuple[Type, ...], scope: Scope, context: Context, what: str) -> bool:
+    """Whether there are as many parameters as types, each under a name of its own; reported where not."""
+    names = [parameter.text for parameter in written.parameters]
+    if len(names) != len(types):
+        takes = f"{len(types)} parameter{'s' if len(types) != 1 else ''}"
+        message = f"{what} is a function of {takes}, and this one has {len(names)}"
+        first = strip(types[0])
+        pair = isinstance(first, Struct) and first.names[:2] == ("key", "value") and len(types) == 1
+        hint = "A pair is one record: p => ... of p.key and p.value." if pair and len(names) == 2 else ""
+        context.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
+        return False
+    for index, parameter in enumerate(written.parameters):
+        if parameter.text in names[:index]:
+            message = f'parameter "{parameter.text}" stands here twice'
+            context.report(Code.DECLARED_TWICE, message, parameter.span)
+            return False
+        if parameter.text in scope.parameters:
+            message = f'"{parameter.text}" would hide the parameter of the unit of that name'
+            context.report(Code.RESERVED, message, parameter.span)
+            return False
+    return True
 
 
 def _function_of(context: Context) -> Function:
