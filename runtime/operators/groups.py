@@ -7,7 +7,7 @@ cannot be given is a dead letter with the key and window as input.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from operator import itemgetter
 from typing import Any
@@ -15,21 +15,21 @@ from typing import Any
 import polars as pl
 
 from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row, series, values
+from ghcm.runtime.columns import Row
 from ghcm.runtime.keys import value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operator import INFINITY, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.forgiving import forgiving, has_lambda
-from ghcm.runtime.operators.frame_state import FrameState, unpack_groups
 from ghcm.runtime.operators.gathered import Gathered
-from ghcm.runtime.operators.group_frames import GroupFrames, by_window, read_groups
+from ghcm.runtime.operators.group_frames import by_window, read_groups
 from ghcm.runtime.operators.group_layout import layout_of
 from ghcm.runtime.operators.group_results import GroupResults
+from ghcm.runtime.operators.held_groups import HeldGroups
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.single_groups import UNWINDOWED, SingleGroups, WindowTimes
+from ghcm.runtime.operators.single_groups import UNWINDOWED, WindowTimes
 from ghcm.runtime.operators.windows import lateness_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
@@ -60,17 +60,14 @@ class GroupOperator:
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._counts_nothing = isinstance(op, Count) and layout.key is None and takes.bounded and not takes.windowed
-        self._singles = SingleGroups(self._code, layout, context)
+        self._held = HeldGroups(self._code, layout, context, told=self._told)
+        self._frames = self._held.frames
+        self._singles = self._held.singles
         self._windows = self._singles.windows
         self._identity = self._singles.identity
-        self._changed: set[object] = set()
         self._pending = Pending()
-        merges = self._code.merged is not None
-        self._frames = GroupFrames(self._code, self._layout.key_type, context.unmerged) if merges else None
         self._gathered = Gathered(layout.window)
         self._results = GroupResults(task, takes, layout, self._code, context, self._letters)
-        self._fresh: list[pl.DataFrame] = []
-        """The keys of columns that came since the latest values were told."""
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -138,32 +135,16 @@ class GroupOperator:
         if self._frames is not None:
             self._frames.add(frame)
             if self._told:
-                self._fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
+                self._held.fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
         else:
-            self._merge(*read_groups(frame, self._layout.key_type, self._code.states))
+            self._held.merge(*read_groups(frame, self._layout.key_type, self._code.states))
         return True
-
-    def _spill(self, frames: list[pl.DataFrame]) -> None:
-        """Keep these groups as single states from now on."""
-        assert self._frames is not None or not frames
-        for frame in frames:
-            assert self._frames is not None
-            self._merge(*self._frames.read(frame))
-
-    def _spill_all(self) -> None:
-        if self._frames is not None:
-            self._spill(self._frames.take(INFINITY))
-
-    def _merge(self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: list[object]) -> None:
-        identities = self._singles.merge(keys, windows, states)
-        if self._told:
-            self._changed.update(identities)
 
     def _rows(self, batch: Batch, outbox: Outbox) -> None:
         self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._context.parameters
-        timed = self._code.timed
+        timed, told, changed = self._code.timed, self._told, self._held.changed
         groups: dict[object, object] = {} if layout.window is not None else self._singles.of(UNWINDOWED)
         last = None
         for row in batch.rows():
@@ -182,8 +163,8 @@ class GroupOperator:
             except RecordFailure as failure:
                 self._dead(row, failure, outbox)
                 continue
-            if self._told:
-                self._changed.add(key)
+            if told:
+                changed.add(key)
 
     def _dead(self, row: Row, failure: RecordFailure, outbox: Outbox) -> None:
         dead = self._letters.to(outbox)
@@ -218,12 +199,12 @@ class GroupOperator:
                 for place, slid in self._frames.slide(until, *self._code.slices):
                     yield from self._of_frame(slid, place, outbox)
             if self._windows or (self._frames is not None and self._frames.least_end <= until):
-                self._spill_all()
+                self._held.spill_all()
             yield from self._closed_slices(watermark, *self._code.slices, outbox)
             return
         taken = self._frames.take(until) if self._frames is not None else []
         if len(taken) > 1:
-            self._spill(taken)
+            self._held.spill(taken)
             taken = []
         closed = {window for window in self._windows if window[1] <= until}
         made = self._results.made(taken[0].sort("end")) if taken and not closed else None
@@ -234,7 +215,7 @@ class GroupOperator:
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):
             frame = frames.get(window)
             if frame is not None and window in self._windows:
-                self._spill([frame])
+                self._held.spill([frame])
             if window in self._windows:
                 yield from self._results.batches(self._windows.pop(window), window, outbox)
             elif frame is not None:
@@ -246,7 +227,7 @@ class GroupOperator:
         if made is not None:
             yield from self._results.cut(made)
             return
-        self._spill([frame])
+        self._held.spill([frame])
         yield from self._results.batches(self._windows.pop(window or UNWINDOWED), window, outbox)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
@@ -273,53 +254,20 @@ class GroupOperator:
         return not self._told or self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
+        held, results = self._held, self._results
         if self._identity is not None:
-            self._spill_all()
-        changed, self._changed = self._changed, set()
-        singles, found = self._singles.unwindowed(), self._renewed(changed)
-        made = self._results.made(found[0]) if len(found) == 1 and self._apart(found[0], singles) else None
+            held.spill_all()
+        changed, found = held.renewed()
+        singles = self._singles.unwindowed()
+        made = results.made(found[0]) if len(found) == 1 and held.apart(found[0]) else None
         if made is not None:
-            yield from self._results.cut(made)
-            changed -= set(self._keys_of(found[0])) if changed else set()
+            yield from results.cut(made)
+            changed -= set(held.keys_of(found[0])) if changed else set()
         else:
-            states = self._together(found)
-            yield from self._results.batches(self._both(states, singles), None, outbox)
+            states = held.together(found)
+            yield from results.batches(held.both(states, singles), None, outbox)
             changed -= states.keys()
-        yield from self._results.batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
-
-    def _apart(self, frame: pl.DataFrame, singles: Mapping[object, object]) -> bool:
-        """Whether none of these groups has a single state, too."""
-        return not singles or singles.keys().isdisjoint(self._keys_of(frame))
-
-    def _keys_of(self, frame: pl.DataFrame) -> Sequence[object]:
-        return values(frame["key"], self._layout.key_type) if self._layout.key is not None else [()]
-
-    def _renewed(self, changed: Collection[object]) -> list[pl.DataFrame]:
-        """What columns hold of these keys and of those that came in columns."""
-        fresh, self._fresh = self._fresh, []
-        if self._frames is None or not len(self._frames) or not (fresh or changed):
-            return []
-        return self._frames.of(self._keys([*fresh, *([self._named(changed)] if changed else [])]))
-
-    def _keys(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
-        return pl.concat(frames) if frames and self._layout.key is not None else pl.DataFrame()
-
-    def _named(self, keys: Iterable[object]) -> pl.DataFrame:
-        return pl.DataFrame([series("key", list(keys), self._layout.key_type)])
-
-    def _together(self, frames: Iterable[pl.DataFrame]) -> dict[object, object]:
-        """The single states of unwindowed groups in columns."""
-        states: dict[object, object] = {}
-        for frame in frames:
-            assert self._frames is not None
-            keys, _, found = self._frames.read(frame)
-            self._singles.add(states, keys, found)
-        return states
-
-    def _both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
-        """States that nobody else holds, with what others have of their keys."""
-        merge, parameters = self._code.merge, self._context.parameters
-        return {key: merge(state, others[key], parameters) if key in others else state for key, state in states.items()}
+        yield from results.batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
 
     def finish(self, outbox: Outbox) -> bool:
         """As `Operator.finish`: the results of bounded unwindowed input."""
@@ -330,14 +278,14 @@ class GroupOperator:
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:
-            self._spill_all()
+            self._held.spill_all()
             yield from self._results.batches(self._singles.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:
                 yield from self._of_frame(taken[0], None, outbox)
                 return
-            self._spill(taken)
+            self._held.spill(taken)
             groups: dict[object, object] = self._windows.pop(UNWINDOWED, {})
             if self._counts_nothing and not groups:
                 groups = {(): 0}
@@ -347,10 +295,10 @@ class GroupOperator:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
         self._settle()
         if self._identity is not None or self._layout.window is not None:
-            self._spill_all()
+            self._held.spill_all()
         found: list[tuple[object, object]] = []
         wanted = None if key is None else (self._identity(key) if self._identity is not None else key)
-        for groups in self._copied(key):
+        for groups in self._held.copied(key):
             chosen = groups.items() if key is None else [(wanted, groups[wanted])] if wanted in groups else []
             for identity, state in chosen:
                 try:
@@ -360,29 +308,12 @@ class GroupOperator:
                 found.append((self._key_value(identity) if self._key_value is not None else identity, value))
         return found
 
-    def _copied(self, key: object) -> list[Mapping[object, object]]:
-        """All states, or at least those of one key."""
-        if self._frames is None or not len(self._frames):
-            return list(self._windows.values())
-        singles = self._singles.unwindowed()
-        if key is None or self._layout.key is None:
-            return [singles | self._both(self._together(self._frames.whole()), singles)]
-        kept = {key: singles[key]} if key in singles else {}
-        return [kept | self._both(self._together(self._frames.of(self._named([key]))), kept)]
-
     # --- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`."""
-        packed = self._singles.packed()
-        held = self._frames.held() if self._frames is not None else []
-        return FrameState(packed, held) if held else packed
+        return self._held.save()
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
-        for data in state.values():
-            singles, frame = unpack_groups(data)
-            self._singles.restore(singles)
-            if frame is not None:
-                assert self._frames is not None
-                self._frames.restore(frame)
+        self._held.restore(state)
