@@ -1,4 +1,4 @@
-"""From the parse tree to the syntax tree: places, constants, and the rules of form that a grammar cannot say.
+"""From the parse tree to the syntax tree: places and constants. What of the form a grammar cannot say, `form_rules` do.
 
 It decides no meaning: which names are operators, columns or units is the lowering's matter.
 """
@@ -13,14 +13,13 @@ from lark.tree import Meta
 
 from ghcm.errors import Diagnostics
 from ghcm.language import ast, literals
+from ghcm.language.form_rules import check_claims, check_comparison, check_order, names_in, parameter_of
 from ghcm.source import Source, Span
 from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String, Type
 
-__all__ = ["CLAIMS", "Node", "build"]
+__all__ = ["Node", "build"]
 
 _C = TypeVar("_C")
-
-CLAIMS = ("associative", "commutative")
 
 Node = (
     ast.Program
@@ -183,22 +182,13 @@ class _Builder:
 
     def lambda_many(self, meta: Meta, cover: ast.Expr, body: ast.Expr) -> ast.Lambda:
         items = cover.items if isinstance(cover, ast.TupleExpr) else (cover,)
-        return ast.Lambda(tuple(map(self._parameter, items)), body, self._span(meta))
-
-    def _parameter(self, item: ast.Expr) -> ast.Name:
-        if isinstance(item, ast.Ref):
-            return ast.Name(item.name, item.span)
-        self.problems.error("GHCM-111", "a parameter of a function is a name", item.span, hint="write (a, b) => ...")
-        return ast.Name("_", item.span)
+        return ast.Lambda(tuple(parameter_of(item, self.problems) for item in items), body, self._span(meta))
 
     def claimed(self, meta: Meta, *parts: ast.Name | ast.Lambda) -> ast.Expr:
         claims = [part for part in parts if isinstance(part, ast.Name)]
         function = parts[-1]
         assert isinstance(function, ast.Lambda)
-        for claim in claims:
-            if claim.text not in CLAIMS:
-                detail = "What can be claimed is @associative and @commutative."
-                self.problems.error("GHCM-114", f'"@{claim.text}" is no claim', claim.span, detail=detail)
+        check_claims(claims, self.problems)
         return ast.Lambda(function.parameters, function.body, self._span(meta), tuple(claim.text for claim in claims))
 
     def claim(self, meta: Meta, name: ast.Name) -> ast.Name:
@@ -216,7 +206,7 @@ class _Builder:
     def case(self, meta: Meta, pattern: ast.Pattern, value: ast.Expr) -> ast.Case:
         if isinstance(pattern, ast.Ref) and pattern.name == "_":
             return ast.Case(None, value, self._span(meta))
-        return ast.Case(None if self._names_in(pattern) else pattern, value, self._span(meta))
+        return ast.Case(None if names_in(pattern, self.problems) else pattern, value, self._span(meta))
 
     def range(self, meta: Meta, first: ast.Expr, last: ast.Expr) -> ast.Range:
         return ast.Range(first, last, self._span(meta))
@@ -227,29 +217,12 @@ class _Builder:
     def any_of(self, meta: Meta, *patterns: ast.Expr | ast.Range | ast.BoundVariant) -> ast.AnyOf:
         return ast.AnyOf(patterns, self._span(meta))
 
-    def _names_in(self, pattern: ast.Pattern) -> bool:
-        """Report the names that no pattern can be: the ends of ranges, and a `_` among others."""
-        parts = pattern.patterns if isinstance(pattern, ast.AnyOf) else (pattern,)
-        ends = [end for part in parts if isinstance(part, ast.Range) for end in (part.first, part.last)]
-        names = [end for end in ends if isinstance(end, ast.Ref)]
-        names += [part for part in parts if isinstance(part, ast.Ref) and part.name == "_"]
-        for name in names:
-            hint = 'a string stands in quotes; "_" matches everything else'
-            if name.name == "_":
-                hint = '"_" stands alone and matches everything else'
-            self.problems.error("GHCM-117", f'"{name.name}" is no pattern', name.span, hint=hint)
-        return bool(names)
-
     # --- operators
 
     def binary(self, meta: Meta, left: ast.Expr, op: Token, right: ast.Expr) -> ast.Binary:
-        if op.type in ("EQ", "NE") and (_is_null(left) or _is_null(right)):
-            words = "is null" if op.type == "EQ" else "is not null"
-            detail = "Nothing is equal to null and nothing differs from it: the comparison would always be null."
-            self.problems.error(
-                "GHCM-110", "comparison with null", self._span(meta), detail=detail, hint=f'write "{words}"'
-            )
-        return ast.Binary(_BINARY[op.type], left, right, self._span(meta))
+        made = ast.Binary(_BINARY[op.type], left, right, self._span(meta))
+        check_comparison(made, self.problems)
+        return made
 
     def not_in(self, meta: Meta, left: ast.Expr, _not: Token, _in: Token, right: ast.Expr) -> ast.Binary:
         return ast.Binary("not in", left, right, self._span(meta))
@@ -290,14 +263,7 @@ class _Builder:
 
     def arguments(self, meta: Meta, *arguments: ast.Argument | None) -> tuple[ast.Argument, ...]:
         present = _present(arguments)
-        named = False
-        for argument in present:
-            if named and argument.name is None:
-                hint = "put it before those with a name, or name it too"
-                self.problems.error(
-                    "GHCM-119", "an argument without a name behind one with a name", argument.span, hint=hint
-                )
-            named = named or argument.name is not None
+        check_order(present, self.problems)
         return present
 
     def argument(self, meta: Meta, name: ast.Name | None, value: ast.Expr) -> ast.Argument:
@@ -382,7 +348,3 @@ class _Builder:
 
 def _present(parts: tuple[_C | None, ...]) -> tuple[_C, ...]:
     return tuple(part for part in parts if part is not None)
-
-
-def _is_null(expr: ast.Expr) -> bool:
-    return isinstance(expr, ast.Literal) and expr.value is None

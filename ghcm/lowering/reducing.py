@@ -5,6 +5,7 @@ from __future__ import annotations
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
+from ghcm.language.form_rules import CLAIMS
 from ghcm.lowering.codes import Code
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.drafting import Step
@@ -13,7 +14,6 @@ from ghcm.types import Type, is_nullable
 
 __all__ = ["reducer_of"]
 
-_CLAIMS = ("associative", "commutative")
 _CLAIM = "If order does not matter, say so with @associative @commutative; otherwise say order = v => ... ."
 _BOTH = "It takes both claims: @associative @commutative."
 
@@ -36,7 +36,7 @@ def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
             _report_nullable(step, part)
         return None if part else proven
     claims = _claims(step)
-    claimed = set(_CLAIMS) <= set(claims)
+    claimed = set(CLAIMS) <= set(claims)
     if not claimed and step.given.expr("order") is None:
         step.report(
             Code.BAD_REDUCER,
@@ -69,7 +69,7 @@ def _claims(step: Step) -> tuple[str, ...]:
     written = step.given.expr("function")
     claims = written.claims if isinstance(written, ast.Lambda) else ()
     for claim in claims:
-        if claim not in _CLAIMS:
+        if claim not in CLAIMS:
             message = f'"@{claim}" claims nothing that is known'
             step.report(
                 Code.BAD_REDUCER, message, step.given.span("function"), hint="Claims are @associative @commutative."
