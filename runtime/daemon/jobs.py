@@ -7,7 +7,7 @@ import logging
 import secrets
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
@@ -16,12 +16,13 @@ from ghcm.runtime.daemon.appending import Appending
 from ghcm.runtime.daemon.call_keeper import CallKeeper, Settled
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.claims import Claims
+from ghcm.runtime.daemon.earlier import EarlierJobs, own_call
 from ghcm.runtime.daemon.growing import grow
 from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
 from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
-from ghcm.runtime.daemon.reruns import Again, refuse_doubles, resumable
+from ghcm.runtime.daemon.reruns import Again
 from ghcm.runtime.daemon.state import copy_bundle
 from ghcm.runtime.daemon.stopping import REQUESTED, Stop
 from ghcm.runtime.growth.changes import Growth
@@ -29,7 +30,7 @@ from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
-from ghcm.spg.graph import Program, Unit
+from ghcm.spg.graph import Program
 
 __all__ = ["Jobs"]
 
@@ -61,6 +62,7 @@ class Jobs:
         self._processes = processes
         self._claims = claims
         self._tell = tell
+        self._earlier = EarlierJobs(options.state, store)
         self._submitting = asyncio.Lock()
         self._background: set[asyncio.Task[Any]] = set()
         self._retirements: dict[str, asyncio.Task[Settled]] = {}
@@ -88,7 +90,7 @@ class Jobs:
                     return await self._grow(keeper, bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
-            resumed = await asyncio.to_thread(self._resumed, bundle, base, again)
+            resumed = await asyncio.to_thread(self._earlier.resumed, bundle, base, again)
             # Unique for ever, not only here: sinks keep the versions that jobs have written.
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
             self._appending.take(id, program, base, beside=beside)
@@ -129,57 +131,6 @@ class Jobs:
             self._processes.start_spark()
         self._processes.refresh_spark()
         self._calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
-
-    def _resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Growth | None] | None:
-        """The job that goes on, None where one begins; GhcmError as `submit` says."""
-        found = self._earlier(bundle.program.name, base, again)
-        if found is None:
-            return None
-        job, before = found
-        match again:
-            case Again.RESUME:
-                growth = resumable(job, before, bundle)
-                if growth.nothing:
-                    return job, None
-                version = job.version + 1
-                copy = self._state.version(job.id, version)
-                copy_bundle(bundle.path, copy)
-                return self._store.jobs.grow(job.id, version, str(copy), growth.since(job.since, version)), growth
-            case Again.UNSAID:
-                refuse_doubles(job, before.program, bundle.program)
-                return None
-            case Again.FRESH:
-                return None
-            case _:
-                assert_never(again)
-
-    def _has_written(self, job: Job, program: Program) -> bool:
-        """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""
-        if any(self._state.snapshots(job.id).glob("*/*/manifest.json")):
-            return True
-        calls = (self._store.calls.get(_own_call(job.id, unit)) for unit in program.units if unit.kind == "batch")
-        return any(call is not None and call.attempts > 0 for call in calls)
-
-    def _earlier(self, program: str, base: Path, again: Again) -> tuple[Job, Bundle] | None:
-        """The latest job of the program in this folder, with its bundle: the latest that has written something where
-        it matters what was written. GhcmError if there is none to be resumed.
-        """
-        for job in self._store.jobs.find(program):
-            try:
-                if Path(self._state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
-                    before = Bundle.open(Path(job.bundle))
-                    if again is not Again.UNSAID or self._has_written(job, before.program):
-                        return job, before
-            except (GhcmError, OSError) as error:
-                log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
-        if again is Again.RESUME:
-            raise GhcmError(
-                f'program "{program}" has no earlier job that could be resumed',
-                code="GHCM-607",
-                detail=f'None was submitted for "{base.absolute()}" to this daemon, or its bundle is gone.',
-                hint="submit it without --resume; ghcm ps --all lists the jobs.",
-            )
-        return None
 
     async def _new(self, path: Path, program: str, base: Path, id: str) -> Job:
         copy = self._state.bundle(id)
@@ -306,7 +257,7 @@ class Jobs:
             self._processes.start_spark()
         try:
             for unit in keeper.batches:
-                id = _own_call(keeper.id, unit)
+                id = own_call(keeper.id, unit)
                 if not unit.responsive and self._store.calls.get(id) is None:
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
                     instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher=DAEMON)
@@ -361,8 +312,3 @@ class Jobs:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
-
-
-def _own_call(job: str, unit: Unit) -> str:
-    """The id of the call by which the daemon starts a batch unit."""
-    return f"{job}.{unit.name}"
