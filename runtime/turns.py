@@ -85,13 +85,6 @@ class Line(Generic[T]):
             if self._at_work == id:
                 self._at_work = None
 
-    def disperse(self) -> list[T]:
-        """Have nobody wait any more; those who did."""
-        with self._lock:
-            left = list(self._waiting.values())
-            self._waiting.clear()
-            return left
-
     def _next(self) -> str | None:
         oldest = next(iter(self._waiting))
         if self._order is None or not self.units:  # of a program that has grown: they need no turn any more
