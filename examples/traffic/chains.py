@@ -1,73 +1,14 @@
-"""Attack chains: the records, functions and words of traffic.istream in Python."""
+"""Attack chains: how they begin, grow and are ranked, as in traffic.istream."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 from flows import traffic
 from rules import Alert
+from steps import Chain, ChainStep, Path, Step
+from stories import rank_in_words, told
 
-from ghcm import Pipeline, Record, agg, coalesce, fn, if_else, match_, session, union
-
-
-class Step(Record):
-    """What stands for the alerts of one signature from one host to another with pauses under a quarter of an hour."""
-
-    at: datetime
-    until: datetime
-    attacker: str
-    victim: str
-    signature: str
-    category: str
-    severity: int
-    count: int
-    open: datetime  # so long what the victim does may go on from here
-
-
-class ChainStep(Record):
-    """A step in its chain."""
-
-    chain: str  # the id of the chain
-    position: int  # from 1
-    at: datetime
-    until: datetime
-    attacker: str
-    victim: str
-    signature: str
-    category: str
-    severity: int
-    count: int  # of alerts
-    after: timedelta | None  # between the beginnings of the step before and of this one
-    returns: bool  # its victim is in the chain already: the chain ends here
-
-
-class Path(Record):
-    """A chain while it grows: what its rank comes from, its hosts before the last victim, its steps."""
-
-    id: str
-    before: str  # the id of the chain without its last step
-    score: int
-    severity: int
-    begun: datetime
-    hosts: list[str]
-    last: Step
-    returns: bool
-    fresh: bool  # of the latest round
-    steps: list[ChainStep]
-
-
-class Chain(Record):
-    """Chains that lead over the same hosts, but for the last victim, are told by the best of them."""
-
-    id: str
-    attacker: str  # who begins it
-    begin: datetime
-    end: datetime
-    length: int  # in steps
-    severity: int  # of the worst step
-    score: int
-    alike: int  # how many chains it stands for
-    hosts: list[str]
-    story: str
+from ghcm import Pipeline, agg, coalesce, fn, if_else, match_, session, union
 
 
 @traffic.function
@@ -152,72 +93,6 @@ def go_on(p: Path, s: Step) -> Path:
         returns=returns,
         fresh=True,
         steps=p.steps + [step_of(s, fn.length(p.steps) + 1, s.at - p.last.at, returns)],
-    )
-
-
-# ---------------------------------------------------------------------------------------------- words for them
-
-
-@traffic.function
-def several(n: int, what: str) -> str:
-    return fn.to_string(n) + " " + what + if_else(n == 1, "", "s")
-
-
-@traffic.function
-def in_words(d: timedelta) -> str:
-    return if_else(
-        d < timedelta(minutes=2),
-        several(d // timedelta(seconds=1), "second"),
-        if_else(
-            d < timedelta(hours=2),
-            several(d // timedelta(minutes=1), "minute"),
-            several(d // timedelta(hours=1), "hour"),
-        ),
-    )
-
-
-@traffic.function
-def when(s: ChainStep) -> str:
-    return match_(
-        s.after,
-        {None: fn.format_time(s.at, "%Y-%m-%d %H:%M:%S")},
-        otherwise=in_words(s.after) + " later, at " + fn.format_time(s.at, "%H:%M:%S"),
-    )
-
-
-@traffic.function
-def deed(s: ChainStep) -> str:
-    return if_else(
-        s.returns,
-        ", a victim itself, turns back on",
-        if_else(s.position == 1, " attacks", ", a victim itself, goes on to"),
-    )
-
-
-@traffic.function
-def told(s: ChainStep) -> str:
-    return fn.join(
-        [
-            fn.to_string(s.position) + ".",
-            when(s) + ":",
-            s.attacker + deed(s),
-            s.victim + ":",
-            s.signature,
-            "(severity " + fn.to_string(s.severity) + ", " + several(s.count, "alert") + ").",
-        ],
-        " ",
-    )
-
-
-@traffic.function
-def rank_in_words(p: Path, alike: int) -> str:
-    return (
-        "Score "
-        + fn.to_string(p.score)
-        + " of "
-        + several(fn.length(p.steps), "step")
-        + ": 9 for each of severity 1, 3 for each of 2, 1 for each other."
-        + if_else(alike == 1, "", " It stands for " + several(alike, "chain") + " over the same hosts.")
     )
 
 
