@@ -4,7 +4,19 @@ from datetime import datetime, timedelta
 
 from chains import best_ended, best_of_way, chain_of, condensed, grown, of_time, unprovoked
 from flows import ArgusFlow, EveAlert, Server, ZeekConn, flow_of_argus, flow_of_zeek, has_failed, traffic
-from results import HostProfile, HostTraffic, NewHost, PairTraffic, ProtocolShare, ServerState, Throughput
+from measures import (
+    between_hosts,
+    busiest_hosts,
+    from_both_sides,
+    most_traffic,
+    of_all,
+    of_each_host,
+    of_each_protocol,
+    shares,
+    since_first_seen,
+    states_of,
+)
+from results import HostProfile, NewHost, Throughput
 from rules import (
     Alert,
     address_scans,
@@ -64,135 +76,19 @@ def monitor() -> None:
 
     flows = union(zeek, json, argus, live)
 
-    # --- statistics of ten seconds
+    # --- statistics of ten seconds, by measures.py
 
-    of_protocols = (
-        flows.map_to_pair(lambda f: (f.proto, {"packets": f.packets, "bytes": f.sent + f.received}))
-        .window(tumbling("10s"))
-        .aggregate_by_key(
-            flows=agg.count(),
-            packets=agg.sum(lambda value: value.packets),
-            bytes=agg.sum(lambda value: value.bytes),
-        )
-    )
-    totals = (
-        of_protocols.map_to_pair(
-            lambda p: (
-                p.window.start,
-                {
-                    "proto": p.key,
-                    "flows": p.value.flows,
-                    "packets": coalesce(p.value.packets, 0),
-                    "bytes": coalesce(p.value.bytes, 0),
-                },
-            )
-        )
-        .window(tumbling("10s"))
-        .aggregate_by_key(
-            flows=agg.sum(lambda value: value.flows),
-            packets=agg.sum(lambda value: value.packets),
-            bytes=agg.sum(lambda value: value.bytes),
-            parts=agg.collect(lambda value: value),
-        )
-        .map(
-            lambda t: {
-                "start": t.key,
-                "flows": coalesce(t.value.flows, 0),
-                "packets": coalesce(t.value.packets, 0),
-                "bytes": coalesce(t.value.bytes, 0),
-                "parts": t.value.parts,
-            }
-        )
-    )
+    of_protocols = of_each_protocol(flows)
+    totals = of_all(of_protocols)
     totals.map(lambda t: Throughput(start=t.start, flows=t.flows, packets=t.packets, bytes=t.bytes)).to(throughput)
-    totals.flat_map(
-        lambda t: t.parts.map(
-            lambda p: ProtocolShare(
-                start=t.start,
-                proto=p.proto,
-                flows=p.flows,
-                bytes=p.bytes,
-                share=if_else(t.bytes > 0, p.bytes / t.bytes, p.flows / t.flows),
-            )
-        )
-    ).to(protocols)
+    shares(totals).to(protocols)
 
-    between = (
-        flows.map_to_pair(lambda f: ((f.src, f.dst), f.only("packets", "sent", "received")))
-        .window(tumbling("10s"))
-        .aggregate_by_key(
-            flows=agg.count(),
-            packets=agg.sum(lambda value: value.packets),
-            bytes=agg.sum(lambda value: value.sent + value.received),
-            sent=agg.sum(lambda value: value.sent),
-        )
-        .map(
-            lambda p: PairTraffic(
-                start=p.window.start,
-                src=p.key._1,
-                dst=p.key._2,
-                flows=p.value.flows,
-                packets=coalesce(p.value.packets, 0),
-                bytes=coalesce(p.value.bytes, 0),
-                sent=coalesce(p.value.sent, 0),
-            )
-        )
-    )
-    (
-        between.window(tumbling("10s"))
-        .top(20, by=lambda p: (p.bytes, p.flows, p.src, p.dst))
-        .map(lambda p: p.without("window"))
-        .to(pairs)
-    )
+    between = between_hosts(flows)
+    most_traffic(between).to(pairs)
 
-    # A pair seen from each of its two sides.
-    sides = between.flat_map(
-        lambda p: [
-            {
-                "host": p.src,
-                "peer": p.dst,
-                "flows": p.flows,
-                "packets": p.packets,
-                "bytes": p.bytes,
-                "sent": p.sent,
-                "start": p.start,
-            },
-            {
-                "host": p.dst,
-                "peer": p.src,
-                "flows": p.flows,
-                "packets": p.packets,
-                "bytes": p.bytes,
-                "sent": p.bytes - p.sent,
-                "start": p.start,
-            },
-        ]
-    )
-    of_hosts = (
-        sides.map_to_pair(lambda s: (s.host, s))
-        .window(tumbling("10s"))
-        .aggregate_by_key(
-            flows=agg.sum(lambda value: value.flows),
-            packets=agg.sum(lambda value: value.packets),
-            bytes=agg.sum(lambda value: value.bytes),
-            sent=agg.sum(lambda value: value.sent),
-        )
-        .map(
-            lambda h: HostTraffic(
-                start=h.window.start,
-                host=h.key,
-                flows=coalesce(h.value.flows, 0),
-                packets=coalesce(h.value.packets, 0),
-                bytes=coalesce(h.value.bytes, 0),
-                sent=coalesce(h.value.sent, 0),
-            )
-        )
-    )
-    busiest = (
-        of_hosts.window(tumbling("10s"))
-        .top(20, by=lambda h: (h.bytes, h.flows, h.host))
-        .map(lambda h: h.without("window"))
-    )
+    sides = from_both_sides(between)
+    of_hosts = of_each_host(sides)
+    busiest = busiest_hosts(of_hosts)
     busiest.to(hosts)
 
     # --- tables, which the units below read
@@ -201,52 +97,17 @@ def monitor() -> None:
     listed = busiest.map_to_pair(lambda h: ("now", h)).window(tumbling("10s")).group_by_key()
     busiest_now = listed.map_to_pair(lambda w: (w.key, w.value)).aggregate_by_key(hosts=agg.last(lambda value: value))
 
-    # Each host since it was first seen.
-    profiles = sides.map_to_pair(lambda s: (s.host, s)).aggregate_by_key(
-        first=agg.min(lambda value: value.start),
-        last=agg.max(lambda value: value.start),
-        flows=agg.sum(lambda value: value.flows),
-        packets=agg.sum(lambda value: value.packets),
-        bytes=agg.sum(lambda value: value.bytes),
-        sent=agg.sum(lambda value: value.sent),
-        peers=agg.approx_distinct(lambda value: value.peer),
-    )
+    profiles = since_first_seen(sides)
 
     # Windows come in order, so that the first is the least and never changes.
     first_seen = of_hosts.map_to_pair(lambda h: (h.host, h.start)).reduce_by_key(lambda a, b: fn.min(a, b))
     first_seen.changes().map(lambda h: NewHost(host=h.key, since=h.value)).to(new_hosts)
 
-    # --- key servers, those of servers.csv. Failing: half of the connections or more failed, and three at least; slow:
-    # what was answered took longer than it should, on average
+    # --- key servers, those of servers.csv
 
     known = files("servers.csv", format="csv").as_(Server)
     served = flows.join(known, on=lambda f, s: (f.dst == s.server) & (f.port == s.port))
-    (
-        served.map_to_pair(lambda j: (j.right, j.left))
-        .window(tumbling("10s"))
-        .aggregate_by_key(
-            flows=agg.count(),
-            failed=agg.sum(lambda value: if_else(has_failed(value.outcome), 1, 0)),
-            seconds=agg.mean(lambda value: if_else(value.outcome == "answered", fn.to_seconds(value.duration), None)),
-        )
-        .map(
-            lambda s: ServerState(
-                start=s.window.start,
-                name=s.key.name,
-                server=s.key.server,
-                port=s.key.port,
-                flows=s.value.flows,
-                failed=coalesce(s.value.failed, 0),
-                seconds=s.value.seconds,
-                state=if_else(
-                    (coalesce(s.value.failed, 0) >= 3) & (2 * coalesce(s.value.failed, 0) >= s.value.flows),
-                    "failing",
-                    if_else(coalesce(s.value.seconds, 0.0) > fn.to_seconds(s.key.slow_after), "slow", "up"),
-                ),
-            )
-        )
-        .to(servers)
-    )
+    states_of(served).to(servers)
 
     # --- alarms, by the rules of rules.py
 
