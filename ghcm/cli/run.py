@@ -16,6 +16,7 @@ from ghcm.errors import GhcmError
 if TYPE_CHECKING:
     from ghcm.cli.events import Events
     from ghcm.cli.run_report import Report
+    from ghcm.runtime.daemon.protocol import Control
 
 __all__ = ["command"]
 
@@ -66,17 +67,19 @@ def command(  # noqa: PLR0913, PLR0917 - the options of a run, by name
         answer = daemon.control.ask("submit", beside=beside, **places)
         job = str(cast("dict[str, Any]", answer["job"])["id"])
         report.prepare()
-        serves = keep or report.endless
-        try:
-            _follow(job, events, report, serves)
-        except KeyboardInterrupt:
-            report.look()
-            if serves:
-                report.end(daemon.control, strict=strict)
-                return
+        _until_done(job, events, report, daemon.control, serves=keep or report.endless, strict=strict)
+
+
+def _until_done(job: str, events: Events, report: Report, control: Control, *, serves: bool, strict: bool) -> None:
+    """Show what happens and then how it ended. What serves is ended by Ctrl-C; anything else is interrupted by it."""
+    try:
+        _follow(job, events, report, serves)
+    except KeyboardInterrupt:
+        report.look()
+        if not serves:
             report.so_far()
             raise
-        report.end(daemon.control, strict=strict)
+    report.end(control, strict=strict)
 
 
 def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
