@@ -19,7 +19,6 @@ failed. It ends with its parent.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import logging
 import os
@@ -38,6 +37,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.engine import Engine
 from ghcm.runtime.growth.changes import Since
 from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.parent import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 
@@ -47,7 +47,6 @@ _log = logging.getLogger(__name__)
 
 _REPORT_S = 1.0
 _SWITCH_S = 0.001
-_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +211,6 @@ def _request(line: str) -> str | _Grow | None:
     return None
 
 
-def _end_with_parent() -> None:
-    """Have the kernel end this process with its parent, unless whoever started it has seen to that."""
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    tied = ctypes.c_int(0)
-    libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(tied), 0, 0, 0)
-    if not tied.value:
-        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-
-
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m ghcm.runtime.process", description="Run the stream units of a bundle.")
     parser.add_argument("--bundle", type=Path, required=True, help="bundle file or directory")
@@ -239,7 +227,7 @@ def main(words: list[str]) -> int:
     """Run as a process; the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     process = _Process(_arguments(words))
-    _end_with_parent()
+    end_with_parent()
     sys.setswitchinterval(_SWITCH_S)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, process.asked_to_stop)

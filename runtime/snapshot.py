@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.durable import flush, sync
 
 __all__ = ["Snapshot", "SnapshotStore", "TaskState"]
 
@@ -83,7 +83,7 @@ class SnapshotStore:
                     "finished": task.finished,
                     "since": task.since,
                 }
-            _sync(file.fileno(), file.flush)
+            flush(file)
         manifest = {
             "format": _FORMAT,
             "number": snapshot.number,
@@ -96,10 +96,10 @@ class SnapshotStore:
         }
         with (place / "manifest.new").open("w", encoding="utf-8") as text:
             json.dump(manifest, text)
-            _sync(text.fileno(), text.flush)
+            flush(text)
         (place / "manifest.new").rename(place / "manifest.json")
         for folder in (place, self.folder):
-            _sync_folder(folder)
+            sync(folder)
         self._drop(snapshot.number)
 
     def latest(self) -> Snapshot | None:
@@ -173,17 +173,3 @@ def _read(place: Path) -> Snapshot:
         publications=tuple(manifest["publications"]),
         counts=manifest["counts"],
     )
-
-
-def _sync(descriptor: int, flush: object) -> None:
-    assert callable(flush)
-    flush()
-    os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.durable import sync
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.table_manifest import (
     DataFile,
@@ -28,7 +29,6 @@ from ghcm.runtime.pubsub.table_manifest import (
     load_manifest,
     read_json,
     safe_name,
-    sync,
     write_json,
 )
 from ghcm.runtime.pubsub.table_staging import drop_if_dead

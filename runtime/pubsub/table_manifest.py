@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import cast
 from urllib.parse import quote
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.durable import flush
 from ghcm.spg.graph import Mode
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "load_manifest",
     "read_json",
     "safe_name",
-    "sync",
     "write_json",
 ]
 
@@ -90,8 +89,7 @@ def write_json(path: Path, record: Mapping[str, object]) -> None:
     """Write a file and bring it to disk."""
     with open(path, "w", encoding="utf-8") as file:
         json.dump(record, file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
+        flush(file)
 
 
 def read_json(path: Path) -> dict[str, object] | None:
@@ -101,15 +99,6 @@ def read_json(path: Path) -> dict[str, object] | None:
     except (FileNotFoundError, ValueError):
         return None
     return cast("dict[str, object]", record) if isinstance(record, dict) else None
-
-
-def sync(path: Path) -> None:
-    """Bring a file or directory to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from ghcm.runtime.pubsub.table_manifest import DataFile, files_to_json, safe_name, sync, write_json
+from ghcm.runtime.durable import sync
+from ghcm.runtime.pubsub.table_manifest import DataFile, files_to_json, safe_name, write_json
 
 __all__ = ["Staging", "drop_if_dead"]
 

@@ -11,7 +11,6 @@ seconds. It exits with 1 when Spark ended by itself. Java ends with this process
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import logging
 import os
@@ -26,6 +25,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.parent import end_with_parent
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.spark.driver import Driver
 
@@ -34,7 +34,6 @@ __all__ = ["main"]
 log = logging.getLogger("ghcm.spark")
 
 _PATIENCE_SECONDS = 10.0
-_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG = 1, 2
 _output = Lock()
 
 
@@ -44,7 +43,7 @@ def main(words: list[str]) -> int:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     options = _arguments(words)
     requests: SimpleQueue[dict[str, object]] = SimpleQueue()
-    _end_with_parent()
+    end_with_parent()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         requests.put({"op": "stop"})
@@ -117,17 +116,6 @@ def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
         requests.put({"op": "abandoned"})
 
     Thread(target=read, name="ghcm-control", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Have the kernel end this process with its parent, unless whoever started it has seen to that."""
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    tied = ctypes.c_int(0)
-    libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(tied), 0, 0, 0)
-    if not tied.value:
-        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
