@@ -8,9 +8,7 @@ single slot is meant to stay.
 from __future__ import annotations
 
 import logging
-import os
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ from ghcm.runtime.operator import Context, Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.receiver import Calls
 from ghcm.runtime.responder import Responder
+from ghcm.runtime.responders import Responders
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.services import Build, Compiled, Services
 from ghcm.runtime.sources.pieces import FIRST_PIECE
@@ -47,8 +46,8 @@ class Engine:
     directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
     leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
     operators are made, for tests of the engine itself. `now`: the clock (microseconds since 1970) that operators go by.
-    operators are made, for tests of the engine itself. `since`: the versions in which publish policies began. `piece`:
-    bytes of a file that are read first, later ones are larger.
+    `since`: the versions in which publish policies began. `piece`: bytes of a file that are read first, later ones are
+    larger.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -92,18 +91,13 @@ class Engine:
             piece,
         )
         self._answers = serve
-        self._generations: dict[str, int] = {}
-        self._calls = calls
-        self._executor = f"{self.job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        chosen = _choose(program.units, units)
-        for unit in chosen:
+        self._responders = Responders(self.job, calls, self._tables.watermark)
+        for unit in _choose(program.units, units):
             if not unit.responsive:
                 self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
-        self._responders = {unit.name: self._responder(unit) for unit in chosen if unit.responsive and serve}
-        self._retired: list[Responder] = []
-        """Those of units that the program has no more: they may have calls at hand."""
+            elif serve:
+                self._responders.add(unit, self._services)
         self._changed = changed
-        self._serving = False
         self._started = time.time()
         self._ended = Event()
         self._ready = Event()
@@ -143,23 +137,8 @@ class Engine:
 
     def savepoint(self, timeout: float | None = None) -> bool:
         """Take a snapshot of every unit that runs and commit its sinks; whether that was done in time."""
-        left = [run for run in self._runs.values() if run.state in (State.STARTING, State.RUNNING)]
-        done = Event()
-
-        def one_done(run: UnitRun) -> None:
-            if run in left:
-                left.remove(run)
-            if not left:
-                done.set()
-
-        def begin() -> None:
-            if not left:
-                done.set()
-            for run in list(left):
-                run.savepoint(lambda run=run: one_done(run))  # type: ignore[misc]
-
-        self._scheduler.post(begin)
-        return done.wait(timeout)
+        runs = [run for run in self._runs.values() if run.state in (State.STARTING, State.RUNNING)]
+        return not self._left_by(runs, UnitRun.savepoint, timeout)
 
     def stop(self, timeout: float = 30.0) -> bool:
         """Take no more calls, answer those at hand, take a savepoint and end; whether all that was done in time
@@ -169,7 +148,7 @@ class Engine:
         """
         done, end = True, time.monotonic() + timeout
         if self._thread.is_alive():
-            for responder in self.call(lambda: [*self._responders.values(), *self._retired]):
+            for responder in self.call(self._responders.all):
                 done &= responder.drain(max(0.0, end - time.monotonic()))
             done &= self.savepoint(max(0.0, end - time.monotonic()))
         self.close()
@@ -206,7 +185,7 @@ class Engine:
         def end() -> None:
             for run in self._runs.values():
                 run.stop()
-            for responder in (*self._responders.values(), *self._retired):
+            for responder in self._responders.all():
                 responder.close()
             self._scheduler.stop()
 
@@ -214,7 +193,7 @@ class Engine:
             self._scheduler.post(end)
             self._thread.join()
             deadline = time.monotonic() + _LAST_WORDS_S
-            parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.values(), *self._retired]
+            parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.all()]
             for part in parts:
                 part.join(deadline)
 
@@ -255,7 +234,7 @@ class Engine:
     @property
     def serves(self) -> bool:
         """Whether it answers calls, so that it goes on when its inputs have ended."""
-        return bool(self._responders)
+        return len(self._responders) > 0
 
     @property
     def ended(self) -> bool:
@@ -273,7 +252,7 @@ class Engine:
 
         def status() -> dict[str, object]:
             units = {name: run.status() for name, run in self._runs.items()}
-            units |= {name: responder.status() for name, responder in self._responders.items()}
+            units |= self._responders.status()
             return {
                 "job": self.job,
                 "units": units,
@@ -294,20 +273,9 @@ class Engine:
 
     def _rest(self, runs: Sequence[UnitRun], timeout: float) -> None:
         """Return when nothing is under way in these units; in the loop of each, snapshots wait until it goes on."""
-        left, all_rest = {run.unit.name for run in runs}, Event()
-
-        def rests(name: str) -> None:
-            left.discard(name)
-            if not left:
-                all_rest.set()
-
-        def begin() -> None:
-            for run in runs:
-                run.rounds.rest(partial(rests, run.unit.name))
-
-        self._scheduler.post(begin)
-        if runs and not all_rest.wait(timeout):
-            names = " and ".join(f'"{name}"' for name in sorted(left))
+        left = self._left_by(runs, lambda run, done: run.rounds.rest(done), timeout) if runs else []
+        if left:
+            names = " and ".join(f'"{name}"' for name in left)
             raise GhcmError(
                 f"unit {names} has not come to a commit within {timeout:.0f} seconds",
                 code="GHCM-755",
@@ -315,27 +283,34 @@ class Engine:
                 hint="see what its sinks wait for: ghcm logs has it. Then submit again.",
             )
 
+    def _left_by(
+        self, runs: Sequence[UnitRun], ask: Callable[[UnitRun, Callable[[], None]], None], timeout: float | None
+    ) -> list[str]:
+        """Ask each of these units for something, in the loop, and wait until all have done it; the names of those that
+        have not in time.
+        """
+        left, all_done = {run.unit.name for run in runs}, Event()
+
+        def one_done(name: str) -> None:
+            left.discard(name)
+            if not left:
+                all_done.set()
+
+        def begin() -> None:
+            if not left:
+                all_done.set()
+            for run in runs:
+                ask(run, partial(one_done, run.unit.name))
+
+        self._scheduler.post(begin)
+        return [] if all_done.wait(timeout) else sorted(left.copy())
+
     def _become(self, services: Services, swaps: Mapping[str, UnitSwap], responsive: Sequence[Unit]) -> None:
         """Be the other version, between two steps."""
         self._services = services
         for name, swap in swaps.items():
             self._runs[name].become(swap.unit, services, swap.dropped, swap.added)
-        after = {unit.name: unit for unit in responsive if self._answers}
-        for name in [name for name in self._responders if name not in after]:
-            responder = self._responders.pop(name)
-            responder.retire()
-            self._retired = [each for each in self._retired if not each.closed] + [responder]
-        for name, unit in after.items():
-            if name in self._responders:
-                self._responders[name].become(unit, services)
-            else:
-                self._responders[name] = self._responder(unit)
-                if self._serving:
-                    self._responders[name].start()
-
-    def _responder(self, unit: Unit) -> Responder:
-        generation = self._generations[unit.name] = self._generations.get(unit.name, -1) + 1
-        return Responder(unit, self._services, self._calls, self._executor, self._tables.watermark, generation)
+        self._responders.become(responsive if self._answers else (), services)
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
@@ -357,11 +332,9 @@ class Engine:
 
     def _perhaps_serve(self) -> None:
         """Take calls once every unit has its state back, so that none is answered from an empty table."""
-        if not self._serving and not self.starting:
-            self._serving = True
+        if not self._responders.started and not self.starting:
             self._ready.set()
-            for responder in self._responders.values():
-                responder.start()
+            self._responders.start()
 
     def _perhaps_ended(self) -> None:
         if all(run.state not in (State.STARTING, State.RUNNING) for run in self._runs.values()):
