@@ -245,6 +245,8 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
         return 'A test for null is written "x is null".'
     if any(isinstance(each, Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
         return "Maps cannot be compared."
+    if function == "get" and isinstance(stripped[0], Map) and len(arguments) == 3:
+        return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."
     items = [strip(each.item) if isinstance(each, List) else each for each in stripped]
     if any(isinstance(each, Decimal) for each in items):
         return decimal_advice(function, tuple(stripped))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType
 
 from ghcm.errors import ProgramError
@@ -39,7 +39,7 @@ def trace(
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
         names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
-        _check_identity(code)
+        _check_identity(code, getattr(function, "__globals__", {}))
         make, since = Traced if stand_in is None else stand_in, next_mark()
         result = with_words(function, length_of)(*(make(ast.Ref(name.text, name.span)) for name in names))
         made = expr_of(result, body)
@@ -52,6 +52,8 @@ def trace(
     except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
         place = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
         hint = _PYTHON if isinstance(error, TypeError) else ""
+        if isinstance(error, NameError):
+            hint = f"functions of the language are methods, x.{error.name}(...), or stand in fn: fn.{error.name}(...)"
         report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=hint)
     return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
 
@@ -87,11 +89,30 @@ def _parameters(function: Callable[..., object], span: Span) -> list[str]:
     return [each.name for each in parameters if each.default is inspect.Parameter.empty]
 
 
-def _check_identity(code: CodeType | None) -> None:
-    """Refuse `is`, which no object can intercept: traced, it would always be false."""
+_OF_OBJECTS = {
+    "isinstance": "the types of fields are known; is_(x, Login) asks which record of a union x is",
+    "type": "the types of fields are known",
+    "hash": "write x.crc32() or x.md5()",
+    "id": "",
+}
+"""Functions of Python that look at an object and not at its value."""
+
+
+def _check_identity(code: CodeType | None, names: Mapping[str, object]) -> None:
+    """Refuse `is` and the like, which no object can intercept: traced, they would always say the same. `names` are the
+    globals, which may have a function of the user's own under such a name."""
     if code is None:
         return
     for instruction in dis.get_instructions(code):
+        called = instruction.argval if instruction.opname == "LOAD_GLOBAL" else None
+        if called in _OF_OBJECTS and called not in names:
+            raise mistake(
+                "GHCM-131",
+                f'"{called}" of Python cannot be traced',
+                _instruction(code, instruction),
+                detail="It looks at the stand-in for a value, so that the answer would always be the same.",
+                hint=_OF_OBJECTS[called],
+            )
         if instruction.opname == "IS_OP" or instruction.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
             raise mistake(
                 "GHCM-130",
