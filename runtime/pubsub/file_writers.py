@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, cast
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from ghcm.runtime.columns import Row, columns_of, rows_of
 from ghcm.runtime.pubsub.arrow import to_arrow
 from ghcm.spg.ops import Files, Parquet
-from ghcm.types import Struct, Type
+from ghcm.types import Float, Struct, Type, strip
 from ghcm.values import own_writer, writer
 
 __all__ = ["FileWriter", "extension", "open_file"]
@@ -152,7 +152,9 @@ def _open_text(path: Path) -> TextIO:
 
 
 def _field_writer(type_: Type) -> Callable[[object], str | None]:
-    """A field of csv: a text as itself, null as none, anything else as its JSON text."""
+    """A field of csv: a text as itself, null as none, a float as Python writes it, anything else as its JSON text."""
+    if isinstance(strip(type_), Float):
+        return lambda value: None if value is None else repr(float(cast("float", value)))
     to_json = writer(type_)
 
     def to_text(value: object) -> str | None:
