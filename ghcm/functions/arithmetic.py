@@ -111,7 +111,7 @@ TABLE = (
         "mul",
         "a * b",
         PRODUCT,
-        "the product; of decimals exactly, with the digits of both",
+        "the product; of decimals exactly, with the digits of both; of a duration and a whole number, in either order, a duration",
         failures=(Failure.OVERFLOW,),
         method=False,
     ),

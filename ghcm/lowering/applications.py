@@ -30,7 +30,21 @@ from ghcm.lowering.unreadable import unreadable
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Date, Decimal, Float, Int, Int32, List, Map, Null, String, Timestamp, is_nullable, strip
+from ghcm.types import (
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    String,
+    Timestamp,
+    is_nullable,
+    strip,
+)
 
 __all__ = ["CALLABLE", "apply", "operation"]
 
@@ -48,6 +62,10 @@ _OF_ONE = {
 } | {name: habits.FUNCTIONS[name] for name in ("first", "last")}
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
+_LENGTHS = (
+    "d * n takes a whole number; to_duration(to_seconds(d) / n) is a part of a duration, and "
+    "to_duration(to_seconds(d) * 1.5) is as much and a half."
+)
 _TYPED = {"to_enum": to_enum, "json_to": json_to, "to_decimal": to_decimal, "round_half_up": round_half_up}
 """Functions whose further arguments say a type."""
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
@@ -128,6 +146,8 @@ def operation(
     written.
     """
     entry = FUNCTIONS[function]
+    if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), Duration):
+        arguments = _length_first(arguments)
     given = beside_enums(function, arguments, span, context)
     if given is None:
         return None
@@ -239,6 +259,11 @@ def _within(span: Span | None, pattern: str, position: int) -> Span | None:
     return type(span)(span.source, at, at + 1)
 
 
+def _length_first(arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The factors of a duration, of which `2 * d` is written for `d * 2`."""
+    return arguments[::-1] if isinstance(strip(arguments[0].type), Int | Int32) else arguments
+
+
 def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, Null) for each in stripped):
@@ -255,6 +280,8 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
     if String() in stripped and (hints := [hint for each in stripped if (hint := how_written(each))]):
         return hints[0]
+    if any(isinstance(each, Duration) for each in stripped) and function in ("mul", "div", "floordiv", "mod"):
+        return _LENGTHS
     if any(isinstance(each, Date) for each in stripped) and function in ("add", "sub"):
         return "add_days(d, n) and add_months(d, n) move a date, days_between(start, end) counts days."
     if any(isinstance(each, Timestamp) for each in stripped) and len(arguments) == 2:

@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "mul": (
         Example("6 * 7", "42"),
+        Example("2 * 90s", "180"),
         Example("r.price * 1.19", '"11.9000"', given=_PRICE),
         Example("9223372036854775807 * 2", fails=Failure.OVERFLOW),
     ),
