@@ -88,7 +88,8 @@ FORMS: tuple[Form, ...] = (
         "names every record or ends in `_`, behind `filter(e => e is Login)`, and in `if e is Login then ...`. There a union that can "
         "only be one record is that record, and `Login l` gives it a name. Where a union is asked for, a record of it is one, and "
         "records of one union are it together, in `if`, `match` and lists. A source reads the tag beside the fields; an unknown "
-        "tag, or a field that the record needs and that is missing, makes a dead letter. Sinks of JSON files and Redis write an object of "
+        "tag, or a field that the record needs and that is missing, makes a dead letter; fields of another record are passed over. "
+        "Sinks of JSON files and Redis write an object of "
         "the tag and of the fields of the record that it is; rows of CSV and Parquet, and replies, have the fields of all records, null "
         "where it is another one. A union is no value of a map and no parameter of a unit",
         tuple(

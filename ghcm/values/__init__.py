@@ -18,13 +18,16 @@ from typing import NoReturn, cast
 from ghcm.types import String, Struct, Type, strip
 from ghcm.values.reading import reader, refuse_value
 from ghcm.values.writing import Json, own_writer, writer
+from ghcm.values.written_number import WrittenFloat, has_decimal
 
 __all__ = [
     "Json",
+    "WrittenFloat",
     "decode",
     "encode",
     "encoder",
     "from_json",
+    "has_decimal",
     "key_text",
     "own_writer",
     "reader",

@@ -40,6 +40,7 @@ from ghcm.types import (
     member_text,
 )
 from ghcm.values.writing import MICROS, Json
+from ghcm.values.written_number import WrittenFloat
 
 __all__ = ["reader", "refuse_value"]
 
@@ -122,6 +123,9 @@ def _read_float(data: Json) -> float:
 
 
 def _read_decimal(data: Json, type_: Decimal) -> Number:
+    if isinstance(data, WrittenFloat):
+        digits = data.digits()
+        return _refuse(f"{type_}, without an exponent", data) if digits is None else _read_decimal(digits, type_)
     if isinstance(data, float):
         _refuse(f"{type_} as a text or a whole number", data)
     if not isinstance(data, str | int) or isinstance(data, bool):

@@ -5,17 +5,27 @@ The rules are those of JSON sources, and so is the code.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ghcm.runtime.sources.fields import Reader, from_json_field
 from ghcm.spg.notation.types import parse_type
+from ghcm.values import WrittenFloat, has_decimal
 
-__all__ = ["reader"]
+__all__ = ["JsonReader", "reader"]
 
 
-def reader(spelt: str) -> Reader:
-    """The function that reads values of a type, which is spelt with the places of its fields; it raises ValueError
-    where the data does not fit.
+class JsonReader(NamedTuple):
+    """The function that reads data (ValueError where it does not fit), and what makes the floats in that data."""
 
-    >>> reader('{host: string from "id.host", n: int?}')({"id": {"host": "a"}, "further": []})
+    read: Reader
+    parse_float: type[WrittenFloat] | None
+
+
+def reader(spelt: str) -> JsonReader:
+    """What reads values of a type, which is spelt with the places of its fields.
+
+    >>> reader('{host: string from "id.host", n: int?}').read({"id": {"host": "a"}, "further": []})
     ('a', None)
     """
-    return from_json_field(parse_type(spelt))
+    type_ = parse_type(spelt)
+    return JsonReader(from_json_field(type_), WrittenFloat if has_decimal(type_) else None)

@@ -39,7 +39,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.values import Json, reader
+from ghcm.values import Json, WrittenFloat, has_decimal, reader
 
 __all__ = ["read_file", "read_frame"]
 
@@ -92,12 +92,13 @@ def _parquet_frames(path: Path, columns: Struct) -> Iterator[pl.DataFrame]:
 
 def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
     decode = reader(columns)
+    written = WrittenFloat if has_decimal(columns) else None
     with _open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             with _place(path, number):
-                found: object = json.loads(line)
+                found: object = json.loads(line, parse_float=written)
                 if not isinstance(found, dict):
                     raise ValueError("no JSON object")
                 record = cast("dict[str, Json]", found)

@@ -77,10 +77,14 @@ class CellColumns:
                 if place is None
                 else typed(block.columns[place], field.type, self._dialect, made=f"@made-{field.name}", escapes=escapes)
             )
+        tag = columns[self._schema.fields[0].name].value
+        for name, tags in self._schema.cases:  # a union has the fields of the record that its tag names
+            own, found = tag.is_in(list(tags)).fill_null(False), columns[name]
+            unsure = None if found.unsure is None else own & found.unsure
+            columns[name] = Typed(pl.when(own).then(found.value), unsure, found.made)
         made = [each.made for each in columns.values() if each.made is not None]
         doubts = [each.unsure for each in columns.values() if each.unsure is not None]
         doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
-        tag = columns[self._schema.fields[0].name].value
         for text, name, _ in self._schema.needs:
             doubt = doubt | ((tag == text) & columns[name].value.is_null()).fill_null(False)
         values = [each.value.alias(name) for name, each in columns.items()]

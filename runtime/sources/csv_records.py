@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import TypeAlias, cast
 
 from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.cell_decoder import CellColumns
@@ -17,7 +17,11 @@ from ghcm.runtime.sources.source import BadRecord, Letters
 from ghcm.runtime.sources.unions import Check, union_check
 from ghcm.types import Struct
 
-__all__ = ["CsvRecords"]
+__all__ = ["CellReader", "CsvRecords"]
+
+
+CellReader: TypeAlias = tuple[str, Callable[[str], object], tuple[str, ...] | None]
+"""A field's name, what reads its cell, and the tags with which a union has it; None: with all."""
 
 
 class _MoreNeeded(LookupError):
@@ -30,7 +34,8 @@ class CsvRecords:
     def __init__(self, schema: Struct, separator: str) -> None:
         self._schema = schema
         self._separator = separator
-        self._readers = [(field.name, from_text_field(field.type)) for field in schema.fields]
+        tags = dict(schema.cases)
+        self._readers = [(field.name, from_text_field(field.type), tags.get(field.name)) for field in schema.fields]
         self._check = union_check(schema)
         self._header: list[str] | None = None
         self._places: list[int | None] = []
@@ -129,14 +134,14 @@ class CsvRecords:
 def read_cells(
     cells: list[str],
     places: list[int | None],
-    readers: list[tuple[str, Callable[[str], object]]],
+    readers: list[CellReader],
     check: Check | None,
 ) -> Row:
     """The record of the cells at these places. ValueError that names the field where one does not fit."""
     row: list[object] = []
-    for place, (name, read) in zip(places, readers, strict=True):
+    for place, (name, read, tags) in zip(places, readers, strict=True):
         try:
-            row.append(None if place is None else read(cells[place]))
+            row.append(None if place is None or (tags is not None and row[0] not in tags) else read(cells[place]))
         except ValueError as error:
             raise ValueError(f'field "{name}": {error}') from None
     made = tuple(row)

@@ -23,7 +23,6 @@ from ghcm.types import (
     Decimal,
     Duration,
     Enumeration,
-    Field,
     Float,
     Int,
     Int32,
@@ -36,7 +35,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from ghcm.values import Json, reader, refuse_value
+from ghcm.values import Json, WrittenFloat, has_decimal, reader, refuse_value
 
 __all__ = ["MISSING", "Reader", "from_json_field", "from_text_field", "look_up"]
 
@@ -107,8 +106,8 @@ def from_json_field(type_: Type) -> Reader:
             return _list(from_json_field(item))
         case Map(key=key, value=value):
             return _map(key, from_json_field(key), from_json_field(value))
-        case Struct(fields=fields):
-            return _struct(fields)
+        case Struct():
+            return _struct(type_)
         case _:
             assert_never(type_)
 
@@ -166,12 +165,14 @@ def _integer(data: Json, name: str, least: int, greatest: int) -> int:
 
 
 def _is_number(data: Json) -> bool:
-    return type(data) is float or type(data) is int
+    return isinstance(data, float) or type(data) is int
 
 
 def _float(data: Json) -> float:
     if type(data) is float:
         return data
+    if isinstance(data, float):
+        return float(data)
     if type(data) is not int:
         _refuse("float", data)
     try:
@@ -282,16 +283,26 @@ def _pair(data: Json) -> tuple[Json, Json]:
     return parts[0], parts[1]
 
 
-def _struct(fields: tuple[Field, ...]) -> Reader:
-    parts = [(field.path or field.name, from_json_field(field.type)) for field in fields]
+def _struct(type_: Struct) -> Reader:
+    tags = dict(type_.cases)
+    parts = [(field.path or field.name, from_json_field(field.type), tags.get(field.name)) for field in type_.fields]
 
     def read(data: Json) -> object:
         if not isinstance(data, dict):
             _refuse("object", data)
         record = cast("dict[str, Json]", data)
-        return tuple(part(look_up(record, path)) for path, part in parts)
+        return tuple(part(look_up(record, path)) for path, part, _ in parts)
 
-    return read
+    def read_union(data: Json) -> object:
+        if not isinstance(data, dict):
+            _refuse("object", data)
+        record = cast("dict[str, Json]", data)
+        row: list[object] = []
+        for path, part, owners in parts:
+            row.append(part(look_up(record, path)) if owners is None or row[0] in owners else None)
+        return tuple(row)
+
+    return read_union if tags else read
 
 
 def _digits(text: str, name: str) -> int:
@@ -309,6 +320,6 @@ def _bool_text(text: str) -> bool:
 
 def _json(text: str, type_: Type) -> Json:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=WrittenFloat if has_decimal(type_) else None)
     except (ValueError, RecursionError):
         _refuse(str(type_), text)

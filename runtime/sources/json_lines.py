@@ -11,7 +11,7 @@ from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.source import BadRecord, Letters
 from ghcm.runtime.sources.unions import union_check
 from ghcm.types import Struct
-from ghcm.values import Json
+from ghcm.values import Json, WrittenFloat, has_decimal
 
 __all__ = ["JsonLines"]
 
@@ -22,9 +22,11 @@ class JsonLines:
     def __init__(self, schema: Struct) -> None:
         self._schema = schema
         self._check = union_check(schema)
-        self._scan = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+        written = WrittenFloat if has_decimal(schema) else None
+        self._scan = json.JSONDecoder(parse_constant=_no_constant, parse_float=written).raw_decode
+        tags = dict(schema.cases)
         self._fields = [
-            (path, "." not in path, from_json_field(field.type))
+            (path, "." not in path, from_json_field(field.type), tags.get(field.name))
             for field in schema.fields
             for path in [field.path or field.name]
         ]
@@ -63,7 +65,10 @@ class JsonLines:
         record = cast("dict[str, Json]", found)
         row: list[object] = []
         try:
-            for path, flat, read in self._fields:
+            for path, flat, read, tags in self._fields:
+                if tags is not None and row[0] not in tags:  # a field of another record of the union
+                    row.append(None)
+                    continue
                 data = record.get(path, MISSING)
                 row.append(read(data if flat or data is not MISSING else look_up(record, path)))
         except ValueError as error:

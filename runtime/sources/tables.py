@@ -43,7 +43,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.values import Json
+from ghcm.values import Json, WrittenFloat
 
 __all__ = ["Tables", "read_tables"]
 
@@ -123,13 +123,15 @@ class Tables:
         self._schema = schema
         self._file = file
         self._partition = partition
+        self._tags = dict(schema.cases)
         self._readers = [(field.name, field.path or field.name, from_json_field(field.type)) for field in schema.fields]
 
     def add(self, data: pa.RecordBatch, letters: Letters) -> Batch:
         """The records of a batch of rows."""
         first, self.number = self.number + 1, self.number + data.num_rows
         self.offset = self.number
-        columns = [None] if self._check else [_plain_column(data, field) for field in self._schema.fields]
+        looked_at = self._check is not None or self._tags
+        columns = [None] if looked_at else [_plain_column(data, field) for field in self._schema.fields]
         if all(column is not None for column in columns):
             frame = pl.DataFrame([column for column in columns if column is not None])
             return Batch.from_frame(self._schema, frame, partition=self._partition)
@@ -147,6 +149,9 @@ class Tables:
     def _record(self, record: dict[str, Json]) -> Row:
         row: list[object] = []
         for name, path, read in self._readers:
+            if name in self._tags and row[0] not in self._tags[name]:  # a field of another record of the union
+                row.append(None)
+                continue
             try:
                 found = record.get(path, MISSING)
                 row.append(read(found if found is not MISSING else look_up(record, path)))
@@ -226,6 +231,8 @@ def _said(value: Any) -> Json:
             return value.total_seconds()
         case decimal.Decimal():
             return decimal_text(value)
+        case float() if math.isfinite(value):
+            return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
         case _:
             return cast("Json", value)
 

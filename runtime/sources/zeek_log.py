@@ -11,7 +11,7 @@ from ghcm.runtime.batch import Batch, Row
 from ghcm.runtime.sources.cell_decoder import CellColumns
 from ghcm.runtime.sources.cells import Dialect
 from ghcm.runtime.sources.chunks import Chunk, count_lines, lines_of
-from ghcm.runtime.sources.csv_records import read_cells
+from ghcm.runtime.sources.csv_records import CellReader, read_cells
 from ghcm.runtime.sources.fields import from_text_field
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
@@ -33,7 +33,7 @@ class ZeekLog:
         self._settings = dict(_SETTINGS)
         self._header: list[str] | None = None
         self._places: list[int | None] = []
-        self._readers: list[tuple[str, Callable[[str], object]]] = []
+        self._readers: list[CellReader] = []
         self._columns: CellColumns | None = None
 
     def save(self) -> object:
@@ -130,7 +130,10 @@ class ZeekLog:
         said = self._settings
         self._places = places(file, self._header, self._schema)
         dialect = Dialect(said["#unset_field"], said["#empty_field"], said["#set_separator"], "T", "F")
-        self._readers = [(field.name, _reader(field.type, dialect)) for field in self._schema.fields]
+        tags = dict(self._schema.cases)
+        self._readers = [
+            (field.name, _reader(field.type, dialect), tags.get(field.name)) for field in self._schema.fields
+        ]
         separator = said["#separator"]
         able = len(separator) == 1 and separator.isascii() and dialect.empty != dialect.unset
         columns = CellColumns(self._schema, separator, len(self._header), self._places, dialect, quotes=False)

@@ -43,12 +43,14 @@ sink as_json    = files("out/json", format = json, mode = append)
 sink as_csv     = files("out/csv", format = csv, mode = append)
 sink as_parquet = parquet("out/parquet", mode = append)
 sink nested     = files("out/nested", format = json, mode = append)
+sink once       = files("out/once", format = json, mode = append)
 
 KIND u {
   events = files("rows.FORMAT", format = FORMAT).as(Event)
   events.to(as_json)
   events.to(as_csv)
   events.to(as_parquet)
+  events.distinct().to(once)
   events.map(e => { n: e.n, one: e, more: [e, null], by: map_of("k", e), pairs: map_of(1, e) }).to(nested)
 }
 """
@@ -61,6 +63,8 @@ ROWS: list[dict[str, object]] = [
     {"kind": "login", "n": 6},
     {"kind": "logout", "user": "b", "n": 7},
     {"kind": "Ping"},
+    {"kind": "login", "user": "a", "host": "h", "n": 1, "score": 9.5},
+    {"kind": "Ping", "n": 5, "user": "z", "when": "no moment"},
 ]
 OWN: list[dict[str, object]] = [
     {"kind": "login", "user": "a", "host": "h", "n": 1, "at": None},
@@ -69,7 +73,8 @@ OWN: list[dict[str, object]] = [
     {"kind": "log öut", "user": "b", "score": None, "n": 4},
     {"kind": "Ping", "n": 5},
 ]
-SINKS = ("as_json", "as_csv", "as_parquet", "nested")
+"""The records that these are, each once: fields of another record are passed over, as those of none are."""
+SINKS = ("as_json", "as_csv", "as_parquet", "nested", "once")
 NAMES: dict[str, pa.DataType] = {
     "kind": pa.string(),
     "user": pa.string(),
@@ -109,8 +114,10 @@ def holds(program: Program, folder: Path, expected: Result) -> None:
         sink = program.sink(name)
         rows = sorted(read(sink, Connections(folder)), key=repr)
         assert compare_rows(sorted(expected.sinks[name], key=repr), rows, sink.element, ordered=True) == []
-    assert sorted(written(folder / "out" / "json"), key=str) == sorted(OWN, key=str)
-    nested = [{"n": own["n"], "one": own, "more": [own, None], "by": {"k": own}, "pairs": [[1, own]]} for own in OWN]
+    every = [*OWN, OWN[0], OWN[-1]]
+    assert sorted(written(folder / "out" / "json"), key=str) == sorted(every, key=str)
+    assert sorted(written(folder / "out" / "once"), key=str) == sorted(OWN, key=str)
+    nested = [{"n": own["n"], "one": own, "more": [own, None], "by": {"k": own}, "pairs": [[1, own]]} for own in every]
     assert sorted(written(folder / "out" / "nested"), key=str) == sorted(nested, key=str)
 
 
@@ -136,6 +143,80 @@ def test_spark_agrees(format_: str, tmp_path: Path, spark: SparkSession) -> None
     found = run_on_spark(spark, program, "u", tmp_path)
     holds(program, tmp_path, expected)
     assert sorted(text for _, _, text in found.dead) == sorted(each.input for each in expected.dead)
+
+
+BOXES = """program edges
+
+record Login  { user: string, n: int }
+record Logout { score: float?, tag: string, n: int }
+
+union Event by kind { login: Login, logout: Logout }
+
+record Box { one: Event, more: list<Event?>, deep: Deep? }
+record Deep { one: Event? }
+
+sink boxes = files("out/boxes", format = json, mode = append)
+
+KIND u { files("boxes.json", format = json).as(Box).distinct().to(boxes) }
+"""
+LOGIN, LOGOUT = {"kind": "login", "user": "a", "n": 1}, {"kind": "logout", "n": 2, "tag": "t"}
+STRAY: list[dict[str, object]] = [
+    {**LOGIN, "score": 1.5, "tag": "u"},
+    {**LOGIN, "score": "x", "tag": []},
+    {**LOGOUT, "user": 7},
+]
+
+
+def boxes(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    lines = [{"one": each, "more": [None, each, LOGOUT], "deep": {"one": each}} for each in (LOGIN, *STRAY)]
+    lines.append({"one": LOGIN, "more": [{**LOGOUT, "tag": None}]})
+    (folder / "boxes.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def boxes_hold(folder: Path, program: Program, dead: list[str]) -> None:
+    expected = run(program, "u", base=folder)
+    assert len(expected.sinks["boxes"]) == 2
+    assert dead == [each.input for each in expected.dead]
+    rows = sorted(read(program.sink("boxes"), Connections(folder)), key=repr)
+    element = program.sink("boxes").element
+    assert compare_rows(sorted(expected.sinks["boxes"], key=repr), rows, element, ordered=True) == []
+
+
+def test_nested_unions_have_their_own_fields_only(tmp_path: Path) -> None:
+    boxes(tmp_path)
+    program = lower(parse(Source("edges.istream", BOXES.replace("KIND", "stream"))))
+    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
+    boxes_hold(tmp_path, program, [each.input for each in dead_letters(tmp_path, program, "u")])
+
+
+@pytest.mark.slow
+def test_nested_unions_have_their_own_fields_only_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    boxes(tmp_path)
+    program = lower(parse(Source("edges.istream", BOXES.replace("KIND", "batch"))))
+    found = run_on_spark(spark, program, "u", tmp_path)
+    boxes_hold(tmp_path, program, [text for _, _, text in found.dead])
+
+
+def zeek_of(lines: list[str]) -> str:
+    head = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#fields\t"
+    return head + "\n".join(line.replace(",,", ",-,").replace(",,", ",-,").replace(",", "\t") for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("format_", ["csv", "zeek"])
+def test_many_lines_at_once_have_their_own_fields_only(format_: str, tmp_path: Path) -> None:
+    cells = ["login,a,h,1,0,", "login,a,h,1,0,9.5", "login,a,h,1,0,x", "Ping,z,h,5,none,1", "log öut,b,h,3,1,0.5"]
+    lines = ["kind,user,host,n,when,score", *(cells * 40), "login,,h,1,0,1"]
+    text = "\n".join(lines) + "\n" if format_ == "csv" else zeek_of(lines)
+    (tmp_path / f"rows.{format_}").write_text(text)
+    program = program_of("stream", format_)
+    expected = run(program, "u", base=tmp_path)
+    assert len(expected.dead) == 1
+    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
+    rows = sorted(read(program.sink("once"), Connections(tmp_path)), key=repr)
+    assert len(rows) == 3
+    assert rows == sorted(expected.sinks["once"], key=repr)
+    assert [each.input for each in dead_letters(tmp_path, program, "u")] == [each.input for each in expected.dead]
 
 
 @pytest.mark.slow

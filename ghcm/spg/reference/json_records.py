@@ -31,7 +31,7 @@ from ghcm.types import (
     Type,
     is_nullable,
 )
-from ghcm.values import from_json
+from ghcm.values import WrittenFloat, from_json
 
 __all__ = ["from_data", "from_object", "micros", "misfit", "object_in", "value_in"]
 
@@ -45,20 +45,27 @@ _ABSENT = object()
 
 def value_in(text: str, type_: Type) -> object:
     """The value of a JSON text; ValueError where it holds none of that type."""
-    data: object = json.loads(text, parse_constant=lambda name: misfit("JSON", name))
+    data: object = json.loads(text, parse_float=WrittenFloat, parse_constant=lambda name: misfit("JSON", name))
     return from_data(data, type_)
 
 
 def object_in(text: str) -> dict[str, Any]:
     """The object of a JSON text; ValueError where it holds none."""
-    data: object = json.loads(text.strip(" \t\r\n"), parse_constant=lambda name: misfit("JSON", name))
+    bare = text.strip(" \t\r\n")
+    data: object = json.loads(bare, parse_float=WrittenFloat, parse_constant=lambda name: misfit("JSON", name))
     return _members(data)
 
 
 def from_object(data: dict[str, Any], element: Struct) -> tuple[object, ...]:
-    """The record of an object: each field by its path; ValueError says which field does not fit."""
+    """The record of an object: each field by its path; ValueError says which field does not fit. A union has the fields
+    of the record that its tag names, whatever else the object holds.
+    """
     row: list[object] = []
+    tags = dict(element.cases)
     for field in element.fields:
+        if field.name in tags and row[0] not in tags[field.name]:
+            row.append(None)
+            continue
         try:
             row.append(from_data(_find(data, field.path or field.name), field.type))
         except ValueError as error:

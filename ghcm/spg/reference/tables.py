@@ -14,6 +14,7 @@ from pyarrow import ipc, parquet
 
 from ghcm.errors import GhcmError, suggest
 from ghcm.types import Struct, is_nullable
+from ghcm.values import WrittenFloat
 
 __all__ = ["rows_of", "spelt"]
 
@@ -61,6 +62,8 @@ def said(value: object) -> object:
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
+    if isinstance(value, float) and math.isfinite(value):
+        return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
     return f"{value:f}" if isinstance(value, Decimal) else value
 
 

@@ -34,7 +34,7 @@ from ghcm.types import (
     Type,
     is_nullable,
 )
-from ghcm.values import from_json
+from ghcm.values import WrittenFloat, from_json
 
 __all__ = ["csv_records", "zeek_records"]
 
@@ -80,9 +80,13 @@ def _from_cells(header: list[str], cells: list[str], element: Struct) -> tuple[o
 
 
 def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], object]) -> tuple[object, ...]:
-    """The record of the cells by column; a column that is not there is null."""
+    """The record of the cells by column; a column that is not there is null, and so is what a union has not."""
     row: list[object] = []
+    tags = dict(element.cases)
     for field in element.fields:
+        if field.name in tags and row[0] not in tags[field.name]:
+            row.append(None)
+            continue
         cell = cells.get(field.path or field.name)
         try:
             row.append(None if cell is None else value(cell, field.type))
@@ -146,6 +150,6 @@ def _from_text(text: str, type_: Type) -> object:
         case Date() | Decimal():
             return from_json(text, type_)
         case Bytes() | List() | Map() | Struct():
-            return from_data(json.loads(text), type_)
+            return from_data(json.loads(text, parse_float=WrittenFloat), type_)
         case _:
             assert_never(type_)

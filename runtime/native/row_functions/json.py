@@ -10,9 +10,9 @@ from math import isinf
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ghcm.functions import Failure
+from ghcm.runtime.native.json_values import JsonReader
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
-from ghcm.values import Json
 
 __all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string", "json_to", "to_json"]
 
@@ -34,14 +34,14 @@ def to_json(value: object, form: Callable[[Any], Any]) -> str:
     return _COMPACT.encode(form(value))
 
 
-def json_to(text: str, read: Callable[[Json], object]) -> Any:
+def json_to(text: str, reader: JsonReader) -> Any:
     """The value that the text holds, as `ghcm.runtime.native.json_values` reads it."""
     if "\\u" in text:
         _text([_parsed(text)])
     if text.count("[") + text.count("{") > _DEEPEST and _depth(text) > _DEEPEST:
         raise RecordFailure(Failure.BAD_CAST, f"the JSON is nested more than {_DEEPEST} deep")
     try:
-        return read(cast("Json", json.loads(text, parse_constant=_constant)))
+        return reader.read(json.loads(text, parse_float=reader.parse_float, parse_constant=_constant))
     except ValueError as error:
         detail = str(error).encode("utf-8", "backslashreplace").decode()
         raise RecordFailure(Failure.BAD_CAST, detail) from None
