@@ -90,7 +90,7 @@ TABLE = (
         "get",
         "get(list, index), list[index], get(map, key)",
         first(list_get, map_get),
-        "the item at index (from 0; list[-1] is the last one, list[-2] the one before), failing outside the list or for a computed index that is negative; the value of the key, null where the map does not have it",
+        "the item at index (from 0; of -1 on from the last one), failing outside the list; the value of the key, null where the map does not have it",
         failures=(Failure.OUT_OF_RANGE,),
     ),
     Function(

@@ -10,9 +10,8 @@ from ghcm.language import ast
 from ghcm.lowering.applications import operation
 from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.keeping import keeping
 from ghcm.source import Span
-from ghcm.types import INT_MIN, Int, List, Map, String, Struct, strip
+from ghcm.types import Int, Map, String, Struct, strip
 
 __all__ = ["contained", "picked"]
 
@@ -53,22 +52,7 @@ def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value
         message = f'square brackets do not take a character of "{parts[0].type}"'
         context.report(Code.BAD_OPERANDS, message, written.span, hint=_CHARACTER)
         return None
-    if isinstance(of, List) and _from_end(parts[1]):
-        return keeping(parts[0], "items", scope, lambda items, _: _last(items, parts[1], written.span, context))
     return operation("map_at" if isinstance(of, Map) else "get", parts, written.span, context, "[...]")
-
-
-def _from_end(place: Expr) -> bool:
-    return isinstance(place, Literal) and isinstance(place.value, int) and INT_MIN < place.value < 0
-
-
-def _last(items: Expr, place: Expr, span: Span | None, context: Context) -> Expr | None:
-    """`xs[-2]`, as in Python: the item so far before the end. A place that is computed is none from the end."""
-    assert isinstance(place, Literal) and isinstance(place.value, int)
-    length = operation("length", (items,), span, context)
-    assert length is not None, "a list has a length"
-    index = operation("sub", (length, Literal(-place.value, Int())), span, context)
-    return None if index is None else operation("get", (items, index), span, context, "[...]")
 
 
 def _ends(written: ast.Slice) -> tuple[ast.Expr, ...]:

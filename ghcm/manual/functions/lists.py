@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example('get(map_of("a", 1), "b")', "null"),
         Example("[10, 20][-1]", "20"),
         Example('"a,b,c".split(",")[-2]', '"b"'),
+        Example("[10, 20, 30][1 - 3]", "20"),
         Example("[10][-2]", fails=Failure.OUT_OF_RANGE),
         Example("get([10, 20], 2)", fails=Failure.OUT_OF_RANGE),
     ),

@@ -27,13 +27,15 @@ _LONGEST_LIST = 2**31 - 2
 
 
 def item(items: pl.Expr, index: pl.Expr) -> pl.Expr:
-    """The item at `index`, null outside."""
-    return items.list.get(index.clip(0, _LONGEST_LIST), null_on_oob=True)
+    """The item at `index`, which counts from the end where it is negative; null outside."""
+    found = items.list.get(index.clip(-_LONGEST_LIST, _LONGEST_LIST), null_on_oob=True)
+    return pl.when(index.is_not_null()).then(found)  # which is one value where the list is null for all
 
 
 def item_fails(items: pl.Expr, index: pl.Expr) -> pl.Expr:
     """Where the index is outside."""
-    return (index < 0) | (index >= items.list.len().cast(pl.Int64))
+    length = items.list.len().cast(pl.Int64)
+    return (index < -length) | (index >= length)
 
 
 def joined(left: pl.Expr, right: pl.Expr) -> pl.Expr:

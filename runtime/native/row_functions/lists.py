@@ -35,8 +35,8 @@ _Order: TypeAlias = Callable[[Any], Any]
 
 
 def item(items: Sequence[T], index: int) -> T:
-    """The item at `index`."""
-    if not 0 <= index < len(items):
+    """The item at `index`, which counts from the end where it is negative."""
+    if not -len(items) <= index < len(items):
         raise RecordFailure(Failure.OUT_OF_RANGE, f"item {index} of a list of {len(items)}")
     return items[index]
 

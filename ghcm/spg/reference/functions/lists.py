@@ -19,7 +19,8 @@ def _get(types: Types, of: Any, place: Any) -> Any:
 
 
 def _item(items: list[Any], index: int) -> Any:
-    return items[index] if 0 <= index < len(items) else fail(Failure.OUT_OF_RANGE, f"no item {index} of {len(items)}")
+    inside = -len(items) <= index < len(items)
+    return items[index] if inside else fail(Failure.OUT_OF_RANGE, f"no item {index} of {len(items)}")
 
 
 def _item_type(types: Types) -> Type:
