@@ -53,7 +53,7 @@ def trace(
         place = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
         hint = _PYTHON if isinstance(error, TypeError) else ""
         if isinstance(error, NameError):
-            hint = f"functions of the language are methods, x.{error.name}(...), or stand in fn: fn.{error.name}(...)"
+            hint = f"if it is a function of the language, write x.{error.name}(...) or fn.{error.name}(...)"
         report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=hint)
     return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
 
