@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Collection
 from threading import Event, Semaphore, Thread
 from typing import Protocol
@@ -75,7 +76,7 @@ class Receiver:
         self._executor = executor
         self._begin = begin
         self._room = Semaphore(_MOST_AT_ONCE)
-        self._busy: list[Delivery] = []
+        self._busy = deque[Delivery]()  # two threads put into it, and one takes out
         self._repeated: set[str] = set()
         self._look_at_busy = 0.0
         self._stopping = Event()
@@ -110,9 +111,11 @@ class Receiver:
         self._repeated.add(id)
 
     def over(self, id: str) -> None:
-        """A call that had a turn is over: begin the next."""
+        """A call that had a turn is over: begin the next. Where there is no room, that is left to the receiving thread:
+        room is made by whoever calls this.
+        """
         self.line.leave(id)
-        self._advance()
+        self._advance(waits=False)
 
     def _receive(self) -> None:
         while not self._stopping.is_set():
@@ -154,27 +157,28 @@ class Receiver:
         self._room.release()
         return True
 
-    def _advance(self) -> None:
-        """Begin the calls whose turn it is."""
-        while not self._stopping.is_set() and (delivery := self.line.step()) is not None:
-            taken = False
+    def _advance(self, *, waits: bool = True) -> None:
+        """Begin the calls whose turn it is; `waits` for room, or does what room there is for."""
+        while not self._stopping.is_set() and self.line.held_up and self._room.acquire(blocking=waits):
+            delivery, taken = None, False
             try:
-                taken = self._begun(delivery)
+                delivery = self.line.step()
+                taken = delivery is not None and self._taken(delivery)
             finally:
                 if not taken:
-                    self.line.leave(delivery.instruction.id)
+                    self._room.release()
+                    if delivery is not None:
+                        self.line.leave(delivery.instruction.id)
+            if delivery is None:
+                return
 
     def _look_again(self) -> None:
         """Look whether the calls that were at work elsewhere are over."""
         if not self._busy or time.monotonic() < self._look_at_busy:
             return
-        busy, self._busy = self._busy, []
-        for number, delivery in enumerate(busy):
-            try:
-                self._begun(delivery)
-            except Exception:
-                self._busy += busy[number + 1 :]
-                raise
+        self._look_at_busy = time.monotonic() + _RETRY_S
+        for _ in range(len(self._busy)):
+            self._begun(self._busy.popleft())
 
     def _begun(self, delivery: Delivery) -> bool:
         """As `_taken`, once there is room."""

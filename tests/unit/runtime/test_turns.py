@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 from ghcm.runtime import receiver
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.cache import Delivery, cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
 from ghcm.runtime.pubsub.sink import latest_version
 from ghcm.runtime.pubsub.table_sink import TableWriter
 from ghcm.runtime.turns import Line, taking_turns
@@ -252,3 +254,35 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
             assert placed, f"no answer came behind {answers}"
             answers += [each.feedback.id for each in placed]
         assert answers == ["1", "2", "3"]
+
+
+def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiver, "_MOST_AT_ONCE", 2)
+    join, joined, begun = Line[Any].join, SimpleQueue[str](), SimpleQueue[str]()
+
+    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
+        join(line, instruction, item)
+        joined.put(instruction.id)
+
+    monkeypatch.setattr(Line, "join", noted)
+    cache, line = MemoryCache(MemoryPlaces(), "k", "p", "engine"), Line[Delivery](None, "p", {"u"})
+    taking = receiver.Receiver("u", cache, None, "engine", line, lambda delivery: begun.put(delivery.instruction.id))
+    taking.start()
+    for call in CALLS[:2]:
+        cache.send(call)
+        assert joined.get(timeout=30) == call.id
+    assert begun.get(timeout=30) == "c0"
+    line.units = ()  # of a program that has grown: those that come now do not wait behind others
+    cache.send(CALLS[2])
+    assert begun.get(timeout=30) == "c2"
+    cache.send(CALLS[3])
+    taking.make_room()
+    assert begun.get(timeout=30) == "c3"
+    answering = threading.Thread(target=taking.over, args=("c0",), daemon=True)
+    answering.start()
+    answering.join(30)
+    assert not answering.is_alive()
+    taking.make_room()
+    assert begun.get(timeout=30) == "c1"
+    taking.stop()
+    taking.join(time.monotonic() + 30)
