@@ -231,7 +231,7 @@ def test_two_daemons_on_one_redis_do_not_run_the_same_program(folder: Path, redi
         assert 'another daemon on this Redis runs program "visits"' in refused.stderr
         assert str(one.state.path) in refused.stderr
         assert one.cli("stop", "visits").returncode == 0
-        until(lambda: other.cli("submit", "visits.istream").returncode == 0, "the claim to be given up", 20)
+        until(lambda: other.cli("submit", "visits.istream").returncode == 0, "the claim to be given up")
 
 
 def test_a_second_daemon_on_the_same_state_is_refused(folder: Path) -> None:

@@ -217,11 +217,11 @@ def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
     path = "/programs/other/units/parity/calls"
     assert path not in shop.get("/openapi.json").json["paths"]
     job = shop.submit("other.istream")
-    until(lambda: path in shop.get("/openapi.json").json["paths"], "the program to appear in OpenAPI", 10)
+    until(lambda: path in shop.get("/openapi.json").json["paths"], "the program to appear in OpenAPI")
     until(lambda: shop.job(job)["inputs_done"], "the numbers to be read")
     assert shop.post(f"{path}?wait=60", {"of": 1}).json["data"] == [{"key": 1, "value": 5}]
     assert shop.cli("stop", "other").returncode == 0
-    until(lambda: path not in shop.get("/openapi.json").json["paths"], "the program to leave OpenAPI", 10)
+    until(lambda: path not in shop.get("/openapi.json").json["paths"], "the program to leave OpenAPI")
     assert shop.pid("http") == before
 
 

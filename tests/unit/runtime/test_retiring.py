@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, enumerate
+from threading import Event
 
 import pytest
 
@@ -55,9 +56,9 @@ def test_an_engine_that_is_stopped_answers_the_calls_of_units_that_are_gone(
 def test_nothing_is_left_of_units_that_are_gone_when_the_engine_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = enumerate()
+    before = threading.enumerate()
     with retiring(tmp_path, monkeypatch) as (running, _, may_answer):
-        mine = [thread for thread in enumerate() if thread.name.startswith("ghcm-ask") and thread not in before]
+        mine = [each for each in threading.enumerate() if each.name.startswith("ghcm-ask") and each not in before]
         assert mine
         may_answer.set()
         running.close()

@@ -25,15 +25,15 @@ def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
     places = MemoryPlaces()
     first = MemoryCache(places, "k", "p", "engine")
     first.send(CALL)
-    delivery = first.receive("u", 1)
+    delivery = first.receive("u", 30)
     assert delivery is not None
     assert (delivery.instruction, delivery.attempt) == (CALL, 1)
     assert first.receive("u", 0) is None
-    again = MemoryCache(places, "k", "p", "engine").receive("u", 1)
+    again = MemoryCache(places, "k", "p", "engine").receive("u", 30)
     assert again is not None
     assert again.attempt == 2
     again.give_back()
-    third = MemoryCache(places, "k", "p", "other").receive("u", 1)
+    third = MemoryCache(places, "k", "p", "other").receive("u", 30)
     assert third is not None
     assert third.attempt == 3
     third.acknowledge(Feedback(third.instruction.id, State.DONE))
@@ -43,7 +43,7 @@ def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
 def test_who_called_is_told_with_the_acknowledgement() -> None:
     cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
     cache.send(replace(CALL, reply="here"))
-    delivery = cache.receive("u", 1)
+    delivery = cache.receive("u", 30)
     assert delivery is not None
     assert cache.feedback("here", timeout=0) == []
     delivery.acknowledge(Feedback("c1", State.DONE))
@@ -78,7 +78,7 @@ def test_closing_ends_all_waiting() -> None:
         thread.start()
     cache.close()
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
     assert sorted(map(str, ended)) == ["None", "[]"]
 
 
@@ -92,7 +92,7 @@ def test_callers_in_an_event_loop_are_answered(tmp_path: Path) -> None:
         serving = asyncio.create_task(inbox.serve())
         with inbox.follow("c1") as feedbacks:
             await caller.send(CALL)
-            delivery = await asyncio.to_thread(executor.receive, "u", 5)
+            delivery = await asyncio.to_thread(executor.receive, "u", 30)
             assert delivery is not None
             executor.send_feedback("here", Feedback("c0", State.DONE))
             executor.send_feedback("here", Feedback("c1", State.PROGRESS, 0.5))
