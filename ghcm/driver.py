@@ -104,6 +104,7 @@ def _place(draft: Draft) -> Draft:
 
 
 def _generate(draft: Draft) -> Draft:
+    """The code; what an engine cannot do is shown with its line, which an SPG does not carry."""
     from ghcm.codegen.backend import generate
 
     try:

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from ghcm.aggregates import AGGREGATES
 from ghcm.editor.names import Node
 from ghcm.language import ast
+from ghcm.lowering.operators.times import WINDOWS
 from ghcm.lowering.sinks import CACHES, SINKS
 from ghcm.operators import OPERATORS, Argument
 
 __all__ = ["arguments_of", "asked", "connectors_of", "words_of"]
 
-_WINDOWS = ("tumbling", "sliding", "session")
 _RECORDS = (ast.RecordDecl, ast.UnionDecl)
 
 
@@ -60,7 +60,7 @@ def words_of(argument: Argument, declared: Mapping[str, ast.Declaration]) -> tup
     """All that can stand there; nothing where it may be any expression."""
     match argument.kind:
         case "window":
-            return _WINDOWS
+            return tuple(WINDOWS)
         case "aggregate":
             return tuple(rule.function.value for rule in AGGREGATES.values())
         case "sink":

@@ -11,6 +11,7 @@ from ghcm.language.tables import grammar
 from ghcm.language.words import RESERVED
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.expressions import METHODS
+from ghcm.lowering.operators.times import WINDOWS
 from ghcm.lowering.sinks import CONNECTORS
 from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
@@ -19,7 +20,7 @@ from ghcm.reducers import AggregateFunction
 __all__ = ["textmate"]
 
 _CONSTANTS = ("null", "true", "false")
-_CALLED = (*(each.value for each in AggregateFunction), *METHODS, *CONNECTORS, "tumbling", "sliding", "session")
+_CALLED = (*(each.value for each in AggregateFunction), *METHODS, *CONNECTORS, *WINDOWS)
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 

@@ -17,15 +17,16 @@ from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
 
-__all__ = ["event_time", "window"]
+__all__ = ["WINDOWS", "event_time", "window"]
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
-_ASSIGNERS = {
+WINDOWS = {
     "tumbling": (Argument("size", "duration"), _OFFSET, _TIME),
     "sliding": (Argument("size", "duration"), Argument("every", "duration"), _OFFSET, _TIME),
     "session": (Argument("gap", "duration"), _TIME),
 }
+"""What assigns windows, with the arguments."""
 
 
 def event_time(step: Step, flow: Flow) -> Bound:
@@ -173,10 +174,10 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
     """The windows; None after a report."""
     written = step.given.expr("assigner")
     match written:
-        case ast.Apply(function=ast.Ref(name=name)) if name in _ASSIGNERS:
-            given = match_arguments(name, _ASSIGNERS[name], written, step.context)
+        case ast.Apply(function=ast.Ref(name=name)) if name in WINDOWS:
+            given = match_arguments(name, WINDOWS[name], written, step.context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
-            hint = suggest(name, _ASSIGNERS)
+            hint = suggest(name, WINDOWS)
             step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
             return None
         case other:
