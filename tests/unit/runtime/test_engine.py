@@ -7,7 +7,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -193,14 +192,14 @@ def quiet(base: Path) -> Iterator[tuple[Engine, Rounds]]:
 
 
 def test_a_savepoint_that_is_asked_for_while_a_unit_rests_is_taken_when_it_goes_on(tmp_path: Path) -> None:
-    with quiet(tmp_path) as (running, rounds), ThreadPoolExecutor(1) as threads:
-        rests = Event()
+    with quiet(tmp_path) as (running, rounds):
+        rests, saved = Event(), Event()
         running.call(lambda: rounds.rest(rests.set))
         assert rests.wait(30)
-        saved = threads.submit(running.savepoint, 30)
-        running.call(lambda: None)  # it has been asked for
+        running.call(lambda: rounds.savepoint(saved.set))
+        assert not saved.is_set()
         running.call(rounds.go_on)
-        assert saved.result(30)
+        assert saved.wait(30)
 
 
 def test_a_rest_that_was_given_up_does_not_stand_in_the_way_of_the_next(
