@@ -160,8 +160,8 @@ class Supervisor:
             changed.clear()
             try:
                 self.refresh()
-            except GhcmError as error:  # the store is away
-                log.error("the programs that are there cannot be seen just now: %s", error)
+            except Exception as error:  # the store is away, or a bundle: what is offered stays as it is until then
+                log.error("the programs that are there cannot be seen just now: %s", error, exc_info=error)
                 await asyncio.sleep(_RETRY_SECONDS)
                 changed.set()
 
