@@ -14,12 +14,12 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.child import Child
 from ghcm.runtime.daemon.claims import Claims, NoClaims, RedisClaims, owner_of
 from ghcm.runtime.daemon.control import ControlServer
 from ghcm.runtime.daemon.jobs import Jobs
+from ghcm.runtime.daemon.listening import listen
 from ghcm.runtime.daemon.options import Options, options
 from ghcm.runtime.daemon.processes import Listeners, Processes
 from ghcm.runtime.daemon.protocol import Document
@@ -126,7 +126,7 @@ def run(options: Options, ready: Callable[[Document], None] = lambda _: None) ->
     """
     lock = Lock(options.state)
     try:
-        listener = _listen(options.host, options.port)
+        listener = listen(options.host, options.port)
         with listener, contextlib.closing(open_store(options.state.store)) as store:
             asyncio.run(_live(options, store, listener, ready))
     finally:
@@ -140,20 +140,3 @@ async def _live(options: Options, store: Store, listener: socket.socket, ready: 
         loop.add_signal_handler(number, daemon.stopping.set)
     log.info("daemon %d in %s, http at %s", os.getpid(), options.state.path, daemon.url)
     await daemon.run(ready)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """The socket that every successor of the HTTP process takes over, so that callers wait and are not refused."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(1024)
-    except OSError as error:
-        listener.close()
-        raise GhcmError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
-            code="GHCM-725",
-            hint="end who listens there, or choose another port: --port or GHCM_HTTP_PORT; 0 takes any free one.",
-        ) from error
-    return listener
