@@ -39,7 +39,7 @@ def trace(
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
         names = [ast.Name(plain(name), written.get(name, span)) for name in _parameters(function, span)]
-        _check_identity(code, getattr(function, "__globals__", {}))
+        _refuse_object_checks(code, getattr(function, "__globals__", {}))
         make, since = Traced if stand_in is None else stand_in, next_mark()
         result = with_words(function, length_of)(*(make(ast.Ref(name.text, name.span)) for name in names))
         made = expr_of(result, body)
@@ -98,7 +98,7 @@ _OF_OBJECTS = {
 """Functions of Python that look at an object and not at its value."""
 
 
-def _check_identity(code: CodeType | None, names: Mapping[str, object]) -> None:
+def _refuse_object_checks(code: CodeType | None, names: Mapping[str, object]) -> None:
     """Refuse `is` and the like, which no object can intercept: traced, they would always say the same. `names` are the
     globals, which may have a function of the user's own under such a name."""
     if code is None:

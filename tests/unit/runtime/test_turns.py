@@ -187,23 +187,36 @@ def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
         assert last == answers[-1].id
 
 
-def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(receiver, "_LOOK_S", 1000.0)  # whoever waits for the next instruction notices nothing else
-    begun, rest_waits = threading.Event(), threading.Event()
-    prepare, join, joined = TableWriter.prepare, Line[Any].join, SimpleQueue[str]()
+def hold_first(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Have the call "1" wait while it writes; whether it has come there, and whether it may go on."""
+    begun, goes_on, prepare = threading.Event(), threading.Event(), TableWriter.prepare
 
     def slow(writer: TableWriter, version: str) -> int:
         if version == "1":
             begun.set()
-            assert rest_waits.wait(30)
+            assert goes_on.wait(30)
         return prepare(writer, version)
+
+    monkeypatch.setattr(TableWriter, "prepare", slow)
+    return begun, goes_on
+
+
+def note_joined(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[str]:
+    """The calls that have come to wait for their turn."""
+    joined, join = SimpleQueue[str](), Line[Any].join
 
     def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
         join(line, instruction, item)
         joined.put(instruction.id)
 
-    monkeypatch.setattr(TableWriter, "prepare", slow)
     monkeypatch.setattr(Line, "join", noted)
+    return joined
+
+
+def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiver, "_LOOK_S", 1000.0)  # whoever waits for the next instruction notices nothing else
+    begun, rest_waits = hold_first(monkeypatch)
+    joined = note_joined(monkeypatch)
     with started(program(), tmp_path) as (_, connections):
         caches = {name: connections.cache(cache_place("small", name), "small", "test") for name in ("first", "both")}
         caches["first"].send(Instruction("1", "small", "first", reply="all"))
@@ -223,21 +236,8 @@ def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, mon
 def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, goes_on = threading.Event(), threading.Event()
-    prepare, join, joined = TableWriter.prepare, Line[Any].join, SimpleQueue[str]()
-
-    def slow(writer: TableWriter, version: str) -> int:
-        if version == "1":
-            begun.set()
-            assert goes_on.wait(30)
-        return prepare(writer, version)
-
-    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
-        join(line, instruction, item)
-        joined.put(instruction.id)
-
-    monkeypatch.setattr(TableWriter, "prepare", slow)
-    monkeypatch.setattr(Line, "join", noted)
+    begun, goes_on = hold_first(monkeypatch)
+    joined = note_joined(monkeypatch)
     before = program()
     appending = tuple(writing("first", "log") if unit.name == "first" else unit for unit in before.units)
     with started(before, tmp_path) as (running, connections):
@@ -258,13 +258,7 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
 
 def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiver, "_MOST_AT_ONCE", 2)
-    join, joined, begun = Line[Any].join, SimpleQueue[str](), SimpleQueue[str]()
-
-    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
-        join(line, instruction, item)
-        joined.put(instruction.id)
-
-    monkeypatch.setattr(Line, "join", noted)
+    joined, begun = note_joined(monkeypatch), SimpleQueue[str]()
     cache, line = MemoryCache(MemoryPlaces(), "k", "p", "engine"), Line[Delivery](None, "p", {"u"})
     taking = receiver.Receiver("u", cache, None, "engine", line, lambda delivery: begun.put(delivery.instruction.id))
     taking.start()
