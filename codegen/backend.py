@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from ghcm.spg.graph import Program, Unit
 
-__all__ = ["engine_of", "generate", "module_path"]
-
 
 def engine_of(unit: Unit) -> str:
     """The engine that runs a unit: `native` or `spark`.

@@ -24,8 +24,6 @@ from ghcm.spg.ops import Kafka, Redis
 from ghcm.values import to_json
 from ghcm.version import __version__
 
-__all__ = ["build", "write"]
-
 FORMAT = 1
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 """The date of every entry: the earliest that a zip file can hold."""

@@ -30,8 +30,6 @@ from ghcm.types import (
 )
 from ghcm.unification import unify
 
-__all__ = ["can_fail", "constant", "mentions_record", "parameters_of", "plainly_ordered"]
-
 _COUNTED = (Int, Int32, Timestamp, Duration)
 
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["format_python"]
-
 _OPEN, _CLOSE = "([{", ")]}"
 _WORDS = (
     (" else ",),

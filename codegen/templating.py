@@ -6,8 +6,6 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-__all__ = ["render"]
-
 
 @cache
 def _environment() -> Environment:

@@ -13,8 +13,6 @@ from ghcm.spg.graph import Program
 from ghcm.spg.iterations import all_tasks
 from ghcm.spg.ops import Fused, PythonBatch, PythonCall
 
-__all__ = ["called_modules", "python_files", "requirements"]
-
 
 def called_modules(program: Program) -> set[str]:
     """The modules that its `python(...)` calls name."""

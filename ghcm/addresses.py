@@ -9,8 +9,6 @@ import re
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-__all__ = ["Address", "Subnet", "address_text", "parse_address", "parse_subnet"]
-
 _PREFIX = re.compile("0|[1-9][0-9]{0,2}")
 
 

@@ -34,8 +34,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["AGGREGATES", "Nothing", "Rule", "fraction_problem", "rank_fraction", "result_of"]
-
 _DECIMALS = 17
 """How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""
 

@@ -10,8 +10,6 @@ from dataclasses import replace
 
 from ghcm.expr import Expr, ForEach, Get, Let, Var, children, walk, with_children
 
-__all__ = ["bound_names", "free_names", "fresh", "mentions", "substitute"]
-
 
 def free_names(expr: Expr) -> frozenset[str]:
     """The names that the expression mentions and does not bind itself."""

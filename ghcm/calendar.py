@@ -10,25 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from zoneinfo import available_timezones
 
-__all__ = [
-    "DATE_UNITS",
-    "FIRST_DAY",
-    "FIRST_MICROS",
-    "ISO_DATE",
-    "ISO_MOMENT",
-    "LAST_DAY",
-    "LAST_MICROS",
-    "MONTHS",
-    "UNITS",
-    "BadWord",
-    "Directive",
-    "Layout",
-    "check_format",
-    "layout_of",
-    "pieces_of",
-    "zones",
-]
-
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 DATE_UNITS = UNITS[3:]
 """The units that a date has."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-__all__ = ["EXACT", "UNITS", "at_scale", "decimal_text"]
-
 EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
 """Exact for sums and products of numbers of 38 digits. What does not fit raises ArithmeticError."""
 

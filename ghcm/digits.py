@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.types import Decimal, Int, Int32, Type
 
-__all__ = ["MOST_DIGITS", "SUMMED_DIGITS", "as_decimal", "decimal_of", "sum_of_many", "unify_decimals"]
-
 MOST_DIGITS = 38
 """So many digits a decimal has at most: 128 bits hold them, and every engine does."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ghcm.optimizer import Optimised
     from ghcm.spg.graph import Program
 
-__all__ = ["BUILD", "CHECK", "COMPILE", "Compiled", "Stage", "build", "check", "compile", "readable", "write"]
 
 T = TypeVar("T")
 

@@ -27,8 +27,6 @@ _PROGRAMS = (".istream", ".py", ".ghcm", ".toml")
 
 _WORD = re.compile(r"\w+")
 
-__all__ = ["Diagnostic", "Diagnostics", "GhcmError", "ProgramError", "render", "suggest", "suggest_file"]
-
 
 class GhcmError(Exception):
     """An error that a user can act on; its text says what, where in the program (`place`, if it has one there), why and

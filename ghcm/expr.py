@@ -15,28 +15,6 @@ from typing import TypeAlias
 
 from ghcm.types import Type
 
-__all__ = [
-    "Call",
-    "Each",
-    "Expr",
-    "ForEach",
-    "Get",
-    "If",
-    "Lambda",
-    "Let",
-    "Literal",
-    "MakeList",
-    "MakeStruct",
-    "Param",
-    "Try",
-    "Value",
-    "Var",
-    "children",
-    "rebuild",
-    "walk",
-    "with_children",
-]
-
 Value: TypeAlias = object
 """A canonical value, see `ghcm.types`."""
 

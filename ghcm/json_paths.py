@@ -6,8 +6,6 @@ import json
 import re
 from typing import TypeAlias
 
-__all__ = ["Step", "parse_path"]
-
 Step: TypeAlias = str | int
 """The name of a member of an object, or the place of an item of an array, from 0."""
 

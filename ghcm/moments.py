@@ -10,8 +10,6 @@ from typing import NoReturn
 
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = ["date_text", "parse_date", "parse_timestamp", "timestamp_text"]
-
 _MICROS = 1_000_000
 _DAY = 86_400 * _MICROS
 _TIMESTAMP = re.compile(r"([+-]\d+|\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)

@@ -12,23 +12,8 @@ from typing import Literal
 
 from ghcm.aggregates import AGGREGATES
 from ghcm.functions import Failure
-from ghcm.support import YES, Engine, Never, NotYet, Support, Yes
+from ghcm.support import YES, Engine, Never, NotYet, Support
 from ghcm.types import Shape
-
-__all__ = [
-    "ENGINE_OF_STREAMS",
-    "OPERATORS",
-    "YES",
-    "Argument",
-    "Engine",
-    "Never",
-    "NotYet",
-    "Operator",
-    "Role",
-    "Support",
-    "Yes",
-]
-
 
 ENGINE_OF_STREAMS = "belongs to the issue of the native engine's streams; a batch unit has it"
 """What the reference and Spark have, and the native engine has not so far."""

@@ -14,8 +14,6 @@ from typing import TypeAlias
 from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct
 from ghcm.types import Duration, Float, Int, Struct, Type
 
-__all__ = ["Aggregate", "AggregateFunction", "Builtin", "Custom", "Fields", "Kind", "Reducer", "prove", "splittable"]
-
 
 class Kind(Enum):
     """A built-in reducer. Sums of int and duration accumulate without bound and are checked when emitted (overflow);

@@ -11,23 +11,6 @@ from dataclasses import dataclass
 from ghcm.types import Bool, Bytes, Date, Duration, Float, Int, List, Map, String, Struct, Timestamp, Type, strip
 from ghcm.unification import unify
 
-__all__ = [
-    "BOOL",
-    "BYTES",
-    "DATE",
-    "DURATION",
-    "FLOAT",
-    "INT",
-    "STRING",
-    "TEXT2",
-    "TIMESTAMP",
-    "Resolution",
-    "Rule",
-    "comparable",
-    "first",
-    "fixed",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Resolution:

@@ -9,8 +9,6 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Origin", "Place", "Source", "Span"]
-
 
 @dataclass(frozen=True)
 class Source:

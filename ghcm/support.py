@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-__all__ = ["YES", "Engine", "Never", "NotYet", "Support", "Yes"]
-
 
 class Engine(Enum):
     """Who can run a task. The native engine has two forms: a task without a columnar form runs by rows."""

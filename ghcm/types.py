@@ -18,39 +18,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-__all__ = [
-    "INT_MAX",
-    "INT_MIN",
-    "WINDOW",
-    "Bool",
-    "Bytes",
-    "Collection",
-    "Date",
-    "Decimal",
-    "Duration",
-    "Enumeration",
-    "Field",
-    "Float",
-    "Int",
-    "Int32",
-    "List",
-    "Map",
-    "Null",
-    "Nullable",
-    "Shape",
-    "String",
-    "Struct",
-    "Timestamp",
-    "Type",
-    "Variant",
-    "as_nullable",
-    "is_nullable",
-    "member_text",
-    "pair_of",
-    "strip",
-    "tuple_of",
-]
-
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 

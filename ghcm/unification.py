@@ -23,8 +23,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["accepts", "unify"]
-
 
 def accepts(to: Type, found: Type) -> bool:
     """Whether a value of type `found` stands where `to` is asked for as it is: equal, or a `?` less, at any depth.

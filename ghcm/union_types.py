@@ -21,8 +21,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["field_in", "has_union", "narrowed_union", "union_type"]
-
 
 def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | tuple[str, Variant, Variant]:
     """The union of records, or a field that two of them have with different types or places, and the two."""

@@ -23,8 +23,6 @@ from ghcm.optimizer.rewrite import each_unit, with_tasks
 from ghcm.spg.graph import Forward, Program, Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Stage, Window
 
-__all__ = ["CompressTasks"]
-
 _LAW = "finite dependency"
 
 

@@ -17,8 +17,6 @@ from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import Publish, Reply, To
 from ghcm.types import Shape
 
-__all__ = ["DropUnused"]
-
 
 @dataclass(frozen=True, slots=True)
 class DropUnused:

@@ -13,8 +13,6 @@ from typing import Protocol
 from ghcm.source import Origin
 from ghcm.spg.graph import Program
 
-__all__ = ["Fact", "Pass", "Remark", "Remarks", "Verdict"]
-
 
 class Fact(Enum):
     """Something that holds for a graph behind the pass that establishes it, and that a later pass may need."""

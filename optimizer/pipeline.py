@@ -9,8 +9,6 @@ from ghcm.optimizer.liveness import DropUnused
 from ghcm.optimizer.passes import Fact, Pass
 from ghcm.optimizer.simplification import RemoveRedundantCalls
 
-__all__ = ["PASSES", "check_order"]
-
 PASSES: tuple[Pass, ...] = (DropUnused(), RemoveRedundantCalls(), CompressTasks())
 
 

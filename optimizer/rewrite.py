@@ -14,8 +14,6 @@ from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.graph import Input, Program, Task, Unit
 from ghcm.types import Struct, is_nullable, strip
 
-__all__ = ["each_unit", "is_total", "merge", "remove", "rewire", "substitute", "with_tasks"]
-
 
 def each_unit(program: Program, change: Callable[[Unit], Unit]) -> Program:
     """The program with `change` applied to every unit."""

@@ -13,8 +13,6 @@ from ghcm.optimizer.passes import Pass, Remark, Remarks
 from ghcm.optimizer.pipeline import PASSES, check_order
 from ghcm.spg.graph import Program
 
-__all__ = ["Optimised", "Step", "Summary", "optimise"]
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -27,8 +27,6 @@ from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op, Union
 from ghcm.types import Bool, Nullable, Struct, Type, is_nullable
 
-__all__ = ["RemoveRedundantCalls"]
-
 
 @dataclass(frozen=True, slots=True)
 class RemoveRedundantCalls:

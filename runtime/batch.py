@@ -17,7 +17,6 @@ from ghcm.types import Int, Struct, Type
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TIME", "WATERMARK", "Batch", "Row"]
 
 TIME, WATERMARK = "@time", "@watermark"
 """The hidden columns of a timed collection: event time, and the watermark of its partition just before the record

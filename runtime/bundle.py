@@ -29,8 +29,6 @@ from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from ghcm.spg.json import from_json
 
-__all__ = ["Bundle"]
-
 _FORMAT = 1
 _importing = threading.RLock()
 _ELSEWHERE = frozenset({"pyspark"})

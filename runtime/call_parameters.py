@@ -8,8 +8,6 @@ from ghcm.errors import GhcmError
 from ghcm.spg.graph import Unit
 from ghcm.values import from_json
 
-__all__ = ["read_parameters"]
-
 
 def read_parameters(unit: Unit, given: Mapping[str, object]) -> dict[str, object]:
     """Canonical values of all parameters, defaults included; GhcmError says what does not fit."""

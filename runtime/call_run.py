@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Row
+from ghcm.runtime.columns import Row
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.edge import Edge, Inlet
 from ghcm.runtime.host import Saved
@@ -26,8 +26,6 @@ from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable, To
-
-__all__ = ["CallRun", "Outcome"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["Row", "columns_of", "dtype", "rows_of", "series", "values"]
-
 Row: TypeAlias = tuple[object, ...]
 """The values of the columns in order; two ints `time` and `watermark` behind them where the collection is timed."""
 

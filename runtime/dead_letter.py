@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from ghcm.functions import Failure
 from ghcm.types import Field, String, Struct
 
-__all__ = ["DEAD_LETTER", "DeadLetter"]
-
 DEAD_LETTER = Struct(
     tuple(Field(name, String()) for name in ("unit", "task", "reason", "detail", "input", "origin")), "DeadLetter"
 )

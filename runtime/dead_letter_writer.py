@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.dead_letter import DeadLetter
-from ghcm.runtime.pubsub.sink import SinkWriter
+from ghcm.runtime.pubsub.sink_writer import SinkWriter
 from ghcm.runtime.worker import Worker
-
-__all__ = ["DeadLetterWriter"]
 
 _MOST_BYTES = 32 << 20
 

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import IO
 
-__all__ = ["flush", "sync"]
-
 
 def flush(file: IO[bytes] | IO[str]) -> None:
     """Bring what was written to an open file to disk."""

@@ -14,8 +14,6 @@ from typing import Protocol, TypeAlias
 
 from ghcm.runtime.batch import Batch
 
-__all__ = ["Barrier", "Edge", "End", "Inlet", "Item", "Outlet", "Partitions", "Watermark"]
-
 
 @dataclass(frozen=True, slots=True)
 class Watermark:

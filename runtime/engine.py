@@ -30,8 +30,6 @@ from ghcm.runtime.tables import Copy, Tables
 from ghcm.runtime.unit_run import State, UnitRun
 from ghcm.spg.graph import Unit
 
-__all__ = ["Engine"]
-
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")

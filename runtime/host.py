@@ -10,8 +10,6 @@ from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.operator import Publication
 from ghcm.runtime.scheduler import Scheduler
 
-__all__ = ["Counters", "Host", "Saved"]
-
 
 @dataclass(frozen=True, slots=True)
 class Saved:

@@ -14,8 +14,6 @@ from ghcm.spg.graph import Unit
 from ghcm.spg.meetings import companies
 from ghcm.spg.ops import EventTime
 
-__all__ = ["Idleness", "Member"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Reached:

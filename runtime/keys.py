@@ -32,8 +32,6 @@ from ghcm.types import (
 )
 from ghcm.values import encoder
 
-__all__ = ["Change", "grouping", "identity_of", "key_group", "value_of"]
-
 Change: TypeAlias = Callable[[object], object]
 _NAN = math.nan
 

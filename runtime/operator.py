@@ -20,23 +20,6 @@ from ghcm.runtime.batch import Batch
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "INFINITY",
-    "NEVER",
-    "Clock",
-    "Context",
-    "Form",
-    "Gate",
-    "Idler",
-    "Operator",
-    "Outbox",
-    "Publication",
-    "Table",
-    "TableReader",
-    "Timer",
-    "WallClock",
-]
-
 NEVER, INFINITY = INT_MIN, INT_MAX
 """The watermarks before any record and after the last: no window has closed, every window has closed."""
 

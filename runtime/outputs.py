@@ -12,8 +12,6 @@ from ghcm.runtime.edge import Inlet, Item
 from ghcm.runtime.host import Counters, Saved
 from ghcm.runtime.operator import Publication
 
-__all__ = ["Outputs"]
-
 
 class Outputs:
     """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until

@@ -9,8 +9,6 @@ import ctypes
 import signal
 import sys
 
-__all__ = ["end_with_parent"]
-
 _PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG = 1, 2
 
 

@@ -41,8 +41,6 @@ from ghcm.runtime.parent import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 
-__all__ = ["main"]
-
 _log = logging.getLogger(__name__)
 
 _REPORT_S = 1.0

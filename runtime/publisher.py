@@ -17,8 +17,6 @@ from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program
 from ghcm.values import to_json
 
-__all__ = ["Publisher"]
-
 
 class Publisher:
     """Sends instructions in order. What was not sent yet is part of every snapshot; sending one twice is harmless,

@@ -20,8 +20,6 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.turns import Line
 from ghcm.runtime.worker import may_pass
 
-__all__ = ["Calls", "Receiver"]
-
 _log = logging.getLogger(__name__)
 
 _RETRY_S = 0.5

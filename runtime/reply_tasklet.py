@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.host import Counters, Host, Saved
 from ghcm.runtime.scheduler import Progress
-
-__all__ = ["ReplyTasklet"]
 
 _MOST_ROWS = 1_000_000
 

@@ -31,8 +31,6 @@ from ghcm.runtime.unit_failure import unit_failure
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
-__all__ = ["Responder"]
-
 _log = logging.getLogger(__name__)
 
 _RETIRE_S = 3600.0

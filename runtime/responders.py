@@ -14,8 +14,6 @@ from ghcm.runtime.responder import Responder
 from ghcm.runtime.services import Services
 from ghcm.spg.graph import Unit
 
-__all__ = ["Responders"]
-
 
 class Responders:
     """The responders by unit. `watermark` gives that of a table, in the loop."""

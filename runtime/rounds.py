@@ -26,8 +26,6 @@ from ghcm.runtime.wiring import Graph
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
-__all__ = ["DEAD", "Rounds"]
-
 DEAD = "@dead"
 """The name under which the dead letters' version stands among those of the sinks."""
 

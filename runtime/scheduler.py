@@ -18,8 +18,6 @@ from itertools import count
 from threading import Event, Lock, get_ident
 from typing import Protocol, TypeVar
 
-__all__ = ["Progress", "Scheduler", "Tasklet", "Timer"]
-
 T = TypeVar("T")
 
 _URGENT_STEPS = 64

@@ -18,7 +18,8 @@ from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.operator import Context, Form, Operator
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction
-from ghcm.runtime.pubsub.sink import SinkWriter, latest_version, open_writer, read
+from ghcm.runtime.pubsub.sink import latest_version, open_writer, read
+from ghcm.runtime.pubsub.sink_writer import SinkWriter
 from ghcm.runtime.scheduler import Scheduler
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
@@ -47,8 +48,6 @@ from ghcm.spg.ops import (
     To,
 )
 from ghcm.types import Struct
-
-__all__ = ["Build", "Compiled", "CopyTable", "Services", "plain"]
 
 
 class Compiled(Protocol):

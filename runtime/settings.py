@@ -22,8 +22,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.pubsub.redis_connection import shown
 
-__all__ = ["EMBEDDED", "FILE", "Http", "Limits", "Seconds", "Settings", "Spark", "load_settings"]
-
 FILE = "ghcm.toml"
 """Looked for in the working directory; GHCM_CONFIG names another."""
 

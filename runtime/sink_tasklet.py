@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.host import Counters, Host, Saved
-from ghcm.runtime.pubsub.sink import SinkWriter
+from ghcm.runtime.pubsub.sink_writer import SinkWriter
 from ghcm.runtime.scheduler import Progress
 from ghcm.runtime.worker import Worker
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SinkTasklet"]
 
 _ROWS_IN_FLIGHT = 65_536
 _ROWS_AT_ONCE = 16_384

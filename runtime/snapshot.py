@@ -21,8 +21,6 @@ from typing import Any, cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.durable import flush, sync
 
-__all__ = ["Snapshot", "SnapshotStore", "TaskState"]
-
 _log = logging.getLogger(__name__)
 
 _FORMAT = 2

@@ -14,8 +14,6 @@ from ghcm.runtime.outputs import Outputs
 from ghcm.runtime.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
 
-__all__ = ["SourceTasklet"]
-
 _LONGEST = 16_384
 """Characters of a raw text that a dead letter holds."""
 

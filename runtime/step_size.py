@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["StepSize"]
-
 _FORGETS, _DEAR = 1.05, 2.0
 """By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
 the records' own cost.

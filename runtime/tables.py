@@ -10,8 +10,6 @@ from ghcm.runtime.operator import INFINITY, NEVER
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.unit_run import UnitRun
 
-__all__ = ["Copy", "Tables"]
-
 
 @dataclass(frozen=True, slots=True)
 class Copy:

@@ -22,8 +22,6 @@ from ghcm.runtime.scheduler import Progress
 from ghcm.runtime.step_size import StepSize
 from ghcm.runtime.watermarks import Inputs, least_of_partitions
 
-__all__ = ["OperatorTasklet"]
-
 
 class OperatorTasklet:
     """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored

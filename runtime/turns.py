@@ -14,8 +14,6 @@ from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import To
 
-__all__ = ["Line", "Order", "taking_turns"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from ghcm.errors import GhcmError
 from ghcm.source import Origin, Place
 from ghcm.spg.graph import Unit
 
-__all__ = ["unit_failure"]
-
 _log = logging.getLogger(__name__)
 
 _HINTS = {

@@ -20,8 +20,6 @@ from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish, To
 
-__all__ = ["UnitParts", "saved_state", "tasklet_status"]
-
 
 class UnitParts:
     """The `Parts` of a unit that nobody calls. `ready` says whether it takes anything just now; `version` names what a

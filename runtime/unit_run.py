@@ -27,8 +27,6 @@ from ghcm.runtime.wiring import Graph, wire
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
-__all__ = ["State", "UnitRun"]
-
 _log = logging.getLogger(__name__)
 
 

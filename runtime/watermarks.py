@@ -11,8 +11,6 @@ from collections.abc import Mapping
 
 from ghcm.runtime.operator import INFINITY, NEVER
 
-__all__ = ["Inputs", "least_of_partitions"]
-
 
 class Inputs:
     """The watermarks and open partitions of a task's inputs, by ordinal."""

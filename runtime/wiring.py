@@ -53,8 +53,6 @@ from ghcm.spg.ops import (
     Window,
 )
 
-__all__ = ["AnyTasklet", "Graph", "Parts", "wire"]
-
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
 
 

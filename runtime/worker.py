@@ -18,8 +18,6 @@ import redis
 
 from ghcm.errors import GhcmError
 
-__all__ = ["Worker", "may_pass"]
-
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -13,8 +13,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Serve until told to end."""

@@ -34,8 +34,6 @@ from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
 from ghcm.supervisor.sinks.look import Looks
 
-__all__ = ["FEEDBACK", "Supervisor"]
-
 log = logging.getLogger("ghcm.supervisor")
 
 FEEDBACK = "ghcm:feedback:supervisor"

@@ -22,8 +22,6 @@ from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.query import Chosen
 
-__all__ = ["Calls", "Places", "add", "add_charts", "add_rows", "add_unit"]
-
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},

@@ -28,8 +28,6 @@ from ghcm.values import Json, reader, to_json
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
 
-__all__ = ["Rows", "as_csv", "look_at", "result", "rows_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -22,8 +22,6 @@ from ghcm.spg.graph import Program, Unit
 from ghcm.supervisor.models import parameters_model
 from ghcm.supervisor.problems import Problem
 
-__all__ = ["Catalogue", "KnownProgram", "KnownUnit", "read_catalogue"]
-
 log = logging.getLogger("ghcm.supervisor")
 
 

@@ -23,8 +23,6 @@ from ghcm.supervisor.sinks.query import Chosen, names
 from ghcm.supervisor.sinks.selection import Selection, select
 from ghcm.types import Struct
 
-__all__ = ["PICTURES", "Form", "Words", "add", "picture"]
-
 PICTURES: dict[int | str, dict[str, Any]] = {
     **PROBLEMS,
     200: {"content": {"image/svg+xml": {}, "image/png": {}}, "description": "The picture."},

@@ -25,8 +25,6 @@ from ghcm.runtime.settings import Settings
 from ghcm.supervisor.catalogue import KnownUnit
 from ghcm.supervisor.problems import Problem
 
-__all__ = ["Desk"]
-
 log = logging.getLogger("ghcm.supervisor")
 
 T = TypeVar("T")

@@ -11,18 +11,6 @@ from ghcm.runtime.jobs.calls import Call
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.models import json_schema
 
-__all__ = [
-    "CallDocument",
-    "CallError",
-    "CallPlace",
-    "ProgramDocument",
-    "SinkDocument",
-    "UnitDocument",
-    "call",
-    "program",
-    "programs",
-]
-
 
 class CallPlace(BaseModel):
     """A place in the program, and the text of its line."""

@@ -36,8 +36,6 @@ from ghcm.types import (
 )
 from ghcm.values import from_json, to_json
 
-__all__ = ["canonical", "json_schema", "parameters_model"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

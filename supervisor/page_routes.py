@@ -10,8 +10,6 @@ from fastapi import FastAPI, Request, Response
 
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 
-__all__ = ["add"]
-
 _FOLDER = Path(__file__).parent / "dashboard"
 
 _POLICY = (

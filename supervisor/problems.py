@@ -14,8 +14,6 @@ from starlette.exceptions import HTTPException
 
 from ghcm.errors import GhcmError, suggest
 
-__all__ = ["MEDIA_TYPE", "Problem", "ProblemDocument", "describe", "install", "problem_of", "response"]
-
 MEDIA_TYPE = "application/problem+json"
 
 _OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410}

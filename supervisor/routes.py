@@ -20,8 +20,6 @@ from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Looks
 
-__all__ = ["build"]
-
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 
 Ready = Callable[[], Awaitable[bool]]

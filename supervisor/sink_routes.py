@@ -25,8 +25,6 @@ from ghcm.supervisor.sinks.look import Look, Looker, Looks
 from ghcm.supervisor.sinks.query import Chosen
 from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
 
-__all__ = ["PROBLEMS", "Shown", "add", "rows_answer", "tag_of", "unchanged"]
-
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: _PROBLEM | {"description": "There is no such program or sink."},

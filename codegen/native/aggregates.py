@@ -25,8 +25,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["Added", "add_text", "argument_type", "merge_text", "partial_of", "result_text", "zero_text"]
-
 _F = AggregateFunction
 
 

@@ -26,8 +26,6 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Field, Struct, Type
 
-__all__ = ["Chain", "RowOp", "Step", "chain_of", "columns_of", "operator_name"]
-
 RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
 
 

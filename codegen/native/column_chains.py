@@ -27,8 +27,6 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Struct
 
-__all__ = ["column_chain", "guard", "selection"]
-
 
 @dataclass
 class _Writer:

@@ -17,8 +17,6 @@ from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.types import List, Map, Null, Struct, Type, is_nullable, strip
 
-__all__ = ["ColumnScope", "guard"]
-
 
 def guard(mask: Column | None) -> list[str]:
     """The lines that give the batch up if any record fails."""

@@ -18,8 +18,6 @@ from ghcm.expr import Call, Each, Expr, ForEach, Get, Let, Try, walk
 from ghcm.functions import FAMILIES
 from ghcm.types import is_nullable
 
-__all__ = ["Fields", "attempt", "for_each", "let"]
-
 _LONGEST = 4_000
 """Characters of the value of a `let` inside an expression, which is repeated where its name is mentioned."""
 

@@ -13,25 +13,6 @@ from ghcm.codegen.native.row_text import tuple_text
 from ghcm.expr import Expr
 from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
 
-__all__ = [
-    "AND",
-    "ATOM",
-    "COMPARE",
-    "OR",
-    "PRODUCT",
-    "SUM",
-    "UNARY",
-    "XOR",
-    "Column",
-    "Unsupported",
-    "bare_text",
-    "either",
-    "literal",
-    "typed",
-    "varies",
-    "where",
-]
-
 # Python's precedences of the operators that Polars overloads, loosest first.
 COMPARE, OR, XOR, AND, SUM, PRODUCT, UNARY, ATOM = range(8)
 

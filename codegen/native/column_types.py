@@ -24,8 +24,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["dtype_text"]
-
 
 def dtype_text(type_: Type) -> str:
     """The data type that holds values of a type, as `ghcm.runtime.columns.dtype` makes it.

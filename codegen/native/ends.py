@@ -13,8 +13,6 @@ from ghcm.spg.graph import Sink, Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Collection, Struct, is_nullable
 
-__all__ = ["policy_functions", "sink_key"]
-
 
 def sink_key(task: Task, sink: Sink, unit: Unit, name: str, module: Module) -> str | None:
     """`<name>_key`, the key of a row; None where the sink has none."""

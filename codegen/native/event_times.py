@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import can_fail
-from ghcm.codegen.native.column_chains import guard
-from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Column, Unsupported
 from ghcm.codegen.native.per_row import Made, input_of, per_row
 from ghcm.codegen.native.row_expressions import RowScope
@@ -13,8 +12,6 @@ from ghcm.codegen.native.row_text import Code, Module
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime
 from ghcm.types import is_nullable
-
-__all__ = ["time_functions"]
 
 
 def time_functions(

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghcm.codegen.native.aggregates import Added
-from ghcm.codegen.native.column_chains import guard
-from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import ATOM, varies
 from ghcm.codegen.native.reducers import Partial, all_merged, struct_result
 from ghcm.codegen.native.row_text import tuple_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-
-__all__ = ["Grouping", "argument_columns", "columnar_functions"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Shape, Type
 
-__all__ = ["GroupText", "group_code", "totals_functions"]
-
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 
 

@@ -6,8 +6,6 @@ import re
 
 from ghcm.functions import FAMILIES
 
-__all__ = ["imports_of"]
-
 _STANDARD = (
     ("import math", ("math",)),
     ("import re", ("re",)),

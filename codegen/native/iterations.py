@@ -10,8 +10,6 @@ from ghcm.expr import Lambda
 from ghcm.spg.ops import Iterate
 from ghcm.types import is_nullable
 
-__all__ = ["iterate_functions"]
-
 
 def iterate_functions(op: Iterate, name: str, module: Module) -> tuple[list[str], dict[str, str]]:
     """`<name>_limit`, `<name>_until`, and `_add` and `_result` of the totals of both sides; and the parts of the entry

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import can_fail
-from ghcm.codegen.native.column_chains import guard, selection
-from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_chains import selection
+from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, either
 from ghcm.codegen.native.per_row import Made, input_of, per_row, scope_of
 from ghcm.codegen.native.row_expressions import RowScope
@@ -15,8 +15,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, List, Shape, Struct, is_nullable, strip
-
-__all__ = ["join_functions", "missing_of"]
 
 
 def missing_of(task: Task, op: Join, unit: Unit) -> str | None:

@@ -28,8 +28,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["chosen", "gathered", "listed"]
-
 _F = AggregateFunction
 _KEPT = ".explode(empty_as_null=False, keep_nulls=False)"
 

@@ -58,8 +58,6 @@ from ghcm.spg.ops import (
     Window,
 )
 
-__all__ = ["generate"]
-
 
 @dataclass
 class _Section:

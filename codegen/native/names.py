@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from ghcm.functions import FAMILIES
 
-__all__ = ["ARGUMENTS", "RESERVED", "Names", "identifier"]
-
 _MODULES = (
     "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math"
 )

@@ -18,8 +18,6 @@ from ghcm.expr import Get, Lambda, walk
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, Filter, Fused, GroupByKey, MapValues, Op, ReduceByKey, Sliding, Window
 
-__all__ = ["Panes", "panes_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Panes:

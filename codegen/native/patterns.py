@@ -11,8 +11,6 @@ from typing import Any
 
 _parser: Any = import_module("re._parser")
 
-__all__ = ["may_be_empty", "polars_pattern", "python_pattern"]
-
 
 def python_pattern(pattern: str) -> str:
     r"""The pattern for `re`.

@@ -13,8 +13,6 @@ from ghcm.expr import Expr
 from ghcm.spg.graph import Task, Unit
 from ghcm.types import Collection, Struct, Type
 
-__all__ = ["Made", "Make", "expression_function", "input_of", "per_row", "scope_of"]
-
 Made: TypeAlias = tuple[bool, list[str], list[str]]
 Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], Made]
 """From scope, columns and record to: can it fail, the lines that may, and the lines that emit."""

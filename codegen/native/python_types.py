@@ -26,8 +26,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["python_text"]
-
 
 def python_text(type_: Type) -> str:
     """The exchange of a type as Python text.

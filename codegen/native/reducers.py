@@ -15,8 +15,6 @@ from ghcm.digits import SUMMED_DIGITS
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 
-__all__ = ["Partial", "Reduction", "all_merged", "extreme_of", "extreme_partial", "struct_result", "wide"]
-
 
 @dataclass(frozen=True, slots=True)
 class Partial:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Task
 
-__all__ = ["refused"]
-
 
 def refused(task: Task, what: str) -> GhcmError:
     """The error for a task that this engine cannot run."""

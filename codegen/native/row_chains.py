@@ -32,8 +32,6 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Struct, Type, is_nullable
 
-__all__ = ["row_chain"]
-
 
 @dataclass
 class _Writer:

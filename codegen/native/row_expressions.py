@@ -20,8 +20,6 @@ from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, Make
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 
-__all__ = ["RowScope"]
-
 
 @dataclass
 class RowScope:

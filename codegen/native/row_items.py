@@ -11,8 +11,6 @@ from ghcm.codegen.native.row_text import ATOM, IF, OR, Code
 from ghcm.expr import Each, Expr, ForEach, Let, Var
 from ghcm.types import is_nullable
 
-__all__ = ["attempt", "for_each", "let"]
-
 
 class Scope(Protocol):
     """What is asked of the expression around it."""

@@ -10,8 +10,6 @@ from ghcm.codegen.native.row_text import Binding, Code, targets_text
 from ghcm.expr import Var
 from ghcm.types import Struct
 
-__all__ = ["Lines", "bind_record", "catch", "loop_head", "parameter_lines"]
-
 
 @dataclass
 class Lines:

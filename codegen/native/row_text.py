@@ -12,28 +12,6 @@ from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.names import Names
 from ghcm.types import Float, List, Map, Nullable, Struct, Type, strip
 
-__all__ = [
-    "AND",
-    "ATOM",
-    "BITOR",
-    "COMPARE",
-    "IF",
-    "NAMED",
-    "NOT",
-    "OR",
-    "PRODUCT",
-    "SUM",
-    "UNARY",
-    "Binding",
-    "Code",
-    "Module",
-    "literal",
-    "order_text",
-    "quoted",
-    "targets_text",
-    "tuple_text",
-]
-
 # Python's precedences, loosest first.
 NAMED, IF, OR, AND, NOT, COMPARE, BITOR, SUM, PRODUCT, UNARY, ATOM = range(11)
 

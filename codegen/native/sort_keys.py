@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered
-from ghcm.codegen.native.column_chains import guard
-from ghcm.codegen.native.column_expressions import ColumnScope
+from ghcm.codegen.native.column_expressions import ColumnScope, guard
 from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.per_row import Made, input_of, per_row
 from ghcm.codegen.native.row_expressions import RowScope
@@ -16,8 +15,6 @@ from ghcm.expr import MakeStruct
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
-
-__all__ = ["order_functions"]
 
 
 def order_functions(

@@ -13,8 +13,6 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
 
-__all__ = ["RECORD", "aggregate_can_fail", "argument_columns", "column_of", "final_value", "grouped_columns"]
-
 RECORD = "@record"
 """The whole record, by which `first` and `last` tell apart what stands at the same place."""
 

@@ -16,8 +16,6 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
 
-__all__ = ["publish_body", "reply_body", "write_body"]
-
 
 def reply_body(scope: Scope) -> list[str]:
     """The answer of the call."""

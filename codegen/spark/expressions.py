@@ -50,8 +50,6 @@ from ghcm.types import (
 )
 from ghcm.unification import unify
 
-__all__ = ["OF_VALUES", "Binding", "Emitter", "can_fail", "columns_binding", "value_binding"]
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:

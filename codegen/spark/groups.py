@@ -20,14 +20,6 @@ from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
 from ghcm.types import Float, Shape, Struct, Type, strip
 
-__all__ = [
-    "aggregate_body",
-    "count_body",
-    "distinct_body",
-    "group_body",
-    "reduce_body",
-]
-
 
 def _by(scope: Scope) -> list[str]:
     """The columns that make a group."""

@@ -45,8 +45,6 @@ from ghcm.spg.ops import (
     Window,
 )
 
-__all__ = ["ORDER", "TIME", "WATERMARK", "hidden_columns", "live_tasks"]
-
 TIME, WATERMARK = "@time", "@watermark"
 ORDER = frozenset({"@partition", "@order"})
 _WINDOW = frozenset({TIME, WATERMARK})

@@ -11,8 +11,6 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.ops import Iterate, Until
 from ghcm.types import Field, Struct
 
-__all__ = ["iterate_body"]
-
 
 def iterate_body(scope: Scope, op: Iterate, step: list[str]) -> list[str]:
     """The rows of the last round; `step` are the statements of one round, which take the rows `state`."""

@@ -22,8 +22,6 @@ from ghcm.spg.ops import Iterate, Publish, Reply, To
 from ghcm.types import is_nullable
 from ghcm.values import to_json
 
-__all__ = ["SETTINGS", "generate"]
-
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",

@@ -13,8 +13,6 @@ from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Struct, strip
 
-__all__ = ["join_body"]
-
 
 def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
     """The records of both sides that belong together."""

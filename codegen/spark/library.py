@@ -14,8 +14,6 @@ from functools import cache
 from ghcm.codegen.templating import render
 from ghcm.functions import FAMILIES
 
-__all__ = ["Library", "library_for", "names_taken"]
-
 _BLOCKS = (
     *("main", "job", "refused", "groups", "iterations", "files", "sources", "json", "csv", "zeek", "arrow"),
     *("python", "batches", "tables", "redis", "policies"),

@@ -30,8 +30,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["Schemas", "constant_name", "identifier"]
-
 
 @dataclass
 class Schemas:

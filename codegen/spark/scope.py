@@ -13,8 +13,6 @@ from ghcm.functions import comparable
 from ghcm.spg.graph import Program, Unit
 from ghcm.types import Collection, Null, Struct, Type, is_nullable, strip
 
-__all__ = ["Scope"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

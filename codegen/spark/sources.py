@@ -10,8 +10,6 @@ from ghcm.errors import GhcmError
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, ReadSink, Redis, Socket, Source
 
-__all__ = ["read_sink_body", "source_body"]
-
 
 def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     """Records from outside."""

@@ -54,8 +54,6 @@ from ghcm.spg.ops import (
 )
 from ghcm.types import Collection, Shape, Struct, Type, is_nullable
 
-__all__ = ["task_body"]
-
 _RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 

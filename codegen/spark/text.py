@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import cast
 
-__all__ = ["python_text", "quote"]
-
 
 def quote(text: str) -> str:
     """A text as Python writes it, in double quotes where that needs no escape."""

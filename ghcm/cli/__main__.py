@@ -2,6 +2,4 @@
 
 from ghcm.cli.entry import main
 
-__all__: list[str] = []
-
 main()

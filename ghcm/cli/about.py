@@ -9,8 +9,6 @@ from ghcm.errors import GhcmError
 from ghcm.lowering import habits
 from ghcm.manual import Entry, Kind, Shown, find, unknown
 
-__all__ = ["about", "entry_text"]
-
 
 def about(name: str, first: Kind, *, json: bool) -> None:
     """Print everything of that name, what is of the kind `first` before the rest; GhcmError where there is nothing."""

@@ -7,8 +7,6 @@ from ghcm.codes import KINDS, Kind
 from ghcm.errors import GhcmError
 from ghcm.lowering.codes import Code
 
-__all__ = ["about_error"]
-
 _OF_PROGRAMS = "Do what the hint of the message says; docs/errors.md has an example."
 
 

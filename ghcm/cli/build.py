@@ -11,8 +11,6 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.options import Json, Program
 
-__all__ = ["command"]
-
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the bundle goes; by default PROGRAM.ghcm.")
 ]

@@ -14,8 +14,6 @@ from ghcm.cli.failure import FAILED
 from ghcm.cli.options import Json, State
 from ghcm.errors import GhcmError, suggest
 
-__all__ = ["command"]
-
 Unit = Annotated[str, typer.Argument(metavar="PROGRAM.UNIT", help="The unit to call.")]
 Arguments = Annotated[
     list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Its parameters, or one JSON object with them.")

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 from ghcm.cli import terminal
 
-__all__ = ["show"]
-
 
 def show(growth: Mapping[str, Any]) -> None:
     """A line per part of the program, what has changed first."""

@@ -14,7 +14,6 @@ from ghcm.cli.options import Json
 if TYPE_CHECKING:
     from ghcm.spg.graph import Program
 
-__all__ = ["command"]
 
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM", help="Programs: .istream or .py files.")]
 

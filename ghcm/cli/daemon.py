@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ghcm.runtime.daemon.protocol import Control
     from ghcm.runtime.daemon.state import StateDirectory
 
-__all__ = ["control", "request", "state_of"]
-
 
 def state_of(state: Path | None) -> StateDirectory:
     """The state directory that the option names, else the settings."""

@@ -12,8 +12,6 @@ from ghcm.cli import changes, terminal
 from ghcm.cli.options import Json
 from ghcm.cli.submit import is_bundle
 
-__all__ = ["command"]
-
 _WHAT = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help=_WHAT)]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import signal
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command that the arguments name. Never returns."""

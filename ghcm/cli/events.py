@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import Control, Document
 
-__all__ = ["Events"]
-
 
 class Events:
     """Heard from the moment it is made. To be iterated once: events as they come, `{"event": "tick"}` every `seconds`,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ghcm.driver import Compiled
     from ghcm.optimizer import Optimised
 
-__all__ = ["command"]
 
 Explained = Annotated[
     Path | None, typer.Argument(metavar="PROGRAM", help="A program: an .istream or a .py file.", show_default=False)

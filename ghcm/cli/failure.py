@@ -21,8 +21,6 @@ import ghcm
 from ghcm.cli import terminal
 from ghcm.errors import Diagnostic, GhcmError, ProgramError
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG", "RunFailed", "exit_code", "failed_job", "guarded"]
-
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 P = ParamSpec("P")

@@ -17,8 +17,6 @@ from ghcm.cli.failure import FAILED, INTERRUPTED, guarded
 from ghcm.cli.options import Json
 from ghcm.errors import GhcmError
 
-__all__ = ["command"]
-
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM", help='.istream files; "-" reads standard input.')]
 Check = Annotated[bool, typer.Option("--check", help="Change nothing; end with 1 if a file would change.")]
 

@@ -12,8 +12,6 @@ from ghcm.cli import terminal
 from ghcm.cli.options import Json
 from ghcm.errors import GhcmError
 
-__all__ = ["command"]
-
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write it.")]
 Name = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="The program's name; by default the folder's.")

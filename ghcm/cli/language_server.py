@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["command"]
-
 Textmate = Annotated[bool, typer.Option("--textmate", help="Print the TextMate grammar (JSON) and end.")]
 
 

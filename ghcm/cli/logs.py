@@ -9,8 +9,6 @@ import typer
 from ghcm.cli import daemon, terminal
 from ghcm.cli.options import Json, State
 
-__all__ = ["command"]
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A job, a program, or http, spark, redis.")]
 Lines = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is added, until Ctrl-C.")]

@@ -16,8 +16,6 @@ import typer
 import ghcm
 from ghcm.cli.failure import guarded
 
-__all__ = ["COMMANDS", "application", "main"]
-
 COMMANDS = (
     "init",
     "check",

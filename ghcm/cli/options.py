@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Beside", "Directory", "Json", "Program", "Runnable", "State"]
-
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program: an .istream or a .py file.")]

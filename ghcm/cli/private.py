@@ -16,8 +16,6 @@ from ghcm.runtime.daemon.child import tethered
 from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
 from ghcm.runtime.daemon.state import StateDirectory
 
-__all__ = ["PrivateDaemon", "free_state", "private_daemon"]
-
 _STOP_SECONDS = 60.0
 
 

@@ -10,8 +10,6 @@ import typer
 from ghcm.cli import daemon, terminal
 from ghcm.cli.options import Json, State
 
-__all__ = ["command"]
-
 All = Annotated[bool, typer.Option("--all", "-a", help="Show jobs that are over too.")]
 
 

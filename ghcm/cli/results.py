@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
     from ghcm.runtime.pubsub.table_directory import TableDirectory
 
-__all__ = ["News", "Sinks", "dead_letters", "first_reason", "place"]
 
 _SAMPLE = 5
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ghcm.cli.run_report import Report
     from ghcm.runtime.daemon.protocol import Control
 
-__all__ = ["command"]
 
 Keep = Annotated[bool, typer.Option("--keep", help="Go on serving calls when all inputs are read, until Ctrl-C.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Where HTTP listens; any free port.")]

@@ -19,8 +19,6 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.spg.graph import Mode, Sink
 from ghcm.spg.ops import Files, Parquet
 
-__all__ = ["Report"]
-
 
 class Report:
     """Of one run. What was in the sinks before it is not shown."""

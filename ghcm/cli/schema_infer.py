@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ghcm.inference import Inferred
     from ghcm.values import Json as Data
 
-__all__ = ["command"]
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A file of records, plain or packed (.gz, .zst).")]
 Format = Annotated[

@@ -10,8 +10,6 @@ from ghcm.cli import daemon, terminal
 from ghcm.cli.options import Json, State
 from ghcm.errors import GhcmError
 
-__all__ = ["command"]
-
 Jobs = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Jobs or programs.")]
 Daemon = Annotated[bool, typer.Option("--daemon", help="End the daemon; its next start goes on with its jobs.")]
 Grace = Annotated[

@@ -13,8 +13,6 @@ from ghcm.cli.failure import failed_job
 from ghcm.cli.options import Beside, Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
-__all__ = ["command", "is_bundle"]
-
 Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]
 
 

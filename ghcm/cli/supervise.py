@@ -10,8 +10,6 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.options import Json, State
 
-__all__ = ["command"]
-
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="0 takes any free one.")]
 Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
@@ -19,7 +17,8 @@ Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Red
 
 def command(host: Host = None, port: Port = None, redis: Redis = None, state: State = None, json: Json = False) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
-    from ghcm.runtime.daemon.daemon import options, run
+    from ghcm.runtime.daemon.daemon import run
+    from ghcm.runtime.daemon.options import options
     from ghcm.runtime.settings import load_settings
 
     settings = load_settings({"state": state, "redis": redis, "http": {"host": host, "port": port}})

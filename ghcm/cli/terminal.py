@@ -17,8 +17,6 @@ from ghcm.errors import GhcmError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Steps", "console", "error", "is_terminal", "json_line", "note", "say", "steps", "table", "warn"]
-
 
 def is_terminal() -> bool:
     """Whether a person looks at the results."""

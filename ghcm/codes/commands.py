@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codes.kind import Kind
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = (
     Kind("GHCM-601", "a file of another kind than the command takes", "Programs end in .istream or .py."),
     Kind("GHCM-602", "a program that is not there or cannot be read", "Give the path of its file."),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codes.kind import Kind
 
-__all__ = ["RUNNING"]
-
 RUNNING = (
     Kind("GHCM-700", "an error without a kind of its own", "Its text says all that is known."),
     Kind(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codes.kind import Kind
 
-__all__ = ["SERVING"]
-
 SERVING = (
     Kind("GHCM-200", "a program with mistakes", "Mend each of those that are listed."),
     Kind(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codes.kind import Kind
 
-__all__ = ["SPARK"]
-
 SPARK = (
     Kind("GHCM-520", "a task that needs a stream unit", "Move it to a stream unit."),
     Kind("GHCM-521", "input that a batch unit cannot read", "Read it in a stream unit that writes a sink."),

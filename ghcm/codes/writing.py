@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codes.kind import Kind
 
-__all__ = ["WRITING"]
-
 WRITING = (
     Kind("GHCM-100", "text that is no program: a word or sign where another one is needed", "Write what is expected."),
     Kind(

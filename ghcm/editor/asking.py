@@ -14,8 +14,6 @@ from ghcm.lowering.operators.times import WINDOWS
 from ghcm.lowering.sinks import CACHES, SINKS
 from ghcm.operators import OPERATORS, Argument
 
-__all__ = ["arguments_of", "asked", "connectors_of", "words_of"]
-
 _RECORDS = (ast.RecordDecl, ast.UnionDecl)
 
 

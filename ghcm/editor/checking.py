@@ -22,8 +22,6 @@ from ghcm.editor.document import Document
 from ghcm.errors import Diagnostic, ProgramError
 from ghcm.lowering import lower
 
-__all__ = ["Checker", "Mistake", "mistakes"]
-
 _LENGTH = struct.Struct(">I")
 
 _KEPT = 16

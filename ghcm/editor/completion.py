@@ -28,8 +28,6 @@ from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS, Argument, Role
 from ghcm.types import Collection, Duration, Float, Int, List, String, Struct, Type, strip
 
-__all__ = ["Kind", "Proposal", "complete"]
-
 
 class Kind(Enum):
     """What a proposal is."""

@@ -18,8 +18,6 @@ from ghcm.language.parser import parse
 from ghcm.lowering import Notes, look
 from ghcm.source import Source, Span
 
-__all__ = ["Document", "Piece", "Place"]
-
 _BORDER = re.compile(r"^(?=(?:program|record|cache|sink|stream|batch|responsive|function|enum|union)\b)", re.MULTILINE)
 """A declaration begins a line; what stands elsewhere belongs to the one before."""
 

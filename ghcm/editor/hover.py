@@ -11,8 +11,6 @@ from ghcm.lowering.applications import CALLABLE
 from ghcm.operators import OPERATORS, Operator
 from ghcm.types import Collection, Type
 
-__all__ = ["about_function", "about_operator", "hover"]
-
 
 def hover(document: Document, offset: int) -> str | None:
     """Markdown about what stands at an offset; None where there is nothing to say."""

@@ -11,8 +11,6 @@ from ghcm.lowering import Notes
 from ghcm.source import Span
 from ghcm.types import Collection, Struct, strip
 
-__all__ = ["Names", "definition", "names_at", "path_to", "struct_of"]
-
 Node: TypeAlias = Any
 """A node of the syntax tree."""
 

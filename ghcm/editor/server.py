@@ -27,8 +27,6 @@ from ghcm.editor.hover import hover
 from ghcm.editor.names import definition, path_to
 from ghcm.version import __version__
 
-__all__ = ["Session", "serve"]
-
 QUIET = 0.01
 """Seconds without a change before the program is checked."""
 

@@ -17,8 +17,6 @@ from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 
-__all__ = ["textmate"]
-
 _CONSTANTS = ("null", "true", "false")
 _CALLED = (*(each.value for each in AggregateFunction), *METHODS, *CONNECTORS, *WINDOWS)
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"

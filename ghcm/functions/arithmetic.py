@@ -13,8 +13,6 @@ from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution,
 from ghcm.types import Decimal, List, Type
 from ghcm.unification import unify
 
-__all__ = ["TABLE", "rounded"]
-
 
 def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:
     """Two lists whose items are of one type give a list."""

@@ -11,8 +11,6 @@ from ghcm.signatures import BOOL, STRING, Resolution, comparable, fixed
 from ghcm.types import Type
 from ghcm.unification import unify
 
-__all__ = ["TABLE"]
-
 
 def compare(arguments: tuple[Type, ...]) -> Resolution | None:
     """Two comparable values of one type give bool."""

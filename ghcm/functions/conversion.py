@@ -9,8 +9,6 @@ from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, first, fixed
 from ghcm.types import Bool, Date, Decimal, Duration, Enumeration, Float, Int, Int32, List, String, Timestamp, Type
 
-__all__ = ["TABLE"]
-
 
 def widen(arguments: tuple[Type, ...]) -> Resolution | None:
     """An int32 as int."""

@@ -6,8 +6,6 @@ from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BYTES, STRING, first, fixed
 from ghcm.support import Never
 
-__all__ = ["TABLE"]
-
 _BYTES_OR_TEXT = first(fixed(STRING, BYTES), fixed(STRING, STRING))
 
 TABLE = (

@@ -6,8 +6,6 @@ from ghcm.functions.table import Function
 from ghcm.signatures import BYTES, INT, STRING, first, fixed
 from ghcm.support import Never
 
-__all__ = ["TABLE"]
-
 _DIGEST = first(fixed(STRING, BYTES), fixed(STRING, STRING))
 _NEVER = Never("Polars has hashes of its own only")
 

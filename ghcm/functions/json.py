@@ -11,8 +11,6 @@ from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, fixed
 from ghcm.support import Never
 from ghcm.types import List, Nullable, String, Struct, Type
 
-__all__ = ["TABLE"]
-
 _COLUMNAR = Never("Polars takes malformed JSON for missing, and writes numbers otherwise than they stand there")
 
 

@@ -11,8 +11,6 @@ from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, firs
 from ghcm.types import Decimal, Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
 from ghcm.unification import unify
 
-__all__ = ["SUMMARIES", "TABLE"]
-
 SUMMARIES = {"sum": "list_sum", "mean": "list_mean", "min": "list_min", "max": "list_max"}
 """The methods that make one value of the items, or of what a function gives for each, by name."""
 

@@ -10,8 +10,6 @@ from ghcm.signatures import BOOL, Resolution, fixed
 from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip
 from ghcm.unification import unify
 
-__all__ = ["TABLE"]
-
 
 def any_to_bool(arguments: tuple[Type, ...]) -> Resolution | None:
     """Any one value gives bool."""

@@ -24,8 +24,6 @@ from ghcm.types import (
 )
 from ghcm.unification import unify
 
-__all__ = ["TABLE"]
-
 _KEYS = (Bool, Int, Int32, String, Enumeration, Timestamp, Date, Duration)
 
 

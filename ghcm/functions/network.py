@@ -9,8 +9,6 @@ from __future__ import annotations
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, fixed
 
-__all__ = ["TABLE"]
-
 TABLE = (
     Function("is_ip", "is_ip(s)", fixed(BOOL, STRING), "whether it is an IPv4 or IPv6 address"),
     Function(

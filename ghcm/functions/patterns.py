@@ -12,8 +12,6 @@ from ghcm.signatures import INT, STRING, TEXT2, first, fixed
 from ghcm.support import Never
 from ghcm.types import List, Nullable
 
-__all__ = ["TABLE"]
-
 TABLE = (
     Function("matches", "matches(s, pattern)", TEXT2, "whether the pattern is found anywhere in it", constants=(1,)),
     Function(

@@ -10,8 +10,6 @@ from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, fi
 from ghcm.types import Int32, List, Map, Nullable, Type, strip
 from ghcm.unification import unify
 
-__all__ = ["LONGEST_TEXT", "TABLE"]
-
 LONGEST_TEXT = 1_048_576
 """The most code points of a text that `repeat` and the paddings make; more than that fails."""
 

@@ -11,8 +11,6 @@ from ghcm.signatures import Resolution, Rule
 from ghcm.support import YES, Engine, Never, Yes
 from ghcm.types import Null, Type, as_nullable, is_nullable, strip
 
-__all__ = ["BadConstant", "ConstantRule", "Failure", "Function", "Nulls", "resolve"]
-
 
 class Failure(Enum):
     """Why a record becomes a dead letter: the closed list of reasons, the same on every engine."""

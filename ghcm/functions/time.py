@@ -15,8 +15,6 @@ from ghcm.functions.table import BadConstant, ConstantRule, Failure, Function
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
 from ghcm.types import Date, Type
 
-__all__ = ["TABLE"]
-
 
 def zoned(place: int) -> ConstantRule:
     """The argument at that place, if it is given, is a time zone."""

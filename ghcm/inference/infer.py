@@ -14,7 +14,7 @@ from ghcm.errors import GhcmError
 from ghcm.inference.json_types import cell_type, json_struct
 from ghcm.inference.sample import Decoded, Sample, take
 from ghcm.inference.zeek_types import zeek_columns
-from ghcm.runtime.batch import Row
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK
 from ghcm.runtime.sources.local_files import UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.schemas.declaring import named
@@ -26,7 +26,6 @@ from ghcm.values import Json
 if TYPE_CHECKING:
     from ghcm.inference.tables import TableSample
 
-__all__ = ["FORMATS", "Inferred", "infer"]
 
 FORMATS = ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow")
 _FIELD = re.compile(r'field "([^"]+)":')

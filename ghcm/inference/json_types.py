@@ -16,8 +16,6 @@ from ghcm.schemas.unmapped import Unmapped
 from ghcm.types import Bool, Date, Field, Float, Int, List, Map, String, Struct, Timestamp, Type, as_nullable
 from ghcm.values import Json
 
-__all__ = ["cell_type", "json_struct", "json_type"]
-
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _ZEROS = re.compile(r"[+-]?0[0-9]+", re.ASCII)
 _MANY = 32

@@ -12,14 +12,12 @@ from pyarrow import ipc
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.inference.sample import Decoded
-from ghcm.runtime.batch import Row
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.tables import Tables, read_tables
 from ghcm.schemas.arrow import type_of
 from ghcm.schemas.naming import distinct, field_name
 from ghcm.schemas.unmapped import Unmapped
 from ghcm.types import Field, List, Map, Nullable, String, Struct, Type, as_nullable
-
-__all__ = ["TableSample", "table_columns"]
 
 
 class TableSample:

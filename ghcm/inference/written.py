@@ -29,8 +29,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["as_python", "as_text"]
-
 _MOST = 4
 """Reasons that are given one by one."""
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from ghcm.types import Bool, Duration, Float, Int, List, Nullable, String, Timestamp, Type
 
-__all__ = ["zeek_columns"]
-
 _TYPES: dict[str, Type] = {
     "time": Timestamp(),
     "interval": Duration(),

@@ -17,8 +17,6 @@ from ghcm.language.form_rules import check_claims, check_comparison, check_order
 from ghcm.source import Source, Span
 from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String, Type
 
-__all__ = ["Node", "build"]
-
 _C = TypeVar("_C")
 
 Node = (

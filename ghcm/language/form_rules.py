@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from ghcm.errors import Diagnostics
 from ghcm.language import ast
 
-__all__ = ["CLAIMS", "check_claims", "check_comparison", "check_order", "names_in", "parameter_of"]
-
 CLAIMS = ("associative", "commutative")
 
 

@@ -24,8 +24,6 @@ from ghcm.language.print_expr import (
     update_head,
 )
 
-__all__ = ["WIDTH", "chain_head", "layout", "links", "print_link"]
-
 WIDTH = 100
 _INDENT = "  "
 _DEEPEST = 60

@@ -11,16 +11,6 @@ from math import isinf
 
 from ghcm.types import INT_MAX
 
-__all__ = [
-    "parse_duration",
-    "parse_float",
-    "parse_int",
-    "parse_string",
-    "print_duration",
-    "print_float",
-    "print_string",
-]
-
 _UNITS = {
     "d": 86_400_000_000,
     "h": 3_600_000_000,

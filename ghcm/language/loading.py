@@ -8,8 +8,6 @@ from ghcm.errors import Diagnostic, GhcmError, ProgramError
 from ghcm.language import ast
 from ghcm.source import Source, Span
 
-__all__ = ["decode_program", "load", "read_program"]
-
 
 def load(path: Path | str) -> ast.Program:
     """The program in an `.istream` or `.py` file. Raises `ProgramError` with all mistakes seen without knowing types.

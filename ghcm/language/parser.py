@@ -18,8 +18,6 @@ from ghcm.language.tables import fed_parser
 from ghcm.language.tokens import Tokens, read_tokens
 from ghcm.source import Source
 
-__all__ = ["parse", "parse_expr"]
-
 
 def parse(source: Source) -> ast.Program:
     """The program that the text says. Raises `ProgramError` with every syntax error that was found."""

@@ -12,8 +12,6 @@ from lark import Token
 
 from ghcm.language.tokens import SEPARATOR, Tokens, begins_declaration
 
-__all__ = ["Piece", "pieces"]
-
 _OPENERS, _CLOSERS = ("LPAR", "LSQB", "LBRACE"), ("RPAR", "RSQB", "RBRACE")
 _UNITS = ("STREAM", "BATCH", "RESPONSIVE")
 

@@ -6,24 +6,6 @@ from typing import assert_never
 
 from ghcm.language import ast
 
-__all__ = [
-    "AND",
-    "COALESCE",
-    "COMPARISON",
-    "LEVELS",
-    "LOOSE",
-    "NOT",
-    "OR",
-    "PRODUCT",
-    "SUM",
-    "TIGHT",
-    "UNARY",
-    "ends_in_type",
-    "left_level",
-    "level_of",
-    "value_level",
-]
-
 LOOSE, OR, AND, NOT, COMPARISON, COALESCE, SUM, PRODUCT, UNARY, TIGHT = range(10)
 LEVELS: dict[str, int] = {
     "or": OR, "and": AND, "==": COMPARISON, "!=": COMPARISON, "<": COMPARISON, "<=": COMPARISON,

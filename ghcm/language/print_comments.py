@@ -7,17 +7,6 @@ from collections.abc import Sequence
 from ghcm.language.trivia import Comment, Trivia
 from ghcm.source import Span
 
-__all__ = [
-    "STEP",
-    "closing_comments",
-    "comment_lines",
-    "comments_above",
-    "comments_inside",
-    "end_of",
-    "start_of",
-    "with_trailing",
-]
-
 STEP = 2
 
 

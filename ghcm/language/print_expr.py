@@ -10,20 +10,6 @@ from ghcm.language.precedence import COALESCE, LEVELS, LOOSE, NOT, OR, TIGHT, UN
 from ghcm.language.print_type import flat_type
 from ghcm.types import Duration, Float
 
-__all__ = [
-    "before_call",
-    "before_dot",
-    "flat",
-    "flat_argument",
-    "flat_pattern",
-    "flat_places",
-    "flat_result",
-    "flat_subject",
-    "lambda_head",
-    "record_head",
-    "update_head",
-]
-
 
 def flat(expr: ast.Expr, level: int = LOOSE) -> str:
     """An expression on one line, in parentheses where it binds less than `level`."""

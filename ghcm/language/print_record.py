@@ -12,8 +12,6 @@ from ghcm.language.print_type import flat_field, flat_type, flat_value
 from ghcm.language.trivia import Trivia
 from ghcm.source import Span
 
-__all__ = ["is_short", "listed_lines", "on_one_line", "record_lines"]
-
 _MOST_FIELDS = 4
 """A record of more fields is broken though it would fit on a line."""
 

@@ -8,8 +8,6 @@ from ghcm.language import ast
 from ghcm.language.literals import print_string
 from ghcm.language.words import RESERVED
 
-__all__ = ["flat_field", "flat_type", "flat_value"]
-
 
 def flat_type(type_: ast.TypeExpr) -> str:
     """A type on one line."""

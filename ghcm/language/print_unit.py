@@ -12,8 +12,6 @@ from ghcm.language.print_type import flat_type
 from ghcm.language.trivia import Trivia
 from ghcm.source import Span
 
-__all__ = ["parameter_text", "unit_lines"]
-
 _MOST_CALLS = 3
 """A chain of more calls is broken though it would fit on a line."""
 

@@ -28,8 +28,6 @@ from ghcm.language.print_unit import parameter_text, unit_lines
 from ghcm.language.trivia import Trivia
 from ghcm.source import Source, Span
 
-__all__ = ["format_text", "print_expr", "print_program"]
-
 
 def format_text(text: str, name: str = "program") -> str:
     """The canonical text of a program, comments kept. Raises `ProgramError`, citing `name`, where it does not parse."""

@@ -14,8 +14,6 @@ from ghcm.language.tokens import SEPARATOR, span_of
 from ghcm.language.words import RESERVED
 from ghcm.source import Source, Span
 
-__all__ = ["explain"]
-
 _WORDS = {
     SEPARATOR: "the end of the line",
     "$END": "the end of the line",

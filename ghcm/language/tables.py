@@ -21,8 +21,6 @@ from lark.grammar import Rule
 from lark.lexer import BasicLexer, Lexer, LexerState, TerminalDef
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-__all__ = ["STARTS", "document", "fed_parser", "grammar", "grammar_text", "lexer", "made", "shipped"]
-
 STARTS = ("program", "declaration", "unit_header", "statement", "field", "expr")
 
 _HOME = files("ghcm.language")

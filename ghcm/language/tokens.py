@@ -17,8 +17,6 @@ from ghcm.errors import Diagnostics
 from ghcm.language.tables import lexer
 from ghcm.source import Source, Span
 
-__all__ = ["SEPARATOR", "Tokens", "begins_declaration", "raw_tokens", "read_tokens", "span_of"]
-
 SEPARATOR = "_SEP"
 
 _CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}

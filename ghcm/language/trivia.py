@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source, Span
 
-__all__ = ["Comment", "Trivia"]
-
 
 @dataclass(frozen=True, slots=True)
 class Comment:

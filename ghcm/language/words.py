@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["RESERVED"]
-
 RESERVED = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")

@@ -21,8 +21,6 @@ from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
 from ghcm.types import Decimal, Int, Int32, Struct, Type, as_nullable, is_nullable, strip
 
-__all__ = ["Aggregated", "aggregate_of", "is_aggregate"]
-
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
 """What a bare expression calls the whole value, unless that is a struct with a field of this name."""

@@ -46,8 +46,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["CALLABLE", "apply", "operation"]
-
 CALLABLE: dict[str, str] = {
     written: function.name
     for function in FUNCTIONS.values()

@@ -18,8 +18,6 @@ from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.types import Bool, Duration, Int, String
 
-__all__ = ["Given", "match_arguments", "misspelt"]
-
 _LITERALS = {
     "duration": "a duration such as 10s",
     "int": "a whole number",

@@ -20,8 +20,6 @@ from ghcm.spg.ops import CallTemplate
 from ghcm.types import Collection, Struct, Type, strip
 from ghcm.unification import accepts
 
-__all__ = ["call_of", "check_cycles"]
-
 
 def call_of(step: Step, collection: Collection) -> CallTemplate | None:
     """The instruction that a policy sends, over the records of a collection; None after a report."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from enum import StrEnum, unique
 
-__all__ = ["Code"]
-
 
 @unique
 class Code(StrEnum):

@@ -15,8 +15,6 @@ from ghcm.lowering.context import Context
 from ghcm.source import Span
 from ghcm.types import strip
 
-__all__ = ["check_constants"]
-
 
 def check_constants(call: Call, spans: Sequence[Span | None], context: Context) -> bool:
     """Whether the constants of a call can be; a report where not. `spans` are those of its arguments."""

@@ -9,8 +9,6 @@ from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, Make
 from ghcm.moments import parse_date, parse_timestamp
 from ghcm.types import Date, Timestamp, Type, strip
 
-__all__ = ["NotConstant", "constant", "how_written"]
-
 
 class NotConstant(ValueError):
     """An expression whose value is known only when it runs."""

@@ -17,8 +17,6 @@ from ghcm.lowering.types import Records
 from ghcm.source import Origin, Span
 from ghcm.types import Collection, Type
 
-__all__ = ["Context", "Defined", "Scope", "Value", "origin_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Defined:

@@ -35,8 +35,6 @@ from ghcm.types import (
 )
 from ghcm.unification import accepts, unify
 
-__all__ = ["common_type", "convert", "to_known"]
-
 
 def convert(expr: Expr, to: Type) -> Expr | None:
     """The expression as one of type `to` (or of that type with a `?` less); None where no conversion exists."""

@@ -13,8 +13,6 @@ from ghcm.expr import Expr, Literal, MakeList
 from ghcm.types import Decimal, Float, List, Type, strip
 from ghcm.unification import unify
 
-__all__ = ["beside_decimals", "decimal_constant", "written_decimal"]
-
 _SURE = 15
 """So many digits of a constant every float keeps."""
 _BESIDE = ("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge", "least", "greatest", "coalesce")

@@ -16,8 +16,6 @@ from ghcm.source import Span
 from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, strip
 from ghcm.values import from_json
 
-__all__ = ["decimal_advice", "round_half_up", "to_decimal"]
-
 _HOW = {
     "to_decimal": "It is written to_decimal(x, 10, 2): ten digits, two of them behind the point.",
     "round_half_up": "It is written round_half_up(x, 2): two digits behind the point.",

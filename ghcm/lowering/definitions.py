@@ -21,8 +21,6 @@ from ghcm.lowering.nesting import DEEPEST
 from ghcm.lowering.records import fits
 from ghcm.source import Span
 
-__all__ = ["call_defined", "define", "too_large"]
-
 _LARGEST = 5_000
 """Parts of one expression with all functions written out."""
 

@@ -13,13 +13,12 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions import lambda_of
 from ghcm.lowering.flows import Bound, Draft, Flow
-from ghcm.operators import Engine, Operator
+from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.graph import Exchange, Forward, Mode
 from ghcm.spg.ops import Connector, Op
+from ghcm.support import Engine
 from ghcm.types import Collection, Type
-
-__all__ = ["Signature", "SinkPlace", "Step", "Surroundings", "UnitDraft"]
 
 
 @dataclass(frozen=True, slots=True)

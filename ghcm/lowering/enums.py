@@ -13,8 +13,6 @@ from ghcm.lowering.conversion import convert
 from ghcm.source import Span
 from ghcm.types import Enumeration, List, Map, Nullable, String, Type, as_nullable, is_nullable, member_text, strip
 
-__all__ = ["beside_enums", "enum_named", "hint_of_enum", "member_of", "report_constant", "report_no_value", "to_enum"]
-
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
 """Where a constant string that is no value of the enum is a mistake."""
 _JOINED = ("coalesce", "least", "greatest")

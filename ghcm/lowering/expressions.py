@@ -32,8 +32,6 @@ from ghcm.lowering.updates import CHOICES, chosen_fields, updated
 from ghcm.lowering.variants import is_record
 from ghcm.types import INT_MAX, Bool, List, Null, Struct, Type, as_nullable, strip, tuple_of
 
-__all__ = ["METHODS", "condition", "lambda_of", "typed"]
-
 METHODS = (*EACH, *WHOLE, *CHOICES, "try")
 """What is called in expressions besides functions."""
 

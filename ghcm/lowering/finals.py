@@ -14,8 +14,6 @@ from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Changes
 from ghcm.types import Collection, Shape
 
-__all__ = ["ends_as_pairs", "final", "wants_final"]
-
 
 def ends_as_pairs(collection: Collection) -> bool:
     """Whether it is a table of input that ends."""

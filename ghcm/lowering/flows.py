@@ -13,8 +13,6 @@ from ghcm.spg.graph import Exchange
 from ghcm.spg.ops import Connector, Op
 from ghcm.types import Collection
 
-__all__ = ["Bound", "Draft", "Flow", "Raw", "RawSource", "RoundDrafts"]
-
 
 @dataclass(eq=False, slots=True)
 class Draft:

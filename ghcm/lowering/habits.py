@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FUNCTIONS", "OPERATORS", "TYPES", "VALUES"]
-
 
 def _meant(name: str) -> str:
     return f'did you mean "{name}"?'

@@ -13,8 +13,6 @@ from ghcm.lowering.drafting import UnitDraft
 from ghcm.lowering.flows import Draft
 from ghcm.spg.ops import Changes, Publish, Reply, To
 
-__all__ = ["name_tasks"]
-
 REPLY = "reply"
 
 

@@ -15,8 +15,6 @@ from ghcm.spg.notation.types import print_type
 from ghcm.types import List, String, Struct, as_nullable, is_nullable, strip
 from ghcm.union_types import has_union
 
-__all__ = ["json_to"]
-
 _HOW = "It is written json_to(text, Record), or json_to(text, [Record]) for a list of them."
 
 

@@ -12,8 +12,6 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import path_of, present
 
-__all__ = ["keeping", "let_value"]
-
 
 def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) -> Expr | None:
     """The typed body of a `let`."""

@@ -17,8 +17,6 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.types import Bool, List, Type, as_nullable, is_nullable, pair_of, strip
 
-__all__ = ["EACH", "WHOLE", "Function", "for_each", "of_whole"]
-
 Function: TypeAlias = Callable[[ast.Expr, Type, Scope, str, bool], Lambda | None]
 """The typed function of one value of a type; the last argument asks for a condition."""
 

@@ -9,8 +9,6 @@ from ghcm.lowering.conversion import common_type, convert
 from ghcm.source import Span
 from ghcm.types import List, is_nullable, pair_of
 
-__all__ = ["entries_of"]
-
 
 def entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> Expr | None:
     """A list of records `{key, value}` of keys and values by turns, or None after a report."""

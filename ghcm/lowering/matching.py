@@ -18,8 +18,6 @@ from ghcm.lowering.variants import as_record, tag_is, variant_named
 from ghcm.source import Span
 from ghcm.types import Bool, Nullable, Struct, Type, is_nullable, strip
 
-__all__ = ["match_value"]
-
 
 def match_value(written: ast.Match, scope: Scope, context: Context, value: Value) -> Expr | None:
     """The typed chain of a `match`; its last case needs no test, because every case must be covered. What is looked at

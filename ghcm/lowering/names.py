@@ -17,8 +17,6 @@ from ghcm.lowering.notes import Notes
 from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
 
-__all__ = ["Declared", "declare", "writers"]
-
 _D = TypeVar("_D", bound=ast.Declaration)
 
 _KEPT = frozenset((*CALLABLE, *METHODS, *OPERATORS))

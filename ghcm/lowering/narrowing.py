@@ -17,8 +17,6 @@ from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Nullable, Struct, Type, Variant, is_nullable, strip
 from ghcm.union_types import narrowed_union
 
-__all__ = ["NOTHING", "Facts", "Outcome", "Path", "known", "left_of", "narrow", "path_of", "present"]
-
 Path: TypeAlias = tuple[str, ...]
 Facts: TypeAlias = frozenset[Path]
 

@@ -6,8 +6,6 @@ from typing import cast
 
 from ghcm.language import ast
 
-__all__ = ["DEEPEST", "too_deep"]
-
 DEEPEST = 100
 """Levels of one expression. Python reads up to 200 brackets within brackets, and generated code has them."""
 

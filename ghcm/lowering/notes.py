@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from ghcm.source import Source, Span
 from ghcm.types import Collection, Type
 
-__all__ = ["Note", "Notes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Note:

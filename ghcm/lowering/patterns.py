@@ -13,8 +13,6 @@ from ghcm.lowering.enums import report_no_value
 from ghcm.lowering.variants import variant_named
 from ghcm.types import Bool, Enumeration, String, Struct, Type, is_nullable, strip
 
-__all__ = ["check_cases", "with_values"]
-
 _One: TypeAlias = ast.Expr | ast.Range | ast.BoundVariant
 
 

@@ -13,8 +13,6 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.source import Span
 from ghcm.types import Int, Map, String, Struct, strip
 
-__all__ = ["contained", "picked"]
-
 _CHARACTER = "A part of a string is s[0:1]; s[:3] is its beginning, s[-1:] its last character."
 
 Field: TypeAlias = Callable[[Expr, str, Span | None, Scope, Context], Expr | None]

@@ -20,11 +20,10 @@ from ghcm.lowering.finals import final, wants_final
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
 from ghcm.lowering.sinks import CONNECTORS
-from ghcm.operators import OPERATORS, Engine, Never, NotYet, Operator, Role
+from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
+from ghcm.support import Engine, Never, NotYet
 from ghcm.types import Shape
-
-__all__ = ["evaluate", "named_nodes"]
 
 _AFTER_TO = ("to", "publish", "named")
 

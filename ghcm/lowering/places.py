@@ -19,8 +19,6 @@ from ghcm.lowering.variants import type_in_union
 from ghcm.source import Span
 from ghcm.types import Field, Map, Nullable, Struct, as_nullable, is_nullable, strip
 
-__all__ = ["named", "part_of"]
-
 _REASONABLE = 12
 """So many names a message lists."""
 

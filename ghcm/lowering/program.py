@@ -22,8 +22,6 @@ from ghcm.source import Span
 from ghcm.spg.graph import Program, Sink, Unit
 from ghcm.types import Shape, Type
 
-__all__ = ["look", "lower"]
-
 
 def lower(program: ast.Program, *, for_reference: bool = False) -> Program:
     """The SPG of a program; ProgramError with all its mistakes at once. `for_reference`: only the reference is to

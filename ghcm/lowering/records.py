@@ -15,8 +15,6 @@ from ghcm.source import Span
 from ghcm.types import Field, String, Struct, Type, is_nullable, strip
 from ghcm.unification import unify
 
-__all__ = ["fits", "record_value"]
-
 
 def record_value(written: ast.RecordExpr, scope: Scope, context: Context, value: Value) -> Expr | None:
     """The struct that is made; every field is checked, so that all mistakes come at once."""

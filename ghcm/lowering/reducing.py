@@ -12,8 +12,6 @@ from ghcm.lowering.drafting import Step
 from ghcm.reducers import Builtin, Custom, Fields, Reducer, prove
 from ghcm.types import Type, is_nullable
 
-__all__ = ["reducer_of"]
-
 _CLAIM = "If order does not matter, say so with @associative @commutative; otherwise say order = v => ... ."
 _BOTH = "It takes both claims: @associative @commutative."
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BadPattern", "Pattern", "canonical"]
-
 _CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t-\r "}
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _ESCAPED = {char: "\\" + char for char in "\\.+*?()|[]{}^"} | {

@@ -34,8 +34,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["sampled"]
-
 _DIGITS = 16
 
 

@@ -16,14 +16,13 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, origin_of
 from ghcm.lowering.drafting import SinkPlace
 from ghcm.lowering.expressions import lambda_of
-from ghcm.operators import OPERATORS, Argument, NotYet
+from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Cache, Mode
 from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.support import NotYet
 from ghcm.types import Struct, Type
 from ghcm.unification import accepts, unify
-
-__all__ = ["CACHES", "CONNECTORS", "SINKS", "Write", "agreed", "cache_of", "check_places", "key_of", "sink_of"]
 
 _MODES = tuple(mode.value for mode in Mode)
 _SINK = (

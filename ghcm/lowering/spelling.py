@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["in_python"]
-
 _RESPELT = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (

@@ -11,8 +11,6 @@ from ghcm.spg.graph import Input, Task
 from ghcm.spg.iterations import entry_of
 from ghcm.spg.ops import Iterate, Publish
 
-__all__ = ["task_of"]
-
 _NOTHING: Mapping[Draft, str] = {}
 
 

@@ -39,8 +39,6 @@ from ghcm.types import (
 )
 from ghcm.union_types import has_union, union_type
 
-__all__ = ["BUILT_IN", "LINE", "Records", "has_null", "kind_words"]
-
 LINE = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), name="Line")
 """What a text source gives."""
 

@@ -20,8 +20,6 @@ from ghcm.spg.graph import Parameter
 from ghcm.types import Shape, Type
 from ghcm.union_types import has_union
 
-__all__ = ["lower_unit", "parameters_of", "signature_of"]
-
 
 def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
     """What calls of the unit must fit; its parameters' own mistakes are reported."""

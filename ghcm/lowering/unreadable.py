@@ -11,8 +11,6 @@ from ghcm.functions import FAMILIES, FUNCTIONS
 from ghcm.json_paths import parse_path
 from ghcm.lowering.codes import Code
 
-__all__ = ["Unreadable", "unreadable"]
-
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:

@@ -12,8 +12,6 @@ from ghcm.lowering.records import fits
 from ghcm.source import Span
 from ghcm.types import Field, Struct, is_nullable, strip
 
-__all__ = ["CHOICES", "chosen_fields", "updated"]
-
 CHOICES = ("only", "without")
 """The methods that choose fields of a record by name."""
 

@@ -25,8 +25,6 @@ from ghcm.types import (
 )
 from ghcm.union_types import field_in
 
-__all__ = ["as_record", "as_union", "conforms", "is_record", "tag_is", "type_in_union", "variant_named"]
-
 
 def variant_named(name: str, type_: Type, span: Span | None, context: Context) -> Variant | None:
     """The record of that name of a union; None after a report."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.manual.example import Aggregated
 from ghcm.reducers import AggregateFunction
 
-__all__ = ["EXAMPLES"]
-
 _F = AggregateFunction
 
 EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {

@@ -18,8 +18,6 @@ from ghcm.manual.forms import FORMS, Form
 from ghcm.operators import OPERATORS, Argument, Operator, Role
 from ghcm.support import Engine, Never, NotYet, Support, Yes
 
-__all__ = ["Area", "Entry", "Fact", "Kind", "Shown", "areas", "entries", "find", "unknown"]
-
 
 class Kind(Enum):
     """What a name is."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from ghcm.functions import Failure
 
-__all__ = ["Aggregated", "Example", "Pipeline"]
-
 
 @dataclass(frozen=True, slots=True)
 class Example:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["FORMS", "Form"]
-
 
 @dataclass(frozen=True, slots=True)
 class Form:

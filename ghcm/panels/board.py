@@ -19,8 +19,6 @@ from ghcm.source import Source, Span
 from ghcm.spg.graph import Program, Sink
 from ghcm.types import Field, Struct, Timestamp, strip
 
-__all__ = ["BOARD_SUFFIX", "Board", "board_file", "board_of", "default_board", "read_board"]
-
 BOARD_SUFFIX = ".watch.toml"
 
 _CODE = "GHCM-620"

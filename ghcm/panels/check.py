@@ -9,8 +9,6 @@ from ghcm.errors import suggest
 from ghcm.panels.panel import CHARTS, KINDS, OPTIONS, Panel
 from ghcm.types import Bytes, Decimal, Duration, Field, Float, Int, Int32, List, Map, Struct, Timestamp, strip
 
-__all__ = ["Mistake", "check", "is_number"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mistake:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["CHARTS", "KINDS", "LEVELS", "OPTIONS", "Kind", "Option", "Panel", "options_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:

@@ -33,8 +33,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["arrow_field", "arrow_type", "type_of"]
-
 
 def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
     """The Arrow type that Parquet files hold; with `maps` False a map is a list of `{key, value}`, as in frames."""

@@ -8,8 +8,6 @@ from ghcm.schemas.naming import record_name
 from ghcm.schemas.unions import union_of_records
 from ghcm.types import Field, List, Map, Nullable, Struct, Type
 
-__all__ = ["identity", "is_tuple", "is_tuple_of", "named", "records_in"]
-
 
 def named(struct: Struct, name: str) -> Struct:
     """The struct as a record of that name; structs in it that have no name are named after the fields that hold them.

@@ -36,8 +36,6 @@ from ghcm.types import (
     is_nullable,
 )
 
-__all__ = ["Schema", "record_of_schema", "schema_of"]
-
 Schema: TypeAlias = dict[str, object]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -10,8 +10,6 @@ import keyword
 import re
 from collections.abc import Container, Iterable
 
-__all__ = ["distinct", "field_name", "record_name"]
-
 _WORDS = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")
 _TAKEN = (
     "Annotated",

@@ -7,8 +7,6 @@ from ghcm.schemas.unmapped import Unmapped
 from ghcm.types import Enumeration, Struct, Variant, strip
 from ghcm.union_types import union_type
 
-__all__ = ["tagged", "union_of_records"]
-
 
 def union_of_records(name: str | None, tag: str, variants: tuple[Variant, ...]) -> Struct:
     """The union of these records. Raises `Unmapped` where they do not go together."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Unmapped", "inside"]
-
 
 class Unmapped(ValueError):
     """A type that does not map. Its text says what it is; `path` are the fields that lead to it, outermost first."""

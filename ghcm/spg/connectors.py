@@ -10,8 +10,6 @@ from typing import TypeAlias
 
 from ghcm.expr import Value
 
-__all__ = ["Connector", "Files", "Format", "Generate", "Kafka", "Memory", "Parquet", "Redis", "Socket"]
-
 
 @dataclass(frozen=True, slots=True)
 class Format:

@@ -15,21 +15,6 @@ from typing import Any, Literal, TypeAlias, Union, assert_never, cast, get_args,
 
 from ghcm.types import Type
 
-__all__ = [
-    "Anything",
-    "Choice",
-    "Each",
-    "EnumOf",
-    "Form",
-    "Many",
-    "Optional",
-    "Part",
-    "Plain",
-    "TypeOf",
-    "form_of",
-    "parts_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Plain:

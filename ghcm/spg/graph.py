@@ -14,23 +14,6 @@ from ghcm.source import Origin
 from ghcm.spg.ops import Connector, Op
 from ghcm.types import Collection, Struct, Type
 
-__all__ = [
-    "Broadcast",
-    "Cache",
-    "Exchange",
-    "Forward",
-    "Global",
-    "Hash",
-    "Input",
-    "Mode",
-    "Parameter",
-    "Program",
-    "Rebalance",
-    "Sink",
-    "Task",
-    "Unit",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Forward:

@@ -27,7 +27,6 @@ from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, In
 from ghcm.unification import accepts
 
 _F = AggregateFunction
-__all__ = ["aggregate_problems", "changes_problems", "grouped_problems", "join_problems", "whole_record_problems"]
 
 
 def grouped_problems(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey | Count) -> Iterator[str]:

@@ -14,8 +14,6 @@ from ghcm.spg.rule_parts import Around, collection_problems, flowing
 from ghcm.spg.well_typed import expr_problems
 from ghcm.types import Bool, Field, Int, Struct, strip
 
-__all__ = ["iterate_problems"]
-
 
 def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
     """What is wrong with an iteration, but for the tasks of its step."""

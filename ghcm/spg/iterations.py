@@ -8,8 +8,6 @@ from dataclasses import replace
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Iterate, Union
 
-__all__ = ["all_tasks", "entry_of", "step_unit"]
-
 
 def entry_of(ordinal: int) -> str:
     """The id of the task that stands for an input of the iteration inside of its step."""

@@ -8,8 +8,6 @@ from enum import Enum
 from ghcm.expr import Get, Lambda, Var
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
 
-__all__ = ["JoinKind", "is_lookup", "joined_collection", "joined_element", "joined_pair", "shares_window"]
-
 
 class JoinKind(Enum):
     """What a join does with records that belong to none of the other side."""

@@ -17,8 +17,6 @@ from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional,
 from ghcm.spg.graph import Program
 from ghcm.spg.notation.types import parse_type, print_type
 
-__all__ = ["VERSION", "from_json", "to_json"]
-
 VERSION = 1
 """Raised when an older reader would misread what is written now."""
 

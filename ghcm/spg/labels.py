@@ -8,7 +8,8 @@ from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
-from ghcm.spg.notation.expressions import Scope, print_expr
+from ghcm.spg.notation.expressions import print_expr
+from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -48,8 +49,6 @@ from ghcm.spg.ops import (
     Window,
 )
 from ghcm.types import Struct
-
-__all__ = ["duration_text", "place_text", "summary", "way_text"]
 
 
 def summary(op: Op) -> str:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-__all__ = ["Layout", "Point", "Size", "lay_out"]
-
 Point: TypeAlias = tuple[float, float]
 Size: TypeAlias = tuple[float, float]
 _Node: TypeAlias = tuple[str, int]

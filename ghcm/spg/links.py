@@ -11,8 +11,6 @@ from ghcm.spg.layout import Point, Size
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, To
 from ghcm.spg.paths import curve, number, xml_text
 
-__all__ = ["CALL", "DATA", "Block", "Link", "draw_link", "draw_place", "links_of", "places_of"]
-
 DATA, CALL = "#2f6fb0", "#c4572e"
 _MARGIN = 24.0
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import EventTime
 
-__all__ = ["companies"]
-
 
 def companies(unit: Unit) -> dict[str, frozenset[str]]:
     """By `EventTime` task those whose records may meet its own in some task behind both, itself too; and those that

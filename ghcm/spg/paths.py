@@ -8,8 +8,6 @@ from xml.sax.saxutils import escape
 
 from ghcm.spg.layout import Point
 
-__all__ = ["clip", "curve", "number", "text_width", "xml_text"]
-
 _NARROW, _WIDE = frozenset("iljtf.,:;'|!()[]{} "), frozenset("mwMW@%")
 
 

@@ -12,8 +12,6 @@ from ghcm.source import Origin
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import Fused
 
-__all__ = ["seen_from"]
-
 
 def seen_from(program: Program, folder: Path) -> Program:
     """The program with every place given relative to `folder`; places outside of it stay as they are.

@@ -14,8 +14,6 @@ from ghcm.spg.well_typed import lambda_problems
 from ghcm.types import Bool, Collection, Nullable, Shape, Struct, Type, strip
 from ghcm.unification import accepts
 
-__all__ = ["Around", "collection_problems", "flowing", "function_problems", "keyed", "pairs", "part", "with_value"]
-
 
 @dataclass(frozen=True, slots=True)
 class Around:

@@ -65,8 +65,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["arity", "task_problems"]
-
 
 def arity(op: Op) -> tuple[int, int]:
     """The least and the greatest number of inputs."""

@@ -15,8 +15,6 @@ from ghcm.spg.links import CALL, DATA, Block, draw_link, draw_place, links_of, p
 from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Source, To
 from ghcm.spg.paths import clip, curve, number, text_width, xml_text
 
-__all__ = ["draw"]
-
 _INK, _PALE = "#1f2933", "#66727f"
 _STRIPES = {"source": "#3c8d5a", "row": "#2f6fb0", "state": "#7a55a8", "end": "#b0842f", "call": CALL}
 _PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0

@@ -21,8 +21,6 @@ from ghcm.spg.notation.graph import lines_of
 from ghcm.spg.notation.reading import Reader
 from ghcm.spg.notation.tokens import Tokens
 
-__all__ = ["parse_program", "print_program"]
-
 
 def print_program(program: Program) -> str:
     """The program as text; `parse_program` gives it back, places, records' names and paths of fields included."""

@@ -53,8 +53,6 @@ from ghcm.spg.well_typed import expr_problems, is_value, lambda_problems
 from ghcm.types import Bool, Shape, Type, strip
 from ghcm.unification import accepts
 
-__all__ = ["verify"]
-
 
 def verify(program: Program) -> list[str]:
     """The laws that the program breaks, each with its place; empty for a sound one."""

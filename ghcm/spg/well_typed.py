@@ -53,8 +53,6 @@ from ghcm.types import (
 )
 from ghcm.unification import accepts
 
-__all__ = ["expr_problems", "is_value", "lambda_problems"]
-
 
 def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: Mapping[str, Type]) -> Iterator[str]:
     """What is wrong with a lambda that is given values of these types; `parameters` are the unit's."""

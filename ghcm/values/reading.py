@@ -42,8 +42,6 @@ from ghcm.types import (
 from ghcm.values.writing import MICROS, Json
 from ghcm.values.written_number import WrittenFloat
 
-__all__ = ["reader", "refuse_value"]
-
 _REASONABLE = 12
 """So many values of an enum a message lists."""
 _DIGITS = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")

@@ -32,9 +32,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["MICROS", "Json", "own_writer", "writer"]
-
-
 Json: TypeAlias = object
 """What the `json` module reads and writes: None, bool, int, float, str, list and dict of these."""
 MICROS = 1_000_000

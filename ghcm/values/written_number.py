@@ -6,8 +6,6 @@ from typing import Self
 
 from ghcm.types import Decimal, List, Map, Nullable, Struct, Type
 
-__all__ = ["WrittenFloat", "has_decimal"]
-
 _MOST = 38
 """Digits, and of these digits behind the point: a number with more is a double for Spark, whose digits are gone."""
 

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.daemon import options, run
+from ghcm.runtime.daemon.daemon import run
+from ghcm.runtime.daemon.options import options
 from ghcm.runtime.daemon.protocol import Document, encode, error_document
 from ghcm.runtime.settings import load_settings
-
-__all__ = ["main"]
 
 
 def _announce(said: Document) -> None:

@@ -18,8 +18,6 @@ from ghcm.errors import GhcmError
 from ghcm.spg.graph import Mode, Program
 from ghcm.spg.ops import Files, Parquet, To
 
-__all__ = ["LOCK", "Appending"]
-
 LOCK = ".appending"
 """The name of the lock in a folder; files whose names begin with a point are no data."""
 

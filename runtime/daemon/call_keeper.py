@@ -22,8 +22,6 @@ from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
 
-__all__ = ["CallKeeper", "Settled"]
-
 log = logging.getLogger("ghcm.daemon")
 
 _SWEEP_SECONDS = 0.5

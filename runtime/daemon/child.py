@@ -22,8 +22,6 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 
-__all__ = ["Child", "Command", "Phase", "ending", "spawn", "tethered"]
-
 log = logging.getLogger("ghcm.daemon")
 
 _TETHER = Path(__file__).with_name("tether.py")

@@ -19,8 +19,6 @@ import redis
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
 
-__all__ = ["CLAIM_SECONDS", "Claims", "NoClaims", "RedisClaims", "owner_of"]
-
 log = logging.getLogger("ghcm.daemon")
 
 T = TypeVar("T")

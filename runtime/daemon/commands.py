@@ -13,8 +13,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.job_list import Job
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 
-__all__ = ["SLOT", "engine", "http", "redis", "spare", "spark"]
-
 SLOT: dict[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
     "POLARS_MAX_THREADS": "2",

@@ -15,8 +15,6 @@ from pathlib import Path
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode, error_document
 
-__all__ = ["Answers", "ControlServer"]
-
 log = logging.getLogger("ghcm.daemon")
 
 Answers = Callable[[str, Document], AsyncIterator[Document]]

@@ -20,7 +20,7 @@ from ghcm.runtime.daemon.claims import Claims, NoClaims, RedisClaims, owner_of
 from ghcm.runtime.daemon.control import ControlServer
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.listening import listen
-from ghcm.runtime.daemon.options import Options, options
+from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.processes import Listeners, Processes
 from ghcm.runtime.daemon.protocol import Document
 from ghcm.runtime.daemon.requests import answers, status
@@ -29,8 +29,6 @@ from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import EMBEDDED
 from ghcm.spg.graph import Program
-
-__all__ = ["Daemon", "Options", "options", "run"]
 
 log = logging.getLogger("ghcm.daemon")
 

@@ -19,8 +19,6 @@ from ghcm.runtime.jobs.job_list import Job
 from ghcm.runtime.jobs.store import Store
 from ghcm.spg.graph import Program, Unit
 
-__all__ = ["EarlierJobs", "own_call"]
-
 log = logging.getLogger("ghcm.daemon")
 
 

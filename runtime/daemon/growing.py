@@ -19,8 +19,6 @@ from ghcm.runtime.growth.compare import compare
 from ghcm.runtime.growth.versions import version_of
 from ghcm.runtime.jobs.store import Store
 
-__all__ = ["grow"]
-
 _PATIENCE_S = 90.0
 
 

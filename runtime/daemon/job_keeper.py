@@ -22,8 +22,6 @@ from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.spg.graph import Program, Unit
 
-__all__ = ["Around", "JobKeeper"]
-
 log = logging.getLogger("ghcm.daemon")
 
 _PROGRESS_SECONDS = 5.0

@@ -32,8 +32,6 @@ from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
 from ghcm.spg.graph import Program
 
-__all__ = ["Jobs"]
-
 log = logging.getLogger("ghcm.daemon")
 
 T = TypeVar("T")

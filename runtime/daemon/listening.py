@@ -9,8 +9,6 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
 
-__all__ = ["listen"]
-
 _PREDECESSOR_S = 3.0
 """How long what a daemon that was killed has left may hold its address: processes take a moment to end."""
 

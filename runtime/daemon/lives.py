@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-__all__ = ["Lives"]
-
 
 @dataclass(slots=True)
 class Lives:

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-__all__ = ["follow", "last_words", "tail"]
-
 _BLOCK = 64 * 1024
 _LOOK_SECONDS = 0.3
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.settings import EMBEDDED, Settings
 
-__all__ = ["Options", "options"]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -24,8 +24,6 @@ from ghcm.runtime.daemon.spare import Spare
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 from ghcm.runtime.settings import EMBEDDED
 
-__all__ = ["Listeners", "Processes"]
-
 log = logging.getLogger("ghcm.daemon")
 
 _HEAD_START_SECONDS = 3.0

@@ -21,18 +21,6 @@ from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.job_list import Job
 from ghcm.runtime.pubsub.envelope import feedback_to_json
 
-__all__ = [
-    "LONGEST_LINE",
-    "Control",
-    "Document",
-    "call_document",
-    "decode",
-    "encode",
-    "error_document",
-    "job_document",
-    "raised",
-]
-
 Document: TypeAlias = dict[str, object]
 
 LONGEST_LINE = 4 * 1024 * 1024

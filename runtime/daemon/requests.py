@@ -19,7 +19,6 @@ from ghcm.version import __version__
 if TYPE_CHECKING:
     from ghcm.runtime.daemon.daemon import Daemon
 
-__all__ = ["answers", "status"]
 
 _REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shutdown")
 

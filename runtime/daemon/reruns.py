@@ -16,8 +16,6 @@ from ghcm.runtime.jobs.job_list import Job
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import Publish, To
 
-__all__ = ["Again", "refuse_doubles", "resumable"]
-
 
 class Again(Enum):
     """What a submission says of an earlier job of its program."""

@@ -15,8 +15,6 @@ import sys
 from ghcm.runtime.daemon.child import Command, spawn
 from ghcm.runtime.daemon.protocol import encode
 
-__all__ = ["Spare", "main"]
-
 
 class Spare:
     """At most one process that waits. Taken by the first engine that starts; never replaced."""

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-__all__ = ["Lock", "StateDirectory", "copy_bundle"]
-
 _LONGEST_SOCKET = 100  # the kernel's limit is 107 bytes
 
 

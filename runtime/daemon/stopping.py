@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from ghcm.runtime.daemon.call_keeper import CallKeeper
 from ghcm.runtime.daemon.job_keeper import JobKeeper
 
-__all__ = ["REQUESTED", "Stop"]
-
 REQUESTED = "stopped by request"
 
 _LOOK_SECONDS = 0.1

@@ -8,8 +8,6 @@ import ctypes
 import os
 import sys
 
-__all__ = ["main"]
-
 _PR_SET_PDEATHSIG = 1
 
 

@@ -9,8 +9,6 @@ from enum import Enum
 from ghcm.errors import GhcmError
 from ghcm.source import Origin
 
-__all__ = ["Change", "Growth", "Kind", "Obstacle", "Part", "Since"]
-
 Since = Mapping[str, Mapping[str, int]]
 """By unit and policy the version of the program in which the policy began; what is not named began with the first."""
 

@@ -15,8 +15,6 @@ from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
 from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
 
-__all__ = ["compare", "policies", "without_policies"]
-
 Found = Iterator[Change | Obstacle]
 
 

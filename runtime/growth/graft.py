@@ -15,8 +15,6 @@ from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.runtime.wiring import Graph
 from ghcm.spg.graph import Task
 
-__all__ = ["add", "drop"]
-
 
 def drop(graph: Graph, name: str) -> None:
     """Take a policy out."""

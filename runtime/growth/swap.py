@@ -11,8 +11,6 @@ from ghcm.runtime.operator import Operator
 from ghcm.runtime.services import Services
 from ghcm.spg.graph import Unit
 
-__all__ = ["UnitSwap", "unit_swaps"]
-
 
 @dataclass(frozen=True, slots=True)
 class UnitSwap:

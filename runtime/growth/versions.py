@@ -12,8 +12,6 @@ from typing import cast
 from ghcm.runtime.bundle import Bundle
 from ghcm.spg.graph import Program
 
-__all__ = ["Version", "version_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

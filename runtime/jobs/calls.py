@@ -22,9 +22,6 @@ from ghcm.runtime.pubsub.envelope import (
     now_us,
 )
 
-__all__ = ["DAEMON", "Call", "CallState", "CallStore", "Start"]
-
-
 DAEMON = "daemon"
 """The publisher of the calls by which batch units start that are not responsive."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-__all__ = ["SCHEMA_VERSION", "Busy", "Database"]
-
 SCHEMA_VERSION = 3
 BUSY_SECONDS = 30.0
 _COMMITS_PER_CHECKPOINT = 2000

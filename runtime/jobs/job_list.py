@@ -12,8 +12,6 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
 from ghcm.runtime.pubsub.envelope import now_us
 
-__all__ = ["Job", "JobState", "JobStore"]
-
 
 class JobState(Enum):
     """Where a job stands; the last three are final unless it is started again."""

@@ -13,8 +13,6 @@ from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.jobs.database import Database
 from ghcm.runtime.jobs.job_list import JobStore
 
-__all__ = ["Store", "open_store"]
-
 
 @dataclass(frozen=True, slots=True)
 class Store:

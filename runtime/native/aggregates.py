@@ -18,26 +18,6 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "FloatSum",
-    "add_float",
-    "add_int",
-    "add_mean",
-    "add_units",
-    "fit",
-    "fit_decimal",
-    "float_sum",
-    "fold",
-    "greatest",
-    "least",
-    "mean_of_floats",
-    "mean_of_ints",
-    "merge_float",
-    "merge_mean",
-    "total",
-    "whole_mean",
-]
-
 T = TypeVar("T")
 FloatSum: TypeAlias = tuple[int | float, int]
 

@@ -16,23 +16,6 @@ from ghcm.runtime.columns import Row
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "Dead",
-    "Function",
-    "GroupCode",
-    "IterateCode",
-    "JoinCode",
-    "JoinColumns",
-    "OrderCode",
-    "Parameters",
-    "PolicyCode",
-    "ReadCode",
-    "RowCode",
-    "SinkCode",
-    "TaskCode",
-    "TimeCode",
-    "TotalsCode",
-]
 
 Parameters: TypeAlias = Mapping[str, object]
 """The canonical values of the unit's parameters, by name."""

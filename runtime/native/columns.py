@@ -13,44 +13,6 @@ import polars as pl
 
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "CLOSED",
-    "CLOSED_TIMES",
-    "DURATION",
-    "TIMES",
-    "TIMESTAMP",
-    "WINDOW",
-    "any_fails",
-    "best",
-    "beyond",
-    "canonical",
-    "chosen",
-    "decimal",
-    "duration",
-    "exact_sum",
-    "exact_total",
-    "fill",
-    "finite",
-    "float_sum",
-    "float_total",
-    "greatest_float",
-    "in_turn",
-    "inexact",
-    "last_start",
-    "later",
-    "mean",
-    "micros",
-    "none_open",
-    "open_starts",
-    "pane",
-    "timestamp",
-    "too_late",
-    "units",
-    "whole_sum",
-    "whole_total",
-    "window",
-]
-
 TIMES = ("@time", "@watermark")
 """The hidden columns of a timed frame."""
 

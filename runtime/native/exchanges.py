@@ -28,8 +28,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["exchange_of"]
-
 
 def exchange_of(type_: Type) -> python.Exchange:
     """The exchange of a type."""

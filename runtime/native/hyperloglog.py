@@ -16,8 +16,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["Approximate", "lower"]
-
 _REGISTERS = 4096
 _REST = 52
 _RAISED = 6

@@ -16,22 +16,6 @@ from ghcm.moments import date_text, timestamp_text
 from ghcm.types import Duration
 from ghcm.values import writer
 
-__all__ = [
-    "Form",
-    "base64_text",
-    "day",
-    "digits",
-    "floating",
-    "items",
-    "members",
-    "moment",
-    "nullable",
-    "pairs",
-    "plain",
-    "seconds",
-    "struct",
-]
-
 Form: TypeAlias = Callable[[Any], Any]
 """From a value to JSON data."""
 

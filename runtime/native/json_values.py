@@ -11,8 +11,6 @@ from ghcm.runtime.sources.fields import Reader, from_json_field
 from ghcm.spg.notation.types import parse_type
 from ghcm.values import WrittenFloat, has_decimal
 
-__all__ = ["JsonReader", "reader"]
-
 
 class JsonReader(NamedTuple):
     """The function that reads data (ValueError where it does not fit), and what makes the floats in that data."""

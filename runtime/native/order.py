@@ -31,8 +31,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["Order", "floating", "items", "null_last", "nullable", "order_of", "pairs", "plain", "struct"]
-
 Order: TypeAlias = Callable[[object], object]
 
 

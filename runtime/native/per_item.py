@@ -12,8 +12,6 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-__all__ = ["all_of", "any_of", "bound", "chosen", "values"]
-
 _MADE = "="
 """The column of what is computed; no name of the language is so."""
 

@@ -20,26 +20,6 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "BOOL",
-    "BYTES",
-    "DATE",
-    "DECIMAL",
-    "DURATION",
-    "FLOAT",
-    "INT",
-    "INT32",
-    "STRING",
-    "TIMESTAMP",
-    "Call",
-    "Exchange",
-    "Items",
-    "Mapped",
-    "OneOf",
-    "Optional",
-    "Record",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 _LONGEST_DETAIL = 2000

@@ -14,20 +14,6 @@ from ghcm.functions import Failure
 from ghcm.moments import timestamp_text
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "Failure",
-    "RecordFailure",
-    "all_of",
-    "any_of",
-    "attempt",
-    "none_open",
-    "on_time",
-    "open_windows",
-    "overflow",
-    "pane",
-    "too_late",
-]
-
 T = TypeVar("T")
 
 

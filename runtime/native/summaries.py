@@ -16,8 +16,6 @@ from typing import Any
 
 from ghcm.runtime.native.aggregates import FloatSum, float_sum, merge_float
 
-__all__ = ["Chosen", "Collected", "Different", "Greatest", "Quantile", "Spread"]
-
 Order = Callable[[Any], Any]
 
 

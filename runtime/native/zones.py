@@ -13,8 +13,6 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-__all__ = ["EPOCH", "local_of", "offset_at", "offset_of_local", "offsets_at", "offsets_of_local"]
-
 EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _HOUR, _DAY = 3_600_000_000, 86_400_000_000

@@ -15,8 +15,6 @@ from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Fused, Sliding, Tumbling, Window
 
-__all__ = ["ArrivalOperator"]
-
 
 class ArrivalOperator:
     """Remembers the latest time that it has given, so that time never goes back, not even over a recovery on another

@@ -16,8 +16,6 @@ from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.pieces import in_pieces
 from ghcm.spg.graph import Task, Unit
 
-__all__ = ["ChainOperator", "columnar", "in_columns"]
-
 
 def columnar(batch: Batch, context: Context) -> bool:
     """Whether a batch is to be done in columnar form, where there is one."""

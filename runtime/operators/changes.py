@@ -12,8 +12,6 @@ from ghcm.runtime.operators.pending import Pending, chunks
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task
 
-__all__ = ["ChangesOperator"]
-
 _FEW = 1024
 """Pairs that may be saved more than twice as often as needed."""
 

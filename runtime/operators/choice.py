@@ -66,8 +66,6 @@ from ghcm.spg.ops import (
     Window,
 )
 
-__all__ = ["choose"]
-
 C = TypeVar("C")
 
 

@@ -16,8 +16,6 @@ from ghcm.runtime.operators.state import unpack
 from ghcm.runtime.operators.windows import lateness_of
 from ghcm.spg.graph import Task, Unit
 
-__all__ = ["DistinctOperator"]
-
 
 class DistinctOperator:
     """Gives a record on when it sees it for the first time. What it has seen of a window is forgotten when the window

@@ -20,8 +20,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime
 from ghcm.types import INT_MAX, String
 
-__all__ = ["EventTimeOperator"]
-
 
 class EventTimeOperator:
     """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a

@@ -9,8 +9,6 @@ from ghcm.runtime.operator import Context, Outbox, Table
 from ghcm.runtime.operators.pending import Pending, chunks
 from ghcm.spg.graph import Task
 
-__all__ = ["FinalOperator"]
-
 
 class FinalOperator:
     """Keeps nothing: at the end it reads the table where it stands, so that a value that the table gave at a commit and

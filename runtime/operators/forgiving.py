@@ -10,8 +10,6 @@ from ghcm.reducers import Custom, Fields, Reducer
 from ghcm.runtime.native.code import GroupCode, Parameters
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["forgiving", "has_lambda"]
-
 _Attempt: TypeAlias = tuple[object, tuple[str, str] | None]
 
 

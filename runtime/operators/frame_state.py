@@ -16,8 +16,6 @@ import polars as pl
 
 from ghcm.runtime.operators.state import pack, unpack
 
-__all__ = ["FrameState", "unpack_groups"]
-
 _PLACE = 0
 
 

@@ -13,8 +13,6 @@ import polars as pl
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.operator import INFINITY, Outbox
 
-__all__ = ["Gathered"]
-
 
 class Gathered:
     """Batches of one schema, and where the dead letters of their records go. `window`: the place of that column in the

@@ -18,8 +18,6 @@ from ghcm.runtime.operator import INFINITY
 from ghcm.runtime.operators.chain import in_columns
 from ghcm.types import Type
 
-__all__ = ["GroupFrames", "WindowPlace", "by_window", "read_groups"]
-
 WindowPlace: TypeAlias = tuple[int, int]
 _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""

@@ -8,8 +8,6 @@ from typing import cast
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
-__all__ = ["GroupLayout", "layout_of", "spread"]
-
 
 @dataclass(frozen=True, slots=True)
 class GroupLayout:

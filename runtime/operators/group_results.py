@@ -23,8 +23,6 @@ from ghcm.runtime.operators.single_groups import WindowTimes
 from ghcm.spg.graph import Task
 from ghcm.types import Collection
 
-__all__ = ["GroupResults"]
-
 _AT_ONCE = 1024
 """Single states whose results are made before somebody is offered them, so that others have their turn in between."""
 

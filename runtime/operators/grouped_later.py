@@ -13,8 +13,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from ghcm.runtime.operators.state import pack, unpack
 
-__all__ = ["GroupedLater"]
-
 E = TypeVar("E")
 
 _PIECE = 1024

@@ -35,8 +35,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Shape
 
-__all__ = ["GroupOperator"]
-
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 _MANY = 4096
 """So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""

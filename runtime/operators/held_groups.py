@@ -17,8 +17,6 @@ from ghcm.runtime.operators.group_frames import GroupFrames
 from ghcm.runtime.operators.group_layout import GroupLayout
 from ghcm.runtime.operators.single_groups import SingleGroups, WindowTimes
 
-__all__ = ["HeldGroups"]
-
 
 class HeldGroups:
     """`frames` are None where columns cannot be merged. `told`: whether it is kept which unwindowed groups have changed

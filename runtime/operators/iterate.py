@@ -22,8 +22,6 @@ from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import Iterate
 from ghcm.types import Null, Struct
 
-__all__ = ["IterateOperator"]
-
 Make: TypeAlias = Callable[[Task, Unit, TaskCode | None, Context], Operator]
 
 

@@ -28,8 +28,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
 
-__all__ = ["JoinOperator"]
-
 
 @dataclass(slots=True)
 class _Held:

@@ -15,8 +15,6 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
 from ghcm.types import Collection
 
-__all__ = ["joined_frames", "looked_up", "side_frame"]
-
 LEFT, RIGHT = "@left_row", "@right_row"
 """The places of records in their side, by which those that met nobody are found."""
 

@@ -10,8 +10,6 @@ from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Struct, Type
 
-__all__ = ["JoinedRows"]
-
 
 class JoinedRows:
     """Makes rows of the join's element, with the later of the two times and a watermark for which nothing is late;

@@ -14,8 +14,6 @@ from ghcm.spg.ops import Fused
 from ghcm.types import Struct, Type
 from ghcm.values import encode
 
-__all__ = ["Letters", "group_type"]
-
 
 class Letters:
     """The dead letters of one task. `taken` is the element of its input (the first one's, where there are several)."""

@@ -31,8 +31,6 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
 from ghcm.types import Shape
 
-__all__ = ["LookupOperator"]
-
 LEFT, RIGHT = 0, 1
 
 

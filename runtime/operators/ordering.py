@@ -20,8 +20,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
 from ghcm.types import Null
 
-__all__ = ["OrderOperator"]
-
 _Ranked = tuple[object, object, Row]
 _SPARE = 4096
 

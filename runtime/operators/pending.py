@@ -11,8 +11,6 @@ from ghcm.runtime.columns import Row
 from ghcm.runtime.operator import Outbox
 from ghcm.types import Struct
 
-__all__ = ["Pending", "chunks"]
-
 
 class Pending:
     """The batches of one call of an operator. `make` is called once per call, however often the call is repeated."""

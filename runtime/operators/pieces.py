@@ -12,8 +12,6 @@ import polars as pl
 
 from ghcm.runtime.batch import Batch
 
-__all__ = ["in_pieces"]
-
 _SPARE_TRIES = 4
 
 

@@ -18,8 +18,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Struct
 
-__all__ = ["PublishOperator"]
-
 
 class PublishOperator:
     """One counter for the policy. It keeps no records, only the aggregates that the next instruction will carry."""

@@ -25,8 +25,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch
 from ghcm.types import Bool, Bytes, Collection, Float, Int, Int32, String, Struct, is_nullable, strip
 
-__all__ = ["PythonBatchOperator"]
-
 _LONGEST_DETAIL = 2000
 _PLAIN = Bool | Int | Int32 | Float | String | Bytes
 

@@ -14,8 +14,6 @@ from ghcm.runtime.operator import INFINITY, NEVER, Context
 from ghcm.runtime.operators.group_layout import GroupLayout
 from ghcm.runtime.operators.grouped_later import GroupedLater
 
-__all__ = ["UNWINDOWED", "SingleGroups", "WindowTimes"]
-
 WindowTimes: TypeAlias = tuple[int, int]
 UNWINDOWED: WindowTimes = (NEVER, INFINITY)
 

@@ -6,8 +6,6 @@ import io
 import pickle
 from typing import Any
 
-__all__ = ["pack", "unpack"]
-
 _ALLOWED = {("decimal", "Decimal")}
 
 

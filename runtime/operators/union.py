@@ -8,8 +8,6 @@ from ghcm.runtime.batch import Batch
 from ghcm.runtime.operator import Outbox
 from ghcm.spg.graph import Task
 
-__all__ = ["UnionOperator"]
-
 
 class UnionOperator:
     """Passes batches on as they are, without their time where not every input has one."""

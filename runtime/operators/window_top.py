@@ -22,8 +22,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Top
 from ghcm.types import Null
 
-__all__ = ["WindowTopOperator"]
-
 _Ranked: TypeAlias = tuple[Any, Any, Row]
 _SPARE = 64
 

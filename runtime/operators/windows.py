@@ -7,8 +7,6 @@ from __future__ import annotations
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Fused, Window
 
-__all__ = ["lateness_of"]
-
 
 def lateness_of(task: Task, unit: Unit) -> int:
     """How long (microseconds of event time) after its end a window of the task's input may still get records.

@@ -12,8 +12,6 @@ from ghcm.runtime.columns import dtype, values
 from ghcm.schemas.arrow import arrow_type
 from ghcm.types import List, Map, Struct, Type, is_nullable, strip
 
-__all__ = ["conform", "to_arrow"]
-
 
 def to_arrow(frame: pl.DataFrame, columns: Struct) -> pa.Table:
     """The columns of the frame as an Arrow table."""

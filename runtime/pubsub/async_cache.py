@@ -22,7 +22,6 @@ from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, PATIENCE, 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["AsyncRedisCache", "Inbox", "ThreadedCache"]
 
 T = TypeVar("T")
 

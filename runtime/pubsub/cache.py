@@ -14,8 +14,6 @@ from typing import Protocol
 
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 
-__all__ = ["START", "AsyncMessageCache", "Delivery", "MessageCache", "Placed", "cache_place"]
-
 START = "0"
 """The position before the first feedback of an address."""
 

@@ -21,8 +21,6 @@ from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, op
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 
-__all__ = ["Connections", "place_of"]
-
 
 @dataclass(slots=True)
 class Connections:

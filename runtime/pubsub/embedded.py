@@ -27,8 +27,6 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.redis_connection import LOST, commands, open_client
 
-__all__ = ["LEAST_VERSION", "EmbeddedRedis", "find_redis_server", "socket_path"]
-
 LEAST_VERSION = (6, 2)
 
 _SOCKET_LIMIT = 107

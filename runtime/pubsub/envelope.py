@@ -20,25 +20,6 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope_fields import document_of, expect, invalid, mapping, number, optional, text_of
 from ghcm.source import Place
 
-__all__ = [
-    "FINAL",
-    "FORMAT",
-    "LIMIT",
-    "Failed",
-    "Feedback",
-    "Instruction",
-    "SinkVersion",
-    "State",
-    "decode_feedback",
-    "decode_instruction",
-    "encode",
-    "failure",
-    "feedback_from_json",
-    "feedback_to_json",
-    "new_id",
-    "now_us",
-]
-
 FORMAT = 1
 """The version of the encoding; a reader refuses others and ignores fields it does not know."""
 

@@ -11,8 +11,6 @@ from typing import TypeVar, cast
 
 from ghcm.errors import GhcmError
 
-__all__ = ["document_of", "expect", "invalid", "mapping", "number", "optional", "text_of"]
-
 T = TypeVar("T")
 
 

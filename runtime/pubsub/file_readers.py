@@ -41,8 +41,6 @@ from ghcm.types import (
 )
 from ghcm.values import Json, WrittenFloat, has_decimal, reader
 
-__all__ = ["read_file", "read_frame"]
-
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 _MICROSECONDS = re.compile(r"-?\d+\.\d{6}")  # of a duration that a double cannot hold
 _BATCH_ROWS = 8 * 1024

@@ -17,8 +17,6 @@ from ghcm.spg.ops import Files, Parquet
 from ghcm.types import Float, Struct, Type, strip
 from ghcm.values import own_writer, writer
 
-__all__ = ["FileWriter", "extension", "open_file"]
-
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _GROUP_ROWS = 64 * 1024
 

@@ -14,8 +14,6 @@ from ghcm.runtime.pubsub.sink_writer import KeyOf
 from ghcm.types import Struct, Type
 from ghcm.values import Json, key_text, own_writer, reader
 
-__all__ = ["KeyedForm", "row_reader"]
-
 
 class KeyedForm:
     """Rows of `columns` as field and value; `key` gives the canonical key, of type `key_type`."""

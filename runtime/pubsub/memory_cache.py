@@ -14,9 +14,6 @@ from typing import TypeVar
 from ghcm.runtime.pubsub.cache import START, Delivery, Placed
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, decode_instruction, encode
 
-__all__ = ["MemoryCache", "MemoryPlaces"]
-
-
 T = TypeVar("T")
 
 

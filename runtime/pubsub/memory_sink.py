@@ -18,8 +18,6 @@ from ghcm.runtime.pubsub.sink_writer import Commit
 from ghcm.spg.graph import Mode
 from ghcm.types import Struct
 
-__all__ = ["MemoryTable", "MemoryWriter", "latest_memory_version", "read_memory"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:

@@ -24,8 +24,6 @@ from ghcm.runtime.pubsub.redis_connection import PATIENCE, commands, open_client
 from ghcm.runtime.pubsub.redis_group import Entry, Group, ensure_group
 from ghcm.runtime.pubsub.redis_wait import Waiters
 
-__all__ = ["FEEDBACK_COUNT", "FEEDBACK_SECONDS", "LEASE_SECONDS", "RedisCache", "add_feedback", "oldest_kept", "placed"]
-
 log = logging.getLogger("ghcm.pubsub")
 
 LEASE_SECONDS = 10.0

@@ -30,20 +30,6 @@ from tenacity import (
 
 from ghcm.errors import GhcmError
 
-__all__ = [
-    "BLOCK_SECONDS",
-    "LOST",
-    "PATIENCE",
-    "Commands",
-    "Connection",
-    "commands",
-    "failed",
-    "open_async_client",
-    "open_client",
-    "shown",
-    "stubborn",
-]
-
 T = TypeVar("T")
 
 PATIENCE = 30.0

@@ -18,8 +18,6 @@ from ghcm.runtime.pubsub.envelope import Instruction, decode_instruction
 from ghcm.runtime.pubsub.redis_connection import commands
 from ghcm.runtime.pubsub.redis_wait import Waiter
 
-__all__ = ["Entry", "Group", "ensure_group"]
-
 log = logging.getLogger("ghcm.pubsub")
 
 _REFUSED_KEPT = 1000

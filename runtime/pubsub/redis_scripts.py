@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ABORT", "COMMIT_REPLACE", "COMMIT_UPSERT", "PREPARE"]
-
 PREPARE = """
 -- ARGV: open id, target key, version, record
 local place, open = KEYS[1], KEYS[1] .. ':@open:' .. ARGV[1]

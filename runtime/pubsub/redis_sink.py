@@ -32,8 +32,6 @@ from ghcm.runtime.pubsub.sink_writer import Commit, Page
 from ghcm.spg.graph import Mode
 from ghcm.types import Struct
 
-__all__ = ["RedisWriter", "latest_redis_commit", "latest_redis_version", "read_redis", "redis_page"]
-
 T = TypeVar("T")
 
 _CHUNK = 1000

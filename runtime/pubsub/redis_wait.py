@@ -14,8 +14,6 @@ import redis
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, Connection, commands, open_client, stubborn
 
-__all__ = ["Waiter", "Waiters"]
-
 T = TypeVar("T")
 
 _RACE_SECONDS = 0.002

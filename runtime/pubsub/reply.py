@@ -19,8 +19,6 @@ from ghcm.runtime.pubsub.redis_connection import stubborn
 from ghcm.types import Struct
 from ghcm.values import Json, writer
 
-__all__ = ["KEPT_SECONDS", "fetch_reply", "load_reply", "reply_key", "store_reply"]
-
 KEPT_SECONDS = 600
 
 _never = threading.Event()

@@ -15,24 +15,11 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.keyed_form import KeyedForm
 from ghcm.runtime.pubsub.memory_sink import MemoryWriter, latest_memory_version, read_memory
 from ghcm.runtime.pubsub.redis_sink import RedisWriter, latest_redis_version, read_redis, redis_page
-from ghcm.runtime.pubsub.sink_writer import Commit, KeyOf, Page, Row, SinkWriter
+from ghcm.runtime.pubsub.sink_writer import KeyOf, Page, Row, SinkWriter
 from ghcm.runtime.pubsub.table_sink import TableWriter, latest_table_version, read_table, read_table_version
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.types import Field, Struct
-
-__all__ = [
-    "Commit",
-    "KeyOf",
-    "Page",
-    "Row",
-    "SinkWriter",
-    "columns_of",
-    "latest_version",
-    "open_writer",
-    "read",
-    "rows_of_call",
-]
 
 
 def columns_of(sink: Sink) -> Struct:

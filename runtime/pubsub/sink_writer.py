@@ -8,8 +8,6 @@ from typing import Protocol, TypeAlias
 
 import polars as pl
 
-__all__ = ["Commit", "KeyOf", "Page", "Row", "SinkWriter"]
-
 Row: TypeAlias = tuple[object, ...]
 KeyOf: TypeAlias = Callable[[Row], object]
 """The canonical key of a row; its type is that of the body of the sink's key."""

@@ -34,8 +34,6 @@ from ghcm.runtime.pubsub.table_manifest import (
 from ghcm.runtime.pubsub.table_staging import drop_if_dead
 from ghcm.spg.graph import Mode
 
-__all__ = ["KEPT_US", "TableDirectory"]
-
 KEPT_US = 3600 * 1_000_000
 """How long replaced versions can still be read, for calls that were given them."""
 

@@ -15,18 +15,6 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.durable import flush
 from ghcm.spg.graph import Mode
 
-__all__ = [
-    "DataFile",
-    "Manifest",
-    "explained",
-    "files_from_json",
-    "files_to_json",
-    "load_manifest",
-    "read_json",
-    "safe_name",
-    "write_json",
-]
-
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 

@@ -21,8 +21,6 @@ from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Parquet
 from ghcm.types import Struct
 
-__all__ = ["TableWriter", "latest_table_version", "read_table", "read_table_version"]
-
 _FILE_BYTES = 128 * 1024 * 1024
 
 

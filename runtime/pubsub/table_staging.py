@@ -13,8 +13,6 @@ from typing import TextIO
 from ghcm.runtime.durable import sync
 from ghcm.runtime.pubsub.table_manifest import DataFile, files_to_json, safe_name, write_json
 
-__all__ = ["Staging", "drop_if_dead"]
-
 
 class Staging:
     """Files that one writer fills. A lock shows that it lives, so that what a dead one leaves can be told apart."""

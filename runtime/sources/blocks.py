@@ -14,8 +14,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-__all__ = ["Block", "read_block"]
-
 _ODD_BEGIN = b"\xef\xbb\xbf"
 _EMPTY = (b"", b"\r")
 

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch, Row
-from ghcm.runtime.columns import columns_of, dtype
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row, columns_of, dtype
 from ghcm.runtime.sources.blocks import Block, read_block
 from ghcm.runtime.sources.cells import Dialect, Typed, has_columns, typed
 from ghcm.runtime.sources.chunks import Chunk
 from ghcm.types import Struct
-
-__all__ = ["COLUMNAR_FROM", "CellColumns"]
 
 COLUMNAR_FROM = 64
 """Lines from which parsing at once pays."""

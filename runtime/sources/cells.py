@@ -27,8 +27,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["Dialect", "Typed", "has_columns", "typed"]
-
 _FLOAT = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _LONGEST = 1.9e15
 """Microseconds up to which a product of seconds with a million is off by an eighth of one at most."""

@@ -9,8 +9,6 @@ from typing import Protocol
 from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.source import BadRecord, Letters
 
-__all__ = ["BYTE_ORDER_MARK", "Chunk", "Decoder", "bare", "count_lines", "lines_of", "texts_of"]
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8; it is no part of the text."""
 

@@ -15,8 +15,6 @@ from ghcm.runtime.sources.growing_file import Found, GrowingFile, find, open_kno
 from ghcm.runtime.sources.local_files import GONE, unreadable
 from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears, begins_like, same_bytes
 
-__all__ = ["Lookalikes", "copy_of", "moved", "still_bears"]
-
 _COPY_S = 5.0
 """How long a file that begins like another one, and does not change, may be a copy of it before that is cut."""
 _BEHIND = 1 << 20

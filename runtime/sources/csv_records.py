@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, cast
 
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.cell_decoder import CellColumns
 from ghcm.runtime.sources.cells import Dialect
 from ghcm.runtime.sources.chunks import Chunk, bare, count_lines, lines_of
@@ -16,9 +17,6 @@ from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
 from ghcm.runtime.sources.unions import Check, union_check
 from ghcm.types import Struct
-
-__all__ = ["CellReader", "CsvRecords"]
-
 
 CellReader: TypeAlias = tuple[str, Callable[[str], object], tuple[str, ...] | None]
 """A field's name, what reads its cell, and the tags with which a union has it; None: with all."""

@@ -14,8 +14,6 @@ from ghcm.runtime.sources.zeek_log import ZeekLog
 from ghcm.spg.ops import Format
 from ghcm.types import Struct
 
-__all__ = ["open_decoder"]
-
 
 def open_decoder(format_: Format, schema: Struct) -> Decoder:
     """The decoder of a format of lines for records of this schema."""

@@ -37,8 +37,6 @@ from ghcm.types import (
 )
 from ghcm.values import Json, WrittenFloat, has_decimal, reader, refuse_value
 
-__all__ = ["MISSING", "Reader", "from_json_field", "from_text_field", "look_up"]
-
 Reader: TypeAlias = Callable[[Json], object]
 """From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""
 

@@ -20,8 +20,6 @@ from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["FilesSource"]
-
 _PREFETCHED = 3
 _Place: TypeAlias = tuple[int, int, object]
 """Bytes (or rows of tables) and lines (or rows) used of a file, and what its decoder has to know to go on."""

@@ -22,8 +22,6 @@ from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["FollowSource"]
-
 _PREFETCHED = 3
 _LOOK_S = 0.25
 

@@ -8,12 +8,11 @@ from collections.abc import Callable
 import polars as pl
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Generate
 from ghcm.types import INT_MAX, INT_MIN, Struct
-
-__all__ = ["GenerateSource"]
 
 _COLUMNAR_FROM = 256
 _LONGEST_BURST_S = 1.0

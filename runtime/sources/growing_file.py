@@ -18,8 +18,6 @@ from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["Found", "GrowingFile", "Piece", "find", "open_known"]
-
 _PIECE = 2 << 20
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from ghcm.errors import GhcmError, suggest
 from ghcm.types import Struct, is_nullable
 
-__all__ = ["places"]
-
 
 def places(file: str, header: Sequence[str], schema: Struct) -> list[int | None]:
     """Where each field of the record stands in the header, None where it may be missing and is. GhcmError otherwise.

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import NoReturn, cast
 
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.chunks import Chunk, count_lines, texts_of
 from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.source import BadRecord, Letters
 from ghcm.runtime.sources.unions import union_check
 from ghcm.types import Struct
 from ghcm.values import Json, WrittenFloat, has_decimal
-
-__all__ = ["JsonLines"]
 
 
 class JsonLines:

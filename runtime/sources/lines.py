@@ -7,8 +7,6 @@ from ghcm.runtime.batch import Batch
 from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK, Chunk, Decoder
 from ghcm.runtime.sources.source import Letters
 
-__all__ = ["Lines"]
-
 _LONGEST = 64 << 20
 
 

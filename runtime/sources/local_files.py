@@ -12,8 +12,6 @@ from typing import BinaryIO, cast
 
 from ghcm.errors import GhcmError, suggest_file
 
-__all__ = ["GONE", "UNREADABLE", "find_files", "nothing_to_read", "open_file", "packed", "unreadable"]
-
 _BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _SKIPPED_AT_ONCE = 1 << 20
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Generic, TypeVar
 
-__all__ = ["Mailbox"]
-
 T = TypeVar("T")
 
 

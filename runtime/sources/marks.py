@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias, cast
 
-__all__ = ["SIDE", "START", "Identity", "Mark", "Place", "bears", "begins_like", "same_bytes"]
-
 SIDE = 1024
 """Bytes at the beginning of a file, and before the place to which it was read, that have to be what they were."""
 

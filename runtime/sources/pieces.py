@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ghcm.runtime.sources.tables import Tables
 
-__all__ = ["FIRST_PIECE", "Decoded", "decoded"]
 
 FIRST_PIECE = 1 << 20
 """Bytes of the first piece: few, so that records soon come."""

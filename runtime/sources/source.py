@@ -8,8 +8,6 @@ from typing import Protocol, TypeAlias
 from ghcm.functions import Failure
 from ghcm.runtime.batch import Batch
 
-__all__ = ["BadRecord", "Letters", "Source"]
-
 Letters: TypeAlias = Callable[[Failure, str, str], None]
 """Takes a record that cannot be decoded: reason, detail, raw text."""
 

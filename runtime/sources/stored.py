@@ -8,12 +8,11 @@ from functools import partial
 from itertools import islice
 from typing import cast
 
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
 from ghcm.types import Struct
-
-__all__ = ["StoredSource", "TableSource"]
 
 _ROWS = 4096
 _PREFETCHED = 2

@@ -22,8 +22,8 @@ from pyarrow import ipc
 
 from ghcm.decimals import decimal_text
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch, Row
-from ghcm.runtime.columns import dtype
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row, dtype
 from ghcm.runtime.sources.fields import MISSING, from_json_field, look_up
 from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
@@ -44,8 +44,6 @@ from ghcm.types import (
     strip,
 )
 from ghcm.values import Json, WrittenFloat
-
-__all__ = ["Tables", "read_tables"]
 
 _ROWS = 16_384
 _MOMENTS = (-62_135_596_800_000_000, 253_402_300_799_999_999)

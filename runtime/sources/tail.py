@@ -21,8 +21,6 @@ from ghcm.runtime.sources.tailing import Tailing
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["TailSource"]
-
 _PREFETCHED = 3
 _SOON_S, _SELDOM_S = 0.02, 0.25
 

@@ -19,8 +19,6 @@ from ghcm.runtime.sources.marks import START, Identity, Place
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
-__all__ = ["Tailing"]
-
 _log = logging.getLogger(__name__)
 
 _OPEN = 256

@@ -16,8 +16,6 @@ from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Socket
 from ghcm.types import Struct
 
-__all__ = ["SocketSource"]
-
 _CONNECT_S = 10.0
 _PIECE = 64 << 10
 _PREFETCHED = 16

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.chunks import Chunk, count_lines, texts_of
 from ghcm.runtime.sources.source import Letters
 from ghcm.types import Struct
-
-__all__ = ["TextLines"]
 
 _COLUMNAR_FROM = 256
 

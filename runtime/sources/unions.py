@@ -7,8 +7,6 @@ from typing import TypeAlias, cast
 
 from ghcm.types import List, Map, Nullable, Struct, Type
 
-__all__ = ["Check", "union_check"]
-
 Check: TypeAlias = Callable[[object], None]
 """Takes a canonical value; ValueError where a union in it lacks a field."""
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import cast
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.cell_decoder import CellColumns
 from ghcm.runtime.sources.cells import Dialect
 from ghcm.runtime.sources.chunks import Chunk, count_lines, lines_of
@@ -17,8 +18,6 @@ from ghcm.runtime.sources.headers import places
 from ghcm.runtime.sources.source import BadRecord, Letters
 from ghcm.runtime.sources.unions import union_check
 from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
-
-__all__ = ["ZeekLog"]
 
 _ESCAPE = re.compile(rb"\\x[0-9A-Fa-f]{2}|\\\\")
 _SETTINGS = {"#separator": "\t", "#set_separator": ",", "#empty_field": "(empty)", "#unset_field": "-"}

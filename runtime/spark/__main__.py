@@ -29,8 +29,6 @@ from ghcm.runtime.parent import end_with_parent
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.spark.driver import Driver
 
-__all__ = ["main"]
-
 log = logging.getLogger("ghcm.spark")
 
 _PATIENCE_SECONDS = 10.0

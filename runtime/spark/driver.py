@@ -26,8 +26,6 @@ from ghcm.runtime.spark.session import Session, java_process
 from ghcm.runtime.turns import Line, taking_turns
 from ghcm.spg.graph import Unit
 
-__all__ = ["Driver"]
-
 log = logging.getLogger("ghcm.spark")
 
 _LOOK_SECONDS = 0.25

@@ -25,7 +25,6 @@ from ghcm.spg.ops import To
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Execution", "Services"]
 
 log = logging.getLogger("ghcm.spark")
 

@@ -11,8 +11,6 @@ from ghcm.source import Origin, Place
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To
 
-__all__ = ["spark_failure"]
-
 
 def spark_failure(unit: Unit, error: Exception, line: Callable[[Origin], str]) -> GhcmError:
     """The error that ends a call because of what its generated job raised. Jobs need no GHCM, so that what they refuse

@@ -15,8 +15,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.spg.graph import Program, Unit
 
-__all__ = ["Job", "Run", "open_jobs"]
-
 log = logging.getLogger("ghcm.spark")
 
 Run = Callable[[Any, dict[str, object], dict[str, object]], Mapping[str, Any]]

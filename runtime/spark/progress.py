@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Progress"]
 
 _MOST = 0.99
 

@@ -17,7 +17,6 @@ from ghcm.runtime.settings import Spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Session", "find_java", "java_process"]
 
 _JAVA = "batch units need Java 17 or newer: install it, or set JAVA_HOME to one."
 

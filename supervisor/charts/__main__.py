@@ -15,8 +15,6 @@ from ghcm.supervisor.charts.drawing import Bars, Graph, Lines, Order, Series, de
 from ghcm.supervisor.charts.figure import prepare
 from ghcm.supervisor.charts.lines import draw_lines
 
-__all__ = ["draw", "main"]
-
 
 def draw(order: Order) -> bytes:
     """The picture that is ordered."""

@@ -12,8 +12,6 @@ from ghcm.supervisor.charts.drawing import Arrow, Graph, Order
 from ghcm.supervisor.charts.figure import Colours, Sheet
 from ghcm.supervisor.charts.text import short
 
-__all__ = ["draw_graph"]
-
 _ROW = 78
 _DISC = 11.0
 """Points of a disc's radius."""

@@ -17,8 +17,6 @@ from ghcm.panels import Panel
 from ghcm.supervisor.charts.drawing import Arrow, Graph
 from ghcm.supervisor.charts.text import clean
 
-__all__ = ["graph_of"]
-
 _SWEEPS = 4
 _FEW = 3
 """So many targets of one attacker that did nothing themselves stand by themselves; more stand together."""

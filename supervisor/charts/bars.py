@@ -6,8 +6,6 @@ from ghcm.supervisor.charts.drawing import Bars, Order
 from ghcm.supervisor.charts.figure import Sheet
 from ghcm.supervisor.charts.text import quantity, short
 
-__all__ = ["draw_bars"]
-
 _ROW = 26
 _LETTER = 6.6
 """Pixels that a letter of the names takes, on average."""

@@ -9,8 +9,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Arrow", "Bars", "Drawing", "Format", "Graph", "Lines", "Order", "Series", "Theme", "decode", "encode"]
-
 Format: TypeAlias = Literal["svg", "png"]
 Theme: TypeAlias = Literal["light", "dark"]
 

@@ -16,8 +16,6 @@ from matplotlib.figure import Figure
 
 from ghcm.supervisor.charts.drawing import Order, Theme
 
-__all__ = ["Colours", "Sheet", "prepare"]
-
 _DPI = 96
 """As browsers count: so a picture is as many of their pixels wide as was asked for."""
 _HEADING = 16

@@ -13,8 +13,6 @@ from ghcm.supervisor.charts.drawing import Lines, Order
 from ghcm.supervisor.charts.figure import Sheet
 from ghcm.supervisor.charts.text import quantity, short
 
-__all__ = ["draw_lines"]
-
 _DAY = 86_400e6
 _HEIGHT = 260
 _FEW_POINTS = 3

@@ -17,8 +17,6 @@ from ghcm.supervisor.charts.drawing import Bars, Drawing, Lines, Series
 from ghcm.supervisor.charts.text import clean
 from ghcm.types import Decimal, Duration, Struct, Timestamp, Type, strip
 
-__all__ = ["plan"]
-
 _MOST_POINTS = 2_000
 _X, _Y, _BY = "x", "y", "by"
 

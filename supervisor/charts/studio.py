@@ -17,8 +17,6 @@ from typing import Any
 from ghcm.supervisor.charts.drawing import Order, encode
 from ghcm.supervisor.problems import Problem
 
-__all__ = ["Studio"]
-
 log = logging.getLogger("ghcm.supervisor.charts")
 
 _WAITING = 16

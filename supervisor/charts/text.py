@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["clean", "quantity", "short"]
-
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff\ud800-\udfff]")
 """Controls, what no XML can hold, and marks that hide text or turn its direction."""
 

@@ -27,8 +27,6 @@ from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.supervisor.problems import Problem
 from ghcm.types import Struct
 
-__all__ = ["MOST_FILES", "MOST_ROWS", "Look", "Looker", "Looks"]
-
 MOST_ROWS = 100_000
 """Rows of a sink that are kept."""
 

@@ -13,8 +13,6 @@ from ghcm.supervisor.sinks.selection import Selection
 from ghcm.types import Timestamp
 from ghcm.values import from_json
 
-__all__ = ["Chosen", "filters", "moment", "names"]
-
 
 def _selection(
     columns: Annotated[list[str] | None, Query(description="Which columns; all by default.")] = None,

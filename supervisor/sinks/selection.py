@@ -42,8 +42,6 @@ from ghcm.types import (
 )
 from ghcm.values import from_json, to_json
 
-__all__ = ["Selected", "Selection", "documents", "select", "time_column"]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:

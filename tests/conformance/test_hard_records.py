@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.operators import OPERATORS, Yes
+from ghcm.operators import OPERATORS
 from ghcm.runtime.operator import Form
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run
+from ghcm.support import Yes
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import FORMS, PROGRAMS, agrees_natively, program_of
 from tests.unit.runtime.operators.harness import run_unit

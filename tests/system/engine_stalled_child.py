@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ghcm.runtime import services
-from ghcm.runtime.pubsub.sink import SinkWriter, open_writer
+from ghcm.runtime.pubsub.sink import open_writer
+from ghcm.runtime.pubsub.sink_writer import SinkWriter
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Files, Format, Source, To
 from tests.unit.runtime.small_operators import LINE, engine, sink, task, unit

@@ -24,8 +24,6 @@ from ghcm.codegen.native.column_text import ATOM, PRODUCT, SUM, UNARY, Column
 from ghcm.expr import Call
 from ghcm.types import Decimal, Duration, Float, List, String, strip
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _arithmetic(operator: str, level: int, fails: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:

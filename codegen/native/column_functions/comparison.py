@@ -17,8 +17,6 @@ from ghcm.codegen.native.column_text import ATOM, COMPARE, Column
 from ghcm.expr import Call
 from ghcm.types import List, Null, Struct
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _comparison(operator: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:

@@ -21,8 +21,6 @@ from ghcm.codegen.native.row_text import quoted
 from ghcm.expr import Call
 from ghcm.types import Date, Decimal, Duration, Enumeration, Float, Int, String, Timestamp, strip
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _to_int(scope: Scope, expr: Call) -> Column:
     found = scope.value(expr.arguments[0])

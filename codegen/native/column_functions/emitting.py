@@ -10,28 +10,6 @@ from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call, Expr
 from ghcm.types import Decimal, Duration, Timestamp, Type, strip
 
-__all__ = [
-    "Emit",
-    "Refusal",
-    "Scope",
-    "arguments_of",
-    "as_kind",
-    "call_of",
-    "cast_to",
-    "counted",
-    "digits_of",
-    "helper",
-    "infix",
-    "is_zero",
-    "kind_of",
-    "masks_of",
-    "method",
-    "number",
-    "refused_kinds",
-    "same",
-    "with_masks",
-]
-
 
 class Scope(Protocol):
     """What a function may ask of the expression around it."""

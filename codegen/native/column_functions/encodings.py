@@ -7,8 +7,6 @@ from ghcm.codegen.native.column_text import ATOM, Column
 from ghcm.expr import Call
 from ghcm.types import String
 
-__all__ = ["EMITTERS"]
-
 
 def _encode(form: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from ghcm.codegen.native.column_functions.emitting import Emit
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {}

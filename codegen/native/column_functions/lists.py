@@ -22,8 +22,6 @@ from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call
 from ghcm.types import Decimal, Float, List, Map, Null, Struct, Type, strip
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _item(scope: Scope, expr: Call) -> Column:
     if isinstance(kind_of(expr), Map):

@@ -7,8 +7,6 @@ from ghcm.codegen.native.column_text import AND, ATOM, OR, UNARY, Column, either
 from ghcm.expr import Call
 from ghcm.types import is_nullable
 
-__all__ = ["EMITTERS"]
-
 
 def _and(scope: Scope, expr: Call) -> Column:
     left, right = arguments_of(scope, expr)

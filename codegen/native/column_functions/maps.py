@@ -7,8 +7,6 @@ from ghcm.codegen.native.column_text import Column
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS", "value"]
-
 
 def _listed(name: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:

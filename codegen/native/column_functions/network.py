@@ -8,8 +8,6 @@ from ghcm.codegen.native.column_functions.emitting import Emit, Scope, arguments
 from ghcm.codegen.native.column_text import Column
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS"]
-
 
 def _total(name: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:

@@ -8,8 +8,6 @@ from ghcm.codegen.native.column_text import ATOM, Column
 from ghcm.codegen.native.patterns import may_be_empty, polars_pattern
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _pattern(expr: Call, *, whole: bool = False) -> str:
     text = constant(expr.arguments[1])

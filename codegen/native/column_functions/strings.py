@@ -19,8 +19,6 @@ from ghcm.codegen.native.column_text import ATOM, COMPARE, OR, Column, bare_text
 from ghcm.expr import Call
 from ghcm.types import Bool, Int, List, Map, String, is_nullable
 
-__all__ = ["EMITTERS", "REFUSALS"]
-
 
 def _length(scope: Scope, expr: Call) -> Column:
     return method(

@@ -19,8 +19,6 @@ from ghcm.codegen.native.column_text import ATOM, COMPARE, PRODUCT, SUM, Column,
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String, Timestamp, Type, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _text(expr: Call, place: int) -> Column:
     """A constant text as an argument of a helper."""

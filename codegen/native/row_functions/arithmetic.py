@@ -8,8 +8,6 @@ from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code
 from ghcm.expr import Call
 from ghcm.types import Decimal, Duration, Float, List, String, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _arithmetic(operator: str, level: int, checked: str) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:

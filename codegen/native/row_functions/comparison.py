@@ -11,8 +11,6 @@ from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
 from ghcm.expr import Call
 from ghcm.types import Float
 
-__all__ = ["EMITTERS"]
-
 
 def _comparison(operator: str, floating: Callable[[Code, Code], Code]) -> Emit:
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:

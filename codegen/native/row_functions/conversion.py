@@ -7,8 +7,6 @@ from ghcm.codegen.native.row_text import IF, OR, Code
 from ghcm.expr import Call
 from ghcm.types import Bool, Date, Decimal, Duration, Enumeration, Float, Int, Int32, String, Timestamp, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _to_int(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     match kind_of(expr):

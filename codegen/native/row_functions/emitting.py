@@ -10,21 +10,6 @@ from ghcm.expr import Call, Expr, Literal
 from ghcm.types import Type, is_nullable, strip
 from ghcm.unification import unify
 
-__all__ = [
-    "Emit",
-    "Handled",
-    "Scope",
-    "call_of",
-    "helper",
-    "infix",
-    "joint_kind",
-    "kind_of",
-    "method",
-    "negated",
-    "perhaps_null",
-    "same",
-]
-
 
 class Scope(Protocol):
     """What a function may ask of the expression around it."""

@@ -7,8 +7,6 @@ from ghcm.codegen.native.row_text import ATOM, Code
 from ghcm.expr import Call
 from ghcm.types import String
 
-__all__ = ["EMITTERS", "bytes_of"]
-
 
 def bytes_of(expr: Call, code: Code) -> Code:
     """The bytes of an argument that may be a string."""

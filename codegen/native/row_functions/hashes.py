@@ -7,8 +7,6 @@ from ghcm.codegen.native.row_functions.encodings import bytes_of
 from ghcm.codegen.native.row_text import Code
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS"]
-
 
 def _hash(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     return helper(f"hashes.{expr.function}", bytes_of(expr, codes[0]))

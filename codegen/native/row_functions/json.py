@@ -24,8 +24,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["EMITTERS"]
-
 
 def _read(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     path = constant(expr.arguments[1])

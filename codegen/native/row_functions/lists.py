@@ -8,8 +8,6 @@ from ghcm.codegen.native.row_text import Code
 from ghcm.expr import Call
 from ghcm.types import Decimal, Float, List, Map, Struct, Type, is_nullable, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _get(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     if isinstance(kind_of(expr), Map):

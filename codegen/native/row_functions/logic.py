@@ -7,8 +7,6 @@ from ghcm.codegen.native.row_text import AND, COMPARE, IF, OR, Code
 from ghcm.expr import Call, Literal
 from ghcm.types import is_nullable
 
-__all__ = ["EMITTERS", "HANDLED"]
-
 
 def _and(scope: Scope, expr: Call) -> Code:
     left, right = expr.arguments

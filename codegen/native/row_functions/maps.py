@@ -6,8 +6,6 @@ from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, hel
 from ghcm.codegen.native.row_text import BITOR, COMPARE, Code
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS"]
-
 
 def _has_key(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     of, key = codes

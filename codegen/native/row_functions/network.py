@@ -5,6 +5,4 @@ from __future__ import annotations
 from ghcm.codegen.native.row_functions.emitting import Emit, call_of
 from ghcm.functions import FAMILIES
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {each.name: call_of(f"network.{each.name}") for each in FAMILIES["network"]}

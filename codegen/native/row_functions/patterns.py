@@ -8,8 +8,6 @@ from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper
 from ghcm.codegen.native.row_text import COMPARE, Code, quoted
 from ghcm.expr import Call
 
-__all__ = ["EMITTERS"]
-
 
 def _compiled(scope: Scope, expr: Call) -> str:
     """The name of the compiled pattern, which is a constant of the module."""

@@ -8,8 +8,6 @@ from ghcm.codegen.native.row_text import ATOM, BITOR, COMPARE, PRODUCT, SUM, Cod
 from ghcm.expr import Call
 from ghcm.types import Float, List
 
-__all__ = ["EMITTERS"]
-
 
 def _contains(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     kind, (where, what) = kind_of(expr), codes

@@ -9,8 +9,6 @@ from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code, quoted
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String
 
-__all__ = ["EMITTERS"]
-
 
 def _zone(expr: Call, place: int) -> list[Code]:
     """The time zone as an argument of a helper, unless it is UTC."""

@@ -6,8 +6,6 @@ from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first, by_kin
 from ghcm.expr import Call
 from ghcm.types import Decimal, Float, Timestamp, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _mul(writer: Writer, call: Call) -> str:
     """Both types are said too: Spark would round the product of decimals that have all digits together."""

@@ -7,8 +7,6 @@ from ghcm.codegen.spark.text import python_text
 from ghcm.expr import Call
 from ghcm.types import Decimal, Enumeration, Float, Int, String, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _to_int(writer: Writer, call: Call) -> str:
     match strip(call.arguments[0].type):

@@ -8,8 +8,6 @@ from typing import Protocol
 from ghcm.expr import Call, Expr
 from ghcm.types import Type, strip
 
-__all__ = ["Emit", "Writer", "by_first", "by_kind", "made", "plain", "same", "typed"]
-
 
 class Writer(Protocol):
     """Writes the expression around a call."""

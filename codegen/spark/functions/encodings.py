@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, plain
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {
     "to_bytes": plain("to_bytes"),
     "from_bytes": plain("from_bytes"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, plain
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {
     "md5": plain("md5"),
     "sha1": plain("sha1"),

@@ -10,8 +10,6 @@ from ghcm.expr import Call, Literal
 from ghcm.json_paths import parse_path
 from ghcm.spg.notation.types import parse_type
 
-__all__ = ["EMITTERS"]
-
 
 def _read(helper: str) -> Emit:
     def emit(writer: Writer, call: Call) -> str:

@@ -7,8 +7,6 @@ from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_first, plain
 from ghcm.expr import Call
 from ghcm.types import Decimal, Float, List, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _by_item(floats: str, other: str) -> Emit:
     """The helper that the type of the items asks for."""

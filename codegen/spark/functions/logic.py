@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, plain, same
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {
     "and": plain("both"),
     "or": plain("either"),

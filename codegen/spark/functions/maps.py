@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, plain
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {
     "map_at": plain("held_surely"),
     "has_key": plain("has_key"),

@@ -7,8 +7,6 @@ from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call, Literal
 
-__all__ = ["EMITTERS"]
-
 
 def _in_subnet(writer: Writer, call: Call) -> str:
     """A subnet that is known becomes the digits and the number of bits that are compared."""

@@ -8,8 +8,6 @@ from ghcm.codegen.spark.functions.emitting import Emit, Writer
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call, Literal
 
-__all__ = ["EMITTERS"]
-
 
 def _pattern(name: str, *, whole: bool = False) -> Emit:
     def emit(writer: Writer, call: Call) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, by_first, plain
 
-__all__ = ["EMITTERS"]
-
 EMITTERS: dict[str, Emit] = {
     "length": by_first(List="size", Map="map_size", other="length"),
     "lower": plain("lower"),

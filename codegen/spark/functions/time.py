@@ -9,8 +9,6 @@ from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String, Timestamp, Type, strip
 
-__all__ = ["EMITTERS"]
-
 
 def _kind(call: Call) -> Type:
     return strip(call.arguments[0].type)

@@ -10,23 +10,6 @@ from ghcm.language.ast.expressions import Expr
 from ghcm.language.ast.names import Name, Place, no_span
 from ghcm.language.ast.types import FieldDecl, TypeExpr
 
-__all__ = [
-    "Assign",
-    "CacheDecl",
-    "Declaration",
-    "Do",
-    "EnumDecl",
-    "FunctionDecl",
-    "Parameter",
-    "Program",
-    "RecordDecl",
-    "SinkDecl",
-    "Statement",
-    "UnionDecl",
-    "UnitDecl",
-    "VariantDecl",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Assign:

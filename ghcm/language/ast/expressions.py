@@ -10,34 +10,6 @@ from ghcm.language.ast.names import Name, Place, no_span
 from ghcm.language.ast.types import TypeExpr
 from ghcm.types import Type
 
-__all__ = [
-    "AnyOf",
-    "Apply",
-    "Argument",
-    "Attribute",
-    "Binary",
-    "BinaryOp",
-    "BoundVariant",
-    "Case",
-    "Expr",
-    "IfElse",
-    "Index",
-    "IsNull",
-    "Lambda",
-    "Let",
-    "ListExpr",
-    "Literal",
-    "Match",
-    "Pattern",
-    "Range",
-    "RecordExpr",
-    "Ref",
-    "Slice",
-    "TupleExpr",
-    "Unary",
-    "Update",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Literal:

@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from ghcm.source import Span
 
-__all__ = ["Name", "Place", "no_span"]
-
 Place: TypeAlias = Span | None
 
 

@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from ghcm.language.ast.names import Name, Place, no_span
 
-__all__ = ["EnumType", "FieldDecl", "NamedType", "NullableType", "StructType", "TupleType", "TypeExpr"]
-
 
 @dataclass(frozen=True, slots=True)
 class NamedType:

@@ -14,8 +14,6 @@ from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.references import Later
 from ghcm.source import Span
 
-__all__ = ["Digits", "int32", "type_of"]
-
 _KNOWN = (
     "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
     "a Record, a OneOf, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."

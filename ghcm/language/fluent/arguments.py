@@ -24,7 +24,6 @@ from ghcm.types import Null
 if TYPE_CHECKING:
     from ghcm.language.fluent.pipelines import Pipeline
 
-__all__ = ["arguments_of"]
 
 _DURATION = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
 _NAMES = frozenset(("format", "mode", "kind", "by", "on", "time"))

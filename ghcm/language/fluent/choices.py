@@ -14,8 +14,6 @@ from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of
 from ghcm.source import Span
 
-__all__ = ["between", "coalesce", "if_else", "is_", "match_", "try_"]
-
 
 def if_else(condition: object, yes: object, no: object) -> Any:
     """`if condition then yes else no`."""

@@ -39,8 +39,6 @@ from ghcm.types import (
     tuple_of,
 )
 
-__all__ = ["Classes", "annotation_of", "is_dataclass", "is_model", "struct_of_class", "union_of_models"]
-
 _PLAIN: dict[object, Type] = {
     bool: Bool(),
     int: Int(),

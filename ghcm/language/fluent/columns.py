@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ghcm.language.fluent.pipelines import Pipeline
     from ghcm.source import Span
 
-__all__ = ["Unknown", "no_column"]
-
 
 def no_column(name: object, span: Span | None = None) -> ProgramError:
     """The mistake of asking a collection for a column, at `span` or else at the user's line."""

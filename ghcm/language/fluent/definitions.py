@@ -10,9 +10,6 @@ from types import FrameType
 from ghcm.language.fluent.places import at_line, source_of, span_of_node
 from ghcm.source import Span
 
-__all__ = ["Definition", "assigned_name", "definition"]
-
-
 _Node = python.ClassDef | python.FunctionDef | python.AsyncFunctionDef
 
 

@@ -14,8 +14,6 @@ from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
 from ghcm.types import Enumeration
 
-__all__ = ["declare_enum", "enum_type", "is_enum", "is_literal", "literal_type", "texts_of"]
-
 
 def is_enum(found: object) -> typing.TypeGuard[type[Enum]]:
     """Whether it is a class of Python's enums."""

@@ -12,8 +12,6 @@ from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of, plain
 from ghcm.source import Span
 
-__all__ = ["agg", "associative", "commutative", "fn"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

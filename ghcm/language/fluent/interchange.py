@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pydantic import BaseModel
 
-__all__ = ["arrow_schema_of", "dataclass_of", "json_schema_of", "pydantic_of", "record_of", "union_of"]
-
 
 def record_of(source: object, name: str | None = None) -> type[Record]:
     """The record that a dataclass, a pydantic model, a JSON Schema (a dict) or an Arrow schema says.

@@ -17,8 +17,6 @@ from ghcm.language.fluent.problems import collecting, keep, report
 from ghcm.language.fluent.program import Program
 from ghcm.source import Span
 
-__all__ = ["load_python"]
-
 
 def load_python(path: Path) -> ast.Program:
     """The program of a Python module, which is executed. Raises `ProgramError` with all that is wrong with it."""

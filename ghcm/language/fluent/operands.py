@@ -9,8 +9,6 @@ from functools import lru_cache
 from ghcm.language.fluent.places import span_of_node
 from ghcm.source import Source, Span
 
-__all__ = ["Operands", "call_operands", "infix_operands", "lambda_parameters"]
-
 _End = tuple[int, int]
 _Whole = tuple[int, int, int, int]
 

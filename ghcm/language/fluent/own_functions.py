@@ -17,8 +17,6 @@ from ghcm.language.fluent.units import Function, hints_of, parameters_of
 from ghcm.language.fluent.values import Written, name_of
 from ghcm.source import Span
 
-__all__ = ["OwnFunction", "declare_function"]
-
 
 class OwnFunction:
     """A function of the program. In a lambda it is called by name; with plain values it is the Python function."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from ghcm.language.fluent.records import Record
 
-__all__ = ["Pipeline", "applied", "start"]
 
 Row = Callable[[Any], Any]
 Two = Callable[[Any, Any], Any]

@@ -17,20 +17,6 @@ from types import CodeType, FrameType, TracebackType
 
 from ghcm.source import Source, Span
 
-__all__ = [
-    "at_line",
-    "caller",
-    "columns",
-    "here",
-    "innermost",
-    "is_ours",
-    "of_code",
-    "of_frame",
-    "shown",
-    "source_of",
-    "span_of_node",
-]
-
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _Positions = tuple[int | None, int | None, int | None, int | None]
 

@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from ghcm.errors import Diagnostic, Diagnostics, ProgramError
 from ghcm.source import Span
 
-__all__ = ["collecting", "keep", "mistake", "report"]
-
 _collector: ContextVar[Diagnostics | None] = ContextVar("ghcm_problems", default=None)
 
 

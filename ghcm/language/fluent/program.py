@@ -21,8 +21,6 @@ from ghcm.language.fluent.units import Function, Unit, declare_unit
 from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
 
-__all__ = ["Program"]
-
 
 class Program:
     """A program in Python.

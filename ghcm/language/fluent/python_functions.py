@@ -8,8 +8,6 @@ from typing import Any
 from ghcm.language.fluent.problems import mistake
 from ghcm.source import Span
 
-__all__ = ["python_function"]
-
 
 def python_function(function: object, span: Span) -> tuple[str, object]:
     """The name `module:function`, and its annotated result; ProgramError where nothing could find it."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-__all__ = ["METHODS", "with_words"]
-
 METHODS: dict[str, tuple[str, int, tuple[object, ...]]] = {
     "startswith": ("starts_with", 1, ()),
     "endswith": ("ends_with", 1, ()),

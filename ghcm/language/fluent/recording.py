@@ -14,8 +14,6 @@ from ghcm.language.fluent.places import caller
 if TYPE_CHECKING:
     from ghcm.language.fluent.pipelines import Pipeline
 
-__all__ = ["Body", "current", "recording"]
-
 
 @dataclass(slots=True)
 class Body:

@@ -19,8 +19,6 @@ from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import expr_of, name_of
 from ghcm.source import Span
 
-__all__ = ["Made", "Record", "at", "declare", "made", "parts_of", "place_of", "records_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class _At:

@@ -13,8 +13,6 @@ from typing import TypeVar, cast
 from ghcm.language import ast
 from ghcm.source import Span
 
-__all__ = ["Later", "later", "next_order", "resolve", "targets"]
-
 _N = TypeVar("_N")
 _orders = count()
 

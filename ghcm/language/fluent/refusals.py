@@ -7,8 +7,6 @@ import ast as python
 from ghcm.language.fluent.places import span_of_node
 from ghcm.source import Span
 
-__all__ = ["WHY", "decided", "iterated"]
-
 WHY = "It is called once, with stand-ins for its values; what Python decides by itself is not seen."
 
 _ANYTHING = (

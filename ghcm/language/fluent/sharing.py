@@ -13,8 +13,6 @@ from typing import Any, TypeAlias, cast
 from ghcm.language import ast
 from ghcm.language.fluent.problems import mistake
 
-__all__ = ["shared"]
-
 _LARGEST = 100_000
 """Nodes of one expression with all that is not shared written out."""
 

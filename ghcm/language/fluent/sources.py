@@ -9,20 +9,6 @@ from ghcm.language.fluent.pipelines import Duration, Pipeline, Row, applied, sta
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.traced import Traced
 
-__all__ = [
-    "files",
-    "generate",
-    "kafka",
-    "memory",
-    "parquet",
-    "redis",
-    "session",
-    "sliding",
-    "socket",
-    "tumbling",
-    "union",
-]
-
 Format = Literal["json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"]
 Mode = Literal["replace", "upsert", "append"]
 

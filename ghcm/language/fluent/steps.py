@@ -13,8 +13,6 @@ from ghcm.source import Span
 if TYPE_CHECKING:
     pass
 
-__all__ = ["StepFunction"]
-
 
 class StepFunction:
     """A function that is given as a step; in the tree it is a lambda whose body is a pipeline."""

@@ -11,8 +11,6 @@ from ghcm.language.fluent.references import later, next_order
 from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
 
-__all__ = ["Cache", "Sink", "declare_store"]
-
 
 class _Store:
     """What rests outside of units. Its name is the variable it is assigned to, or `name=`."""

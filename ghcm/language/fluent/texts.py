@@ -16,8 +16,6 @@ from ghcm.language.fluent.refusals import WHY
 from ghcm.source import Span
 from ghcm.types import String
 
-__all__ = ["check_marks", "mark", "next_mark", "text_of"]
-
 _OPEN, _CLOSE = "\ue0f0", "\ue0f1"
 _MARK = re.compile(f"{_OPEN}gHcM([0-9]+){_CLOSE}")
 _HINT = 'write the functions of the language: x.to_string().upper(), x == "a"'

@@ -21,8 +21,6 @@ from ghcm.language.fluent.values import expr_of, name_of, plain
 from ghcm.source import Span
 from ghcm.types import Null
 
-__all__ = ["Traced", "call", "length_of"]
-
 
 class Traced:
     """A value of the program that is known only when it runs; every operator on it gives another one.

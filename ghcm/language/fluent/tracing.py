@@ -21,8 +21,6 @@ from ghcm.language.fluent.values import expr_of, plain
 from ghcm.source import Span
 from ghcm.types import Null
 
-__all__ = ["trace"]
-
 
 def trace(
     function: Callable[..., object], place: Span, stand_in: Callable[[ast.Ref], object] | None = None

@@ -17,8 +17,6 @@ from ghcm.language.fluent.references import Later, later, next_order
 from ghcm.language.fluent.values import name_of
 from ghcm.source import Span
 
-__all__ = ["OneOf", "declare_union", "is_union", "unions_of", "variants_of"]
-
 
 class OneOf:
     """One of a few records: `class Event(OneOf, by="kind"): login: Login; logout: Logout = at("log-out")`.

@@ -23,8 +23,6 @@ from ghcm.language.fluent.traced import Traced, call
 from ghcm.language.fluent.values import expr_of, name_of, plain
 from ghcm.source import Span
 
-__all__ = ["Declared", "Function", "Unit", "declare_unit", "hints_of", "parameters_of"]
-
 Function: TypeAlias = Callable[..., Any]
 Kind: TypeAlias = Literal["stream", "batch"]
 

@@ -18,8 +18,6 @@ from ghcm.language.words import RESERVED
 from ghcm.source import Span
 from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
 
-__all__ = ["Written", "duration_of", "expr_of", "name_of", "plain"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -15,8 +15,6 @@ from ghcm.spg.graph import Forward, Global, Mode
 from ghcm.spg.ops import Policy, Publish, Reply, To
 from ghcm.types import Duration, Int, Shape
 
-__all__ = ["behind_mistake", "publish", "reply", "sink_of", "to"]
-
 _MOMENTS = ("window_close", "completion")
 
 

@@ -15,8 +15,6 @@ from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey
 from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type
 
-__all__ = ["aggregate_by_key", "changes", "count", "distinct", "group_by_key", "reduce_by_key"]
-
 
 def reduce_by_key(step: Step, flow: Flow) -> Bound:
     """One value per key."""

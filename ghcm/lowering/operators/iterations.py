@@ -19,8 +19,6 @@ from ghcm.spg.ops import Iterate, Publish, Reply, To, Union
 from ghcm.types import Collection, Int
 from ghcm.unification import accepts
 
-__all__ = ["iterate"]
-
 
 def iterate(step: Step, flow: Flow) -> Bound:
     """A step, repeated until a condition holds, at most `limit` times."""

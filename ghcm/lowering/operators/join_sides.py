@@ -14,8 +14,6 @@ from ghcm.spg.joining import JoinKind, is_lookup, shares_window
 from ghcm.spg.ops import Join, Sessions, Window
 from ghcm.types import Shape
 
-__all__ = ["check_meeting", "check_sides", "check_windows", "looks_up_key", "report_no_key"]
-
 
 def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
     """Whether the two can be joined so, whatever belongs together; what cannot is reported."""

@@ -16,8 +16,6 @@ from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_elem
 from ghcm.spg.ops import Join
 from ghcm.types import WINDOW, Collection, Shape, Struct, Type, strip
 
-__all__ = ["join"]
-
 _KINDS = tuple(kind.value for kind in JoinKind)
 
 

@@ -16,8 +16,6 @@ from ghcm.spg.graph import Global
 from ghcm.spg.ops import Sort, Top
 from ghcm.types import Int
 
-__all__ = ["sort", "top"]
-
 
 def sort(step: Step, flow: Flow) -> Bound:
     """All records in order."""

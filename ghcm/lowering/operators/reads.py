@@ -15,8 +15,6 @@ from ghcm.source import Span
 from ghcm.spg.ops import ReadSink, ReadTable
 from ghcm.types import Collection, Shape, Struct, Type
 
-__all__ = ["read"]
-
 
 def read(step: Step, receiver: ast.Expr) -> Bound:
     """The records of what stands before `.read()`."""

@@ -18,19 +18,6 @@ from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
 from ghcm.types import WINDOW, Collection, List, Shape, Struct, Type, is_nullable, pair_of, strip
 
-__all__ = [
-    "check_key",
-    "filter_",
-    "flat_map",
-    "key_by",
-    "map_",
-    "map_to_pair",
-    "map_values",
-    "named",
-    "python",
-    "sample",
-]
-
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -19,11 +19,9 @@ from ghcm.lowering.operators.waiting_files import COMPRESSED, clock_of, waited
 from ghcm.lowering.records import fits
 from ghcm.lowering.types import LINE, has_null
 from ghcm.lowering.variants import conforms
-from ghcm.operators import Never
 from ghcm.spg.ops import Connector, Files, Filter, Format, Generate, Kafka, Memory, Socket, Source
+from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
-
-__all__ = ["conforming", "decode", "files", "format_of", "generate", "kafka", "memory", "settle", "socket"]
 
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _BY_SUFFIX = {

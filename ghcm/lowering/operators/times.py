@@ -10,14 +10,13 @@ from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
-from ghcm.operators import ENGINE_OF_STREAMS, Argument, Engine
+from ghcm.operators import ENGINE_OF_STREAMS, Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
+from ghcm.support import Engine
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
-
-__all__ = ["WINDOWS", "event_time", "window"]
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)

@@ -17,8 +17,6 @@ from ghcm.spg.ops import Union
 from ghcm.types import Shape, Struct
 from ghcm.unification import accepts, unify
 
-__all__ = ["as_record", "union"]
-
 
 def as_record(step: Step, of: Flow | Raw) -> Bound:
     """Raw records become records; the sources decode them themselves."""

@@ -18,8 +18,6 @@ from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.ops import Until
 from ghcm.types import Field, Struct, Type, as_nullable
 
-__all__ = ["until_of"]
-
 _F = AggregateFunction
 _TOTALS = (_F.COUNT, _F.SUM, _F.MEAN, _F.MIN, _F.MAX, _F.VAR, _F.STD, _F.DISTINCT_COUNT)
 """What totals are made of: aggregates that neither go by an order nor hold the records themselves."""

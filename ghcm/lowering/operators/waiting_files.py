@@ -6,8 +6,6 @@ from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.spg.ops import Format
 
-__all__ = ["COMPRESSED", "clock_of", "waited"]
-
 COMPRESSED = (".gz", ".zst", ".zstd")
 """Endings of the names of packed files."""
 

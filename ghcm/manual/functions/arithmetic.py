@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 _PRICE = ("{ price: decimal(10, 2) }", "{ price: 10 }")
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {

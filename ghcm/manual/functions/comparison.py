@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "eq": (Example("1 == 1.0", "true"), Example('"a" == "A"', "false")),
     "ne": (Example("1 != 2", "true"),),

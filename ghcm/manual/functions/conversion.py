@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "widen": (Example("r.n + 1", "8", given=("{ n: int32 }", "{ n: 7 }")),),
     "to_int": (

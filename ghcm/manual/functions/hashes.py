@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "md5": (Example('md5("hi")', '"49f68a5c8493ec2c0bf489821c21fc3b"'),),
     "sha1": (Example('sha1("hi")', '"c22b5f9178342609428d6f51b2c5af4c0bde6a42"'),),

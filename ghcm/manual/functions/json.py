@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "to_json": (
         Example("""to_json({ n: 1, tags: ["a"], ratio: 0.5 })""", r'"{\"n\":1,\"tags\":[\"a\"],\"ratio\":0.5}"'),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "and": (
         Example("1 < 2 and 2 < 3", "true"),

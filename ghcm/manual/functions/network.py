@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "is_ip": (Example('is_ip("10.0.0.1")', "true"), Example('is_ip("10.0.0.256")', "false")),
     "is_ipv4": (Example('is_ipv4("10.0.0.01")', "false"),),

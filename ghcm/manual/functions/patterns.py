@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "matches": (Example(r'matches("GET /docs", r"/\w+")', "true"),),
     "full_match": (Example(r'full_match("GET /docs", r"/\w+")', "false"),),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "length": (Example('length("größe")', "5"), Example("length([1, 2, 3])", "3")),
     "lower": (Example('lower("ÄB")', '"äb"'),),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ghcm.functions import Failure
 from ghcm.manual.example import Example
 
-__all__ = ["EXAMPLES"]
-
 _LATER = "from_micros(9223372036854775807)"
 """A moment far behind the year 9999."""
 _MOMENT = 'to_timestamp("2026-03-29T00:30:05.000006Z")'

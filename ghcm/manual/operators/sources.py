@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.manual.example import Pipeline
 
-__all__ = ["EXAMPLES"]
-
 EXAMPLES: dict[str, tuple[Pipeline, ...]] = {
     "files": (
         Pipeline(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.manual.example import Pipeline
 
-__all__ = ["EXAMPLES"]
-
 _TIMED = """\
 visits = memory([{ at: 1, page: "/" }, { at: 4, page: "/" }, { at: 12, page: "/docs" }])
            .event_time(v => from_micros(v.at * 1000000), disorder = 0s)

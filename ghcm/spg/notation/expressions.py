@@ -26,8 +26,6 @@ from ghcm.types import (
     tuple_of,
 )
 
-__all__ = ["Scope", "print_expr", "print_lambda", "read_expr", "read_lambda"]
-
 _SIGNS = {
     "or": ("or", 1),
     "and": ("and", 2),

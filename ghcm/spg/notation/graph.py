@@ -23,15 +23,14 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.notation.expressions import Scope, print_expr, print_lambda
+from ghcm.spg.notation.expressions import print_expr, print_lambda
+from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import print_node
 from ghcm.spg.notation.tokens import is_word, quoted, word_or_quoted
 from ghcm.spg.notation.types import print_fields, print_type
 from ghcm.spg.notation.values import print_value
 from ghcm.spg.ops import Connector, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, List, Map, Nullable, Struct, Type
-
-__all__ = ["CONNECTOR", "OP", "STAGE_OP", "UNTIL", "lines_of"]
 
 OP, CONNECTOR = form_of(Op), form_of(Connector)
 UNTIL = form_of(Until)

@@ -26,8 +26,6 @@ from ghcm.types import (
     tuple_of,
 )
 
-__all__ = ["Scope", "natural", "struct_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -12,13 +12,12 @@ from typing import Any, assert_never, cast, get_args
 
 from ghcm.expr import Expr, Lambda
 from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional, Plain, TypeOf, parts_of
-from ghcm.spg.notation.expressions import Scope, print_expr, print_lambda, read_expr, read_lambda
+from ghcm.spg.notation.expressions import print_expr, print_lambda, read_expr, read_lambda
+from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
 from ghcm.spg.notation.types import print_type, read_type
 from ghcm.spg.notation.values import print_value, read_value
 from ghcm.types import Type
-
-__all__ = ["print_node", "read_node"]
 
 _EXPRESSIONS: frozenset[Any] = frozenset(get_args(Expr))
 

@@ -24,16 +24,15 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.notation.expressions import Scope, read_expr, read_lambda
+from ghcm.spg.notation.expressions import read_expr, read_lambda
 from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP, UNTIL
+from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
 from ghcm.spg.notation.types import read_struct, read_type
 from ghcm.spg.notation.values import read_value
 from ghcm.spg.ops import Connector, Filter, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, Shape, Type
-
-__all__ = ["Reader"]
 
 _T = TypeVar("_T")
 _EXCHANGES: dict[str, Callable[[], Exchange]] = {"broadcast": Broadcast, "rebalance": Rebalance, "global": Global}

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Token", "Tokens", "is_word", "quoted", "word_or_quoted"]
-
 _TOKEN = re.compile(
     r"""(?P<space>[ \t]+)
       | (?P<comment>\#[^\n]*)

@@ -35,8 +35,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["is_tuple", "parse_type", "print_fields", "print_type", "read_struct", "read_type"]
-
 _SCALARS: dict[str, Type] = {
     str(each): each
     for each in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration(), Null())

@@ -12,8 +12,6 @@ from typing import cast
 
 from ghcm.spg.notation.tokens import Tokens, quoted
 
-__all__ = ["print_value", "read_value"]
-
 _WORDS: dict[str, object] = {"null": None, "true": True, "false": False, "NaN": math.nan, "Infinity": math.inf}
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate
 
-__all__ = ["CallTemplate", "Policy", "Publish", "Reply", "To"]
-
 
 @dataclass(frozen=True, slots=True)
 class To:

@@ -8,8 +8,6 @@ from ghcm.spg.ops.rows import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues,
 from ghcm.spg.ops.windows import Window
 from ghcm.types import Type
 
-__all__ = ["Fused", "Stage"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:

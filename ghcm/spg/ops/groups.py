@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
 
-__all__ = ["AggregateByKey", "Changes", "Count", "Distinct", "GroupByKey", "ReduceByKey", "Sort", "Top"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReduceByKey:

@@ -11,8 +11,6 @@ from ghcm.reducers import Aggregate
 if TYPE_CHECKING:
     from ghcm.spg.graph import Task  # a task holds an operation; `ghcm.spg.forms` knows both
 
-__all__ = ["Iterate", "Until"]
-
 
 @dataclass(frozen=True, slots=True)
 class Until:

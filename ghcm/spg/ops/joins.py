@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.expr import Lambda
 from ghcm.spg.joining import JoinKind
 
-__all__ = ["Join"]
-
 
 @dataclass(frozen=True, slots=True)
 class Join:

@@ -6,19 +6,6 @@ from dataclasses import dataclass
 
 from ghcm.expr import Lambda
 
-__all__ = [
-    "EventTime",
-    "Filter",
-    "FlatMap",
-    "KeyBy",
-    "Map",
-    "MapToPair",
-    "MapValues",
-    "PythonBatch",
-    "PythonCall",
-    "Union",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class EventTime:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from ghcm.expr import Expr
 from ghcm.spg.connectors import Connector
 
-__all__ = ["ReadSink", "ReadTable", "Source"]
-
 
 @dataclass(frozen=True, slots=True)
 class Source:

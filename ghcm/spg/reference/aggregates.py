@@ -16,8 +16,6 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import Record, Run
 from ghcm.types import Decimal, Float, Type, strip
 
-__all__ = ["Given", "aggregate", "given", "reduce"]
-
 
 def reduce(run: Run, reducer: Reducer, values: Sequence[object]) -> object:
     """One value of at least one; `Failed` if it does not fit or a user's reducer fails."""

@@ -20,8 +20,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["batch_result"]
-
 
 def batch_result(function: Callable[[object], object], value: object, takes: Collection, gives: Type) -> object:
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""

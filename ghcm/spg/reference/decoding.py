@@ -18,8 +18,6 @@ from ghcm.spg.reference.text_records import csv_records, zeek_records
 from ghcm.spg.reference.whole_unions import whole
 from ghcm.types import Struct
 
-__all__ = ["decoded"]
-
 
 def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
     """The records of one partition in order. GhcmError where a header lacks a column that the record needs."""

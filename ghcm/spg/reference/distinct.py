@@ -15,8 +15,6 @@ from typing import cast
 
 from ghcm.types import Bytes, Enumeration, String, Type, strip
 
-__all__ = ["estimate"]
-
 _REGISTERS = 4096
 _ALPHA = 0.7213 / (1 + 1.079 / _REGISTERS)
 

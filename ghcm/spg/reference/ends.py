@@ -15,8 +15,6 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, part
 from ghcm.types import Struct
 
-__all__ = ["publish", "write"]
-
 
 def write(run: Run, step: Step, op: To, records: Sequence[Record]) -> None:
     """Add records to a sink. With a key the last record of each key stays, where its first stood."""

@@ -14,8 +14,6 @@ from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.spg.reference.functions import Failed, Types, call
 from ghcm.types import Struct, strip
 
-__all__ = ["apply", "evaluate"]
-
 
 def apply(function: Lambda, arguments: tuple[object, ...], parameters: Mapping[str, object]) -> object:
     """The value of a lambda for its arguments; `Failed` where the record fails."""

@@ -18,8 +18,6 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, part
 from ghcm.types import Shape, Struct, Type
 
-__all__ = ["aggregated", "counted", "distinct", "grouped", "reduced"]
-
 
 @dataclass(slots=True)
 class Group:

@@ -8,8 +8,6 @@ from contextlib import suppress
 
 from ghcm.spg.connectors import Format
 
-__all__ = ["whole_records"]
-
 
 def whole_records(data: bytes, format_: Format) -> bytes:
     """The bytes up to the end of the last whole line, in CSV of the last whole record.

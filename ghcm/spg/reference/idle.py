@@ -16,8 +16,6 @@ from ghcm.spg.ops import EventTime
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.state import NEVER, Record, Run
 
-__all__ = ["watermarks_of_idle"]
-
 _Place: TypeAlias = tuple[str, tuple[str, str]]
 """A task and a partition of its source."""
 

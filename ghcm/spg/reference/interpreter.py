@@ -57,8 +57,6 @@ from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.types import Collection, Shape
 
-__all__ = ["run"]
-
 
 def run(
     program: Program,

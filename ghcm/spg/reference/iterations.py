@@ -14,8 +14,6 @@ from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.state import Record, Run, Step
 from ghcm.types import Type
 
-__all__ = ["iterated"]
-
 Outputs: TypeAlias = dict[str, list[Record]]
 
 

@@ -14,8 +14,6 @@ from ghcm.spg.reference.state import Record, Run, Step, part
 from ghcm.types import Collection, Type
 from ghcm.values import encode
 
-__all__ = ["joined", "looked_up_in_time"]
-
 
 def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Sequence[Record]]]) -> list[Record]:
     """Each left record with each right record of the same keys, in the order of the left, then of the right; then the

@@ -33,8 +33,6 @@ from ghcm.types import (
 )
 from ghcm.values import WrittenFloat, from_json
 
-__all__ = ["from_data", "from_object", "micros", "misfit", "object_in", "value_in"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?",

@@ -28,8 +28,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["order_key"]
-
 
 def order_key(value: object, type_: Type) -> tuple[object, ...]:
     """A tuple that compares and hashes as the value is ordered and told apart among values of its type."""

@@ -40,8 +40,6 @@ from ghcm.types import (
     Type,
 )
 
-__all__ = ["load", "result_of", "take"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_ONE = date(1970, 1, 1).toordinal()
 

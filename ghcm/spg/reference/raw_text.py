@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["BYTE_ORDER_MARK", "LONGEST", "Bad", "attempt", "numbered_lines"]
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8; it is no part of the text."""
 

@@ -30,8 +30,6 @@ from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.types import Collection, Shape, Struct
 
-__all__ = ["arrival_time", "event_time", "fused", "row_operation"]
-
 RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 

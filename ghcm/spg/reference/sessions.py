@@ -12,8 +12,6 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import Record, Run, Step, part
 from ghcm.types import Shape, Struct
 
-__all__ = ["in_sessions"]
-
 Window = tuple[int, int]
 
 

@@ -12,8 +12,6 @@ from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import Record, Run, Step, part
 
-__all__ = ["sorted_records", "top"]
-
 
 def sorted_records(run: Run, step: Step, op: Sort, records: Sequence[Record]) -> list[Record]:
     """All records in order; nulls come first in ascending order and last in descending."""

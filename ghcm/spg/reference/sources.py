@@ -25,8 +25,6 @@ from ghcm.spg.reference.raw_text import BYTE_ORDER_MARK, LONGEST, Bad
 from ghcm.spg.reference.state import Record, Run, Step
 from ghcm.types import Struct
 
-__all__ = ["read_sink", "read_table", "source"]
-
 
 def source(run: Run, step: Step, op: Source) -> list[Record]:
     """The records of a source, one partition after the other in the order of their names."""

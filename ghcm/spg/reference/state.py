@@ -16,8 +16,6 @@ from ghcm.spg.reference.functions import Failed
 from ghcm.types import INT_MIN, Collection, Field, Struct, Type
 from ghcm.values import encode
 
-__all__ = ["NEVER", "DeadLetterRow", "Outside", "Published", "Record", "Result", "Run", "Step"]
-
 T = TypeVar("T")
 NEVER = INT_MIN
 """The watermark before the first record."""

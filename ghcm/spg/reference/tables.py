@@ -16,8 +16,6 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.types import Struct, is_nullable
 from ghcm.values import WrittenFloat
 
-__all__ = ["rows_of", "spelt"]
-
 
 def rows_of(data: bytes, file: str, format_: str, element: Struct) -> list[dict[str, Any]]:
     """The rows with the columns that the record names. GhcmError where one is missing."""

@@ -36,8 +36,6 @@ from ghcm.types import (
 )
 from ghcm.values import WrittenFloat, from_json
 
-__all__ = ["csv_records", "zeek_records"]
-
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 

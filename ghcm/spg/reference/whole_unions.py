@@ -7,8 +7,6 @@ from typing import cast
 
 from ghcm.types import List, Map, Nullable, Struct, Type
 
-__all__ = ["whole"]
-
 
 def whole(row: tuple[object, ...], element: Struct) -> tuple[object, ...]:
     """The record itself; ValueError where a union in it lacks a field of the record that it says it is."""

@@ -9,8 +9,6 @@ from typing import cast
 
 from ghcm.types import Bool, Bytes, Enumeration, List, Map, Nullable, String, Struct, Type
 
-__all__ = ["Log", "zeek_value"]
-
 _ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})|\\\\")
 
 

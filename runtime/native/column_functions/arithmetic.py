@@ -7,24 +7,6 @@ import polars as pl
 from ghcm.runtime.native.columns import decimal, units
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "absolute_fails",
-    "add_fails",
-    "divided",
-    "exact_absolute",
-    "exact_add",
-    "exact_multiply",
-    "exact_negate",
-    "exact_subtract",
-    "floordiv_fails",
-    "multiply_fails",
-    "negative",
-    "round_half_up",
-    "scaled",
-    "signed",
-    "subtract_fails",
-]
-
 
 def add_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Where a sum leaves 64 bits: both have the sign that it has not."""

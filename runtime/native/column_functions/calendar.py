@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["days_in_month", "days_of"]
-
 
 def days_of(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
     """The days since 1970; years are counted from March, so that leap days come last."""

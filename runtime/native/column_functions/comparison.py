@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["ensure_fails", "greatest", "least"]
-
 
 def ensure_fails(condition: pl.Expr) -> pl.Expr:
     """Where a condition is false."""

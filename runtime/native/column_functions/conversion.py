@@ -8,27 +8,6 @@ from ghcm.runtime.native.column_functions.arithmetic import divided, scaled, sig
 from ghcm.runtime.native.columns import decimal, micros, timestamp, units
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "date_to_string",
-    "date_to_string_fails",
-    "decimal_to_decimal",
-    "decimal_to_decimal_fails",
-    "decimal_to_float",
-    "decimal_to_float_fails",
-    "decimal_to_int",
-    "decimal_to_int_fails",
-    "decimal_to_string",
-    "duration_to_string",
-    "float_to_int_fails",
-    "int_to_decimal",
-    "int_to_decimal_fails",
-    "string_to_float_fails",
-    "string_to_int_fails",
-    "timestamp_to_string",
-    "timestamp_to_string_fails",
-    "to_enum_fails",
-]
-
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 _DAY = 86_400_000_000
 

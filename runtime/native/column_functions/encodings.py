@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["from_base64", "from_base64_fails", "from_hex", "from_hex_fails"]
-
 _HEX = r"\A(?:[0-9a-fA-F]{2})*\z"
 _BASE64 = r"\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?\z"
 

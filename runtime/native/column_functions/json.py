@@ -1,3 +1,1 @@
 """JSON texts in generated columnar code: there is nothing, as the table of functions says."""
-
-__all__: list[str] = []

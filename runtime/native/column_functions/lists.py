@@ -6,23 +6,6 @@ import polars as pl
 
 from ghcm.runtime.native.columns import decimal
 
-__all__ = [
-    "distinct",
-    "exact_sum",
-    "float_mean",
-    "float_sum",
-    "greatest",
-    "item",
-    "item_fails",
-    "joined",
-    "least",
-    "sort",
-    "sort_by",
-    "sum_fails",
-    "whole_mean",
-    "whole_sum",
-]
-
 _LONGEST_LIST = 2**31 - 2
 
 

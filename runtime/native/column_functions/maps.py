@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 import polars as pl
 
-__all__ = ["entries", "from_entries", "has_key", "keys", "lacks_key", "value", "values"]
-
 _Type: TypeAlias = pl.DataType | type[pl.DataType]
 
 _KEY = pl.element().struct.field("key")

@@ -13,27 +13,6 @@ import polars as pl
 from ghcm.runtime.native.row_functions import network
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = [
-    "any_subnet_of",
-    "any_subnet_of_fails",
-    "in_any_subnet",
-    "in_any_subnet_fails",
-    "in_subnet",
-    "int_to_ip",
-    "int_to_ip_fails",
-    "ip_canonical",
-    "ip_to_int",
-    "is_ip",
-    "is_ipv4",
-    "is_ipv6",
-    "is_multicast",
-    "is_private",
-    "no_address",
-    "no_ipv4",
-    "subnet_of",
-    "subnet_of_fails",
-]
-
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _DOTTED = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _GROUP = "[0-9A-Fa-f]{1,4}"

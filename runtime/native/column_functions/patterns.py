@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["extract", "replace"]
-
 
 def extract(value: pl.Expr, pattern: str, group: int) -> pl.Expr:
     """What a group of the first match took, empty where it took no part; null where there is no match."""

@@ -7,37 +7,6 @@ import polars as pl
 from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.types import INT_MAX
 
-__all__ = [
-    "CASE_DIFFERS",
-    "case_fails",
-    "count_fails",
-    "count_of",
-    "index_of",
-    "join",
-    "last_index_of",
-    "left",
-    "lines",
-    "pad_end",
-    "pad_fails",
-    "pad_start",
-    "remove_prefix",
-    "remove_suffix",
-    "repeat",
-    "repeat_fails",
-    "replace",
-    "reverse",
-    "right",
-    "slice_list",
-    "slice_text",
-    "split",
-    "split_part",
-    "split_part_fails",
-    "strip_chars",
-    "strip_chars_end",
-    "strip_chars_start",
-    "substring",
-]
-
 CASE_DIFFERS = (
     r"[\x{19b}\x{264}\x{ece}\x{1c89}-\x{1c8a}\x{a7cb}-\x{a7cf}\x{a7d2}-\x{a7d5}\x{a7da}-\x{a7dc}\x{10d50}-\x{10d85}"
     r"\x{10efd}-\x{10eff}\x{11241}\x{11f00}-\x{11f42}\x{13439}-\x{13455}\x{16ea0}-\x{16ed3}\x{1df25}-\x{1df2a}"

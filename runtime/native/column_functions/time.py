@@ -7,50 +7,19 @@ import polars as pl
 from ghcm.calendar import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
 from ghcm.runtime.native.column_functions.time_numbers import (
-    float_seconds,
-    float_seconds_fails,
-    float_timestamp_fails,
-    seconds_fails,
-    whole_fails,
+    float_seconds,  # noqa: F401
+    float_seconds_fails,  # noqa: F401
+    float_timestamp_fails,  # noqa: F401
+    seconds_fails,  # noqa: F401
+    whole_fails,  # noqa: F401
 )
-from ghcm.runtime.native.column_functions.time_texts import format_date, format_time, parse, parse_date
+from ghcm.runtime.native.column_functions.time_texts import (
+    format_date,  # noqa: F401
+    format_time,  # noqa: F401
+    parse,  # noqa: F401
+    parse_date,  # noqa: F401
+)
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
-
-__all__ = [
-    "add_days",
-    "add_days_fails",
-    "add_months",
-    "add_months_fails",
-    "add_months_to_date",
-    "add_months_to_date_fails",
-    "clock_start",
-    "clock_start_fails",
-    "date_of",
-    "date_of_fails",
-    "date_outside",
-    "date_start",
-    "date_to_timestamp",
-    "date_to_timestamp_fails",
-    "day_at",
-    "day_start",
-    "day_start_fails",
-    "float_seconds",
-    "float_seconds_fails",
-    "float_timestamp_fails",
-    "format_date",
-    "format_time",
-    "local",
-    "local_date",
-    "outside",
-    "parse",
-    "parse_date",
-    "seconds_fails",
-    "timestamp_of",
-    "timestamp_of_fails",
-    "truncate",
-    "truncate_fails",
-    "whole_fails",
-]
 
 _DAY = 86_400_000_000
 _SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}

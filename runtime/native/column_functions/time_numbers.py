@@ -7,8 +7,6 @@ import polars as pl
 from ghcm.calendar import FIRST_MICROS, LAST_MICROS
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = ["float_seconds", "float_seconds_fails", "float_timestamp_fails", "seconds_fails", "whole_fails"]
-
 _LONGEST = 9_223_372_036_854.775
 """The longest duration that is a float of seconds; the next one has more than 64 bits of microseconds."""
 _SPLIT = 134_217_729.0

@@ -23,8 +23,6 @@ from ghcm.calendar import (
 from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
 
-__all__ = ["format_date", "format_time", "parse", "parse_date"]
-
 _SECOND, _DAY = 1_000_000, 86_400_000_000
 
 

@@ -10,25 +10,6 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "absolute",
-    "add",
-    "divide",
-    "exact_absolute",
-    "exact_add",
-    "exact_multiply",
-    "exact_negate",
-    "exact_subtract",
-    "floordiv",
-    "floordiv_float",
-    "modulo",
-    "multiply",
-    "negate",
-    "round_half_up",
-    "subtract",
-    "within",
-]
-
 T = TypeVar("T")
 _HALF_UP = Context(prec=100, rounding=ROUND_HALF_UP)
 

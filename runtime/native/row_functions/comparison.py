@@ -7,8 +7,6 @@ from math import isnan
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["ensure", "equal", "greater", "greater_or_equal", "greatest", "least", "less", "less_or_equal"]
-
 
 def ensure(condition: bool, message: str) -> bool:
     """True, or a failure with the message."""

@@ -12,21 +12,6 @@ from ghcm.moments import date_text, timestamp_text
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
 
-__all__ = [
-    "date_to_string",
-    "decimal_to_decimal",
-    "decimal_to_int",
-    "decimal_to_string",
-    "duration_to_string",
-    "float_to_int",
-    "int_to_decimal",
-    "string_to_decimal",
-    "string_to_float",
-    "string_to_int",
-    "timestamp_to_string",
-    "to_enum",
-]
-
 _INT = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _FLOAT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|-?inf")

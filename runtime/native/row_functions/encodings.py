@@ -8,8 +8,6 @@ from base64 import b64decode, b64encode
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["from_base64", "from_bytes", "from_hex", "to_base64"]
-
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?")
 

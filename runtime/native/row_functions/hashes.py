@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 
-__all__ = ["crc32", "md5", "sha1", "sha256", "sha512"]
-
 
 def md5(data: bytes) -> str:
     """MD5."""

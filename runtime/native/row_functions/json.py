@@ -14,8 +14,6 @@ from ghcm.runtime.native.json_values import JsonReader
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
 
-__all__ = ["json_bool", "json_float", "json_get", "json_int", "json_list", "json_string", "json_to", "to_json"]
-
 _Data: TypeAlias = object
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _DEEPEST = 200

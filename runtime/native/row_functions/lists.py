@@ -16,20 +16,6 @@ from ghcm.runtime.native.row_functions.comparison import equal
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
 
-__all__ = [
-    "distinct",
-    "exact_sum",
-    "float_sum",
-    "greatest",
-    "item",
-    "least",
-    "list_contains",
-    "mean",
-    "sort",
-    "sort_by",
-    "whole_sum",
-]
-
 T = TypeVar("T")
 _Order: TypeAlias = Callable[[Any], Any]
 

@@ -8,8 +8,6 @@ from typing import TypeVar
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = ["at", "entries", "from_entries", "has_key", "values"]
-
 K = TypeVar("K", bool, int, str)
 V = TypeVar("V")
 

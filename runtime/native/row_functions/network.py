@@ -9,20 +9,6 @@ from typing import TypeAlias
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = [
-    "in_subnet",
-    "int_to_ip",
-    "ip_canonical",
-    "ip_to_int",
-    "is_ip",
-    "is_ipv4",
-    "is_ipv6",
-    "is_multicast",
-    "is_private",
-    "subnet",
-    "subnet_of",
-]
-
 _Address: TypeAlias = tuple[int, int]
 """How many bits it has, and its number."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["group", "replace"]
-
 
 def group(found: re.Match[str] | None, number: int) -> str | None:
     """What a group of a match took, empty where it took no part; None where there is no match."""

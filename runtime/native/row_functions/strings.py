@@ -10,22 +10,6 @@ from ghcm.functions import Failure
 from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.runtime.native.rows import RecordFailure
 
-__all__ = [
-    "contains",
-    "join",
-    "left",
-    "lines",
-    "pad_end",
-    "pad_start",
-    "repeat",
-    "replace",
-    "right",
-    "split",
-    "split_part",
-    "substring",
-    "words",
-]
-
 
 def contains(where: Iterable[object], what: object) -> bool:
     """Whether a list has the item, or a text the part; what fails first of the two is said, as written."""

@@ -9,34 +9,14 @@ from typing import NoReturn
 from ghcm.calendar import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.arithmetic import within
-from ghcm.runtime.native.row_functions.time_texts import reader, to_date, to_timestamp, writer
+from ghcm.runtime.native.row_functions.time_texts import (
+    reader,  # noqa: F401
+    to_date,  # noqa: F401
+    to_timestamp,  # noqa: F401
+    writer,  # noqa: F401
+)
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.native.zones import EPOCH, local_of, offset_of_local
-
-__all__ = [
-    "add_days",
-    "add_months",
-    "add_months_to_date",
-    "clock_start",
-    "date_of",
-    "date_start",
-    "date_to_timestamp",
-    "day_at",
-    "day_start",
-    "from_millis",
-    "from_seconds",
-    "from_seconds_float",
-    "local",
-    "local_date",
-    "reader",
-    "timestamp_of",
-    "to_date",
-    "to_duration",
-    "to_duration_float",
-    "to_timestamp",
-    "truncate",
-    "writer",
-]
 
 _DAY = 86_400_000_000
 _SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}

@@ -23,8 +23,6 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.native.zones import EPOCH, local_of, offset_at, offset_of_local
 
-__all__ = ["reader", "to_date", "to_timestamp", "writer"]
-
 _DAY, _SECOND = 86_400_000_000, 1_000_000
 _NUMBERS = {name.lower(): number for number, name in enumerate(MONTHS, 1)}
 

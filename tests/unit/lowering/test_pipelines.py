@@ -10,13 +10,14 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.lowering.codes import Code
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
-from ghcm.operators import OPERATORS, Yes
+from ghcm.operators import OPERATORS
 from ghcm.reducers import Builtin, Custom, Fields, Kind
 from ghcm.source import Source
 from ghcm.spg.graph import Forward, Global, Hash, Unit
 from ghcm.spg.ops import Publish, ReduceByKey
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
+from ghcm.support import Yes
 from ghcm.types import Shape
 from tests.conftest import Golden
 from tests.unit.lowering.lowered import codes, program, task

@@ -5,7 +5,8 @@ from __future__ import annotations
 from threading import Event
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.runtime.sources.lines import Lines
 from ghcm.runtime.sources.source import Source

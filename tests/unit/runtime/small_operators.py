@@ -11,7 +11,8 @@ from types import ModuleType
 
 from ghcm.expr import Lambda, Literal, Var
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
+from ghcm.runtime.columns import Row
 from ghcm.runtime.dead_letter import DeadLetter
 from ghcm.runtime.engine import Engine
 from ghcm.runtime.native.code import TaskCode

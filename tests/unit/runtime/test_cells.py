@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Row
+from ghcm.runtime.columns import Row
 from ghcm.runtime.sources.chunks import Chunk
 from ghcm.runtime.sources.decoder import open_decoder
 from ghcm.spg.ops import Format

@@ -10,8 +10,9 @@ import pytest
 from ghcm.driver import build as build_bundle
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.runtime.batch import Batch, Row
+from ghcm.runtime.batch import Batch
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.columns import Row
 from ghcm.runtime.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine import Engine
 from ghcm.runtime.host import Saved

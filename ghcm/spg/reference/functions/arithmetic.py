@@ -11,8 +11,6 @@ from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, units_of
 from ghcm.types import Decimal, strip
 
-__all__ = ["MEANINGS"]
-
 _Two: TypeAlias = Callable[[Types, Any, Any], Any]
 
 

@@ -9,8 +9,6 @@ from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 from ghcm.spg.reference.order import order_key
 
-__all__ = ["MEANINGS"]
-
 
 def _comparison(holds: Callable[[Any, Any], bool]) -> Meaning:
     return lambda types, left, right: holds(order_key(left, types.first), order_key(right, types.first))

@@ -29,8 +29,6 @@ from ghcm.types import (
     strip,
 )
 
-__all__ = ["MEANINGS"]
-
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _EXACT = re.compile(r"([+-]?)0*([0-9]+)(?:\.([0-9]*?)0*)?")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")

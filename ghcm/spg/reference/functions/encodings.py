@@ -8,8 +8,6 @@ import re
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 
-__all__ = ["MEANINGS"]
-
 
 def utf8(value: str | bytes) -> bytes:
     """Bytes as they are, a string as its UTF-8."""

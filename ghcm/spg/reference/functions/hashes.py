@@ -8,8 +8,6 @@ import zlib
 from ghcm.spg.reference.functions.encodings import utf8
 from ghcm.spg.reference.functions.meaning import Meaning, Types
 
-__all__ = ["MEANINGS"]
-
 
 def _digest(algorithm: str) -> Meaning:
     def meaning(_: Types, value: str | bytes) -> str:

@@ -15,8 +15,6 @@ from ghcm.spg.reference.json_records import value_in
 from ghcm.types import Bool, Float, Int, Int32, List, Map, String, Struct, Type, strip
 from ghcm.values import encode
 
-__all__ = ["MEANINGS"]
-
 _DEEPEST = 200
 
 

@@ -11,8 +11,6 @@ from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, 
 from ghcm.spg.reference.order import order_key
 from ghcm.types import Decimal, Float, List, Map, Struct, Type, strip
 
-__all__ = ["MEANINGS"]
-
 
 def _get(types: Types, of: Any, place: Any) -> Any:
     return of.get(place) if isinstance(types.first, Map) else _item(of, place)

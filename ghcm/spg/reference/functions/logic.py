@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ghcm.spg.reference.functions.meaning import Meaning
 
-__all__ = ["MEANINGS"]
-
 MEANINGS: dict[str, Meaning] = {
     "not": lambda _, a: not a,
     "is_null": lambda _, a: a is None,

@@ -7,8 +7,6 @@ from typing import Any
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 
-__all__ = ["MEANINGS"]
-
 
 def _from_entries(_: Types, entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
     found = dict(entries)

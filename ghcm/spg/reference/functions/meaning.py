@@ -11,8 +11,6 @@ from typing import Any, NoReturn, TypeAlias
 from ghcm.functions import Failure
 from ghcm.types import INT_MAX, INT_MIN, Decimal, Type, strip
 
-__all__ = ["Failed", "Meaning", "Types", "checked", "fail", "number_of", "sum_at_scale", "units_of"]
-
 
 class Failed(Exception):
     """The record at hand fails."""

@@ -6,8 +6,6 @@ from ghcm.addresses import Address, Subnet, address_text, parse_address, parse_s
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 
-__all__ = ["MEANINGS"]
-
 _PRIVATE = (
     *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "169.254.0.0/16"),
     *("::1/128", "fc00::/7", "fe80::/10"),

@@ -7,8 +7,6 @@ import re
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 
-__all__ = ["MEANINGS"]
-
 
 def _pattern(text: str) -> re.Pattern[str]:
     """The pattern as Python reads it: `$` outside of a class is the end of the text."""

@@ -11,8 +11,6 @@ from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 from ghcm.spg.reference.order import order_key
 from ghcm.types import List
 
-__all__ = ["MEANINGS"]
-
 _ASCII_SPACE = " \t\n\r\v\f"
 
 

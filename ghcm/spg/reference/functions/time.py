@@ -14,8 +14,6 @@ from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
 from ghcm.types import Date, Float
 
-__all__ = ["MEANINGS"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _ISO_CLOCK = r"[T ](\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d:\d\d)\.(\d{1,9}))?(Z|[+-]\d\d(?::?\d\d)?)?"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.operators import OPERATORS, Yes
+from ghcm.operators import OPERATORS
 from ghcm.runtime.operator import Form
 from ghcm.source import Source as Text
 from ghcm.spg.graph import Program
@@ -34,6 +34,7 @@ from ghcm.spg.ops import (
     Top,
 )
 from ghcm.spg.reference import Result, run
+from ghcm.support import Yes
 from tests.conformance.compare import compare_calls, differences, letters
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 from tests.unit.runtime.operators.small_units import UNITS
