@@ -20,7 +20,7 @@ import polars as pl
 
 from bench.table import Row
 from examples.traffic.cptc import alerts, write_alerts
-from ghcm.runtime.pubsub.table_directory import TableDirectory
+from ghcm.runtime.sinks.table_directory import TableDirectory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -81,7 +81,7 @@ def _run(folder: Path) -> dict[str, float]:
 
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.engine import Engine
+    from ghcm.runtime.engine.engine import Engine
     from ghcm.runtime.pubsub.connections import Connections
 
     bundle = Bundle.open(build(PROGRAM, folder / "words.ghcm"))

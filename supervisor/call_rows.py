@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ghcm.errors import suggest
-from ghcm.runtime.columns import columns_of as frame_of
+from ghcm.runtime.data.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
-from ghcm.runtime.pubsub.reply import fetch_reply, load_reply
-from ghcm.runtime.pubsub.sink import columns_of
+from ghcm.runtime.sinks.reply import fetch_reply, load_reply
+from ghcm.runtime.sinks.sink import columns_of
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
@@ -147,7 +147,7 @@ def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
 
 
 def _of_sink(known: KnownProgram, call: Call, connections: Connections, name: str, limit: int, offset: int) -> Rows:
-    from ghcm.runtime.pubsub.sink import rows_of_call
+    from ghcm.runtime.sinks.sink import rows_of_call
 
     sink = known.program.sink(name)
     written = call.feedback.sinks.get(name)

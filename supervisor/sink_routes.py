@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from ghcm.errors import suggest
 from ghcm.moments import timestamp_text
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import columns_of
+from ghcm.runtime.sinks.sink import columns_of
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows, problems
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram

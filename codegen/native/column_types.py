@@ -26,7 +26,7 @@ from ghcm.types import (
 
 
 def dtype_text(type_: Type) -> str:
-    """The data type that holds values of a type, as `ghcm.runtime.columns.dtype` makes it.
+    """The data type that holds values of a type, as `ghcm.runtime.data.columns.dtype` makes it.
 
     >>> dtype_text(Nullable(List(Int())))
     'pl.List(pl.Int64)'

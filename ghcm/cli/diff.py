@@ -22,8 +22,8 @@ def command(old: Old, new: New, json: Json = False) -> None:
     """Compare two versions of a program."""
     from ghcm import driver
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.growth.compare import compare
-    from ghcm.runtime.growth.versions import version_of
+    from ghcm.runtime.upgrade.compare import compare
+    from ghcm.runtime.upgrade.versions import version_of
 
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         before, after = (

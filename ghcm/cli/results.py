@@ -17,7 +17,7 @@ from ghcm.values import own_writer
 
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
-    from ghcm.runtime.pubsub.table_directory import TableDirectory
+    from ghcm.runtime.sinks.table_directory import TableDirectory
 
 
 _SAMPLE = 5
@@ -55,8 +55,8 @@ class Sinks:
 
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""
-        import_module("ghcm.runtime.pubsub.sink")
-        import_module("ghcm.runtime.pubsub.table_directory")
+        import_module("ghcm.runtime.sinks.sink")
+        import_module("ghcm.runtime.sinks.table_directory")
 
     def skip_tables(self) -> dict[str, int]:
         """Take as seen what earlier runs have left in folders; the rows in those that the program appends to."""
@@ -85,7 +85,7 @@ class Sinks:
                         self._sequences[sink.name] = manifest.sequence
                         yield self._of_table(sink, manifest.version)
             case Redis():
-                from ghcm.runtime.pubsub.sink import columns_of, latest_version, read
+                from ghcm.runtime.sinks.sink import columns_of, latest_version, read
 
                 version = latest_version(sink, self.connections)
                 if version is not None and version != self._versions.get(sink.name):
@@ -96,13 +96,13 @@ class Sinks:
                 return
 
     def _of_table(self, sink: Sink, version: str) -> News:
-        from ghcm.runtime.pubsub.sink import columns_of, rows_of_call
+        from ghcm.runtime.sinks.sink import columns_of, rows_of_call
 
         page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
         return News(sink.name, version, page.total, _json(page.rows, columns_of(sink)))
 
     def _table(self, connector: Files | Parquet) -> TableDirectory:
-        from ghcm.runtime.pubsub.table_directory import TableDirectory
+        from ghcm.runtime.sinks.table_directory import TableDirectory
 
         return TableDirectory(self.connections.path(connector.path))
 
@@ -125,8 +125,8 @@ def place(sink: Sink) -> str:
 
 def first_reason(folder: Path) -> str:
     """Why the first dead letter of this table failed; empty where that cannot be read."""
-    from ghcm.runtime.dead_letter import DEAD_LETTER
-    from ghcm.runtime.pubsub.table_sink import read_table
+    from ghcm.runtime.data.dead_letter import DEAD_LETTER
+    from ghcm.runtime.sinks.table_sink import read_table
 
     try:
         letters = read_table(folder, Files(str(folder), Format("json")), DEAD_LETTER, None)
@@ -138,7 +138,7 @@ def first_reason(folder: Path) -> str:
 
 def dead_letters(folder: Path) -> dict[str, int]:
     """Dead letters by unit."""
-    from ghcm.runtime.pubsub.table_directory import TableDirectory
+    from ghcm.runtime.sinks.table_directory import TableDirectory
 
     units = sorted(path for path in folder.glob("*/*") if path.is_dir())
     counted = {path.name: sum(each.rows for each in TableDirectory(path).visible()) for path in units}

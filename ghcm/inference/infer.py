@@ -14,8 +14,8 @@ from ghcm.errors import GhcmError
 from ghcm.inference.json_types import cell_type, json_struct
 from ghcm.inference.sample import Decoded, Sample, take
 from ghcm.inference.zeek_types import zeek_columns
-from ghcm.runtime.columns import Row
-from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK
 from ghcm.runtime.sources.local_files import UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.schemas.declaring import named
 from ghcm.schemas.naming import distinct, field_name, record_name

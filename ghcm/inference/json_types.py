@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from ghcm.runtime.sources.fields import from_json_field, from_text_field
+from ghcm.runtime.formats.fields import from_json_field, from_text_field
 from ghcm.schemas.naming import distinct, field_name
 from ghcm.schemas.unmapped import Unmapped
 from ghcm.types import Bool, Date, Field, Float, Int, List, Map, String, Struct, Timestamp, Type, as_nullable

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from ghcm.functions import Failure
-from ghcm.runtime.columns import Row
-from ghcm.runtime.sources.chunks import BYTE_ORDER_MARK, Chunk, lines_of
-from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK, Chunk, lines_of
+from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.sources.local_files import open_file
 from ghcm.spg.ops import Format
 from ghcm.types import Struct

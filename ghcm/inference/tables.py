@@ -12,8 +12,8 @@ from pyarrow import ipc
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.inference.sample import Decoded
-from ghcm.runtime.columns import Row
-from ghcm.runtime.sources.tables import Tables, read_tables
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.tables import Tables, read_tables
 from ghcm.schemas.arrow import type_of
 from ghcm.schemas.naming import distinct, field_name
 from ghcm.schemas.unmapped import Unmapped

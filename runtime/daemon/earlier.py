@@ -14,9 +14,9 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.reruns import Again, refuse_doubles, resumable
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
-from ghcm.runtime.growth.changes import Growth
 from ghcm.runtime.jobs.job_list import Job
 from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.upgrade.changes import Growth
 from ghcm.spg.graph import Program, Unit
 
 log = logging.getLogger("ghcm.daemon")

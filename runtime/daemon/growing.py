@@ -14,10 +14,10 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_keeper import JobKeeper
 from ghcm.runtime.daemon.reruns import Again
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
-from ghcm.runtime.growth.changes import Growth
-from ghcm.runtime.growth.compare import compare
-from ghcm.runtime.growth.versions import version_of
 from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.upgrade.changes import Growth
+from ghcm.runtime.upgrade.compare import compare
+from ghcm.runtime.upgrade.versions import version_of
 
 _PATIENCE_S = 90.0
 

@@ -17,9 +17,9 @@ from ghcm.runtime.daemon.child import Child, Command, Phase
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.log_files import last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
-from ghcm.runtime.growth.changes import Since
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Program, Unit
 
 log = logging.getLogger("ghcm.daemon")

@@ -25,11 +25,11 @@ from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.reruns import Again
 from ghcm.runtime.daemon.state import copy_bundle
 from ghcm.runtime.daemon.stopping import REQUESTED, Stop
-from ghcm.runtime.growth.changes import Growth
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
+from ghcm.runtime.upgrade.changes import Growth
 from ghcm.spg.graph import Program
 
 log = logging.getLogger("ghcm.daemon")

@@ -9,10 +9,10 @@ from enum import Enum
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.growth.changes import Growth
-from ghcm.runtime.growth.compare import compare
-from ghcm.runtime.growth.versions import version_of
 from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.upgrade.changes import Growth
+from ghcm.runtime.upgrade.compare import compare
+from ghcm.runtime.upgrade.versions import version_of
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import Publish, To
 

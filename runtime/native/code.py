@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ghcm.functions import Failure
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.columns import Row
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghcm.runtime.sources.fields import Reader, from_json_field
+from ghcm.runtime.formats.fields import Reader, from_json_field
 from ghcm.spg.notation.types import parse_type
 from ghcm.values import WrittenFloat, has_decimal
 

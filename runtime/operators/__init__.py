@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ghcm.runtime.engine.operator import Context, Operator
 from ghcm.runtime.native.code import TaskCode
-from ghcm.runtime.operator import Context, Operator
 from ghcm.spg.graph import Task, Unit
 
 __all__ = ["build"]

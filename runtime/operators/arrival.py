@@ -8,8 +8,8 @@ from typing import assert_never
 
 import polars as pl
 
-from ghcm.runtime.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.operator import NEVER, Context, Outbox
+from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
+from ghcm.runtime.engine.operator import NEVER, Context, Outbox
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.state import pack, unpack
 from ghcm.spg.graph import Task, Unit

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import RowCode
-from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.pieces import in_pieces

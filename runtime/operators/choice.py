@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar, assert_never
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.engine.operator import Context, Operator
 from ghcm.runtime.native.code import (
     GroupCode,
     IterateCode,
@@ -15,7 +16,6 @@ from ghcm.runtime.native.code import (
     TaskCode,
     TimeCode,
 )
-from ghcm.runtime.operator import Context, Operator
 from ghcm.runtime.operators.arrival import ArrivalOperator
 from ghcm.runtime.operators.chain import ChainOperator
 from ghcm.runtime.operators.changes import ChangesOperator

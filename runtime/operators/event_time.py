@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from ghcm.runtime.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.columns import Row
-from ghcm.runtime.keys import key_group
+from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.keys import key_group
+from ghcm.runtime.engine.operator import NEVER, Context, Outbox
 from ghcm.runtime.native.code import TimeCode
-from ghcm.runtime.operator import NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending

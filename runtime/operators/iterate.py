@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.dead_letter import DeadLetter
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.operator import INFINITY, Context, Operator, Outbox, Publication
 from ghcm.runtime.native.code import IterateCode, TaskCode, TotalsCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import INFINITY, Context, Operator, Outbox, Publication
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.state import pack, unpack

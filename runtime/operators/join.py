@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.join_frames import joined_frames
 from ghcm.runtime.operators.joined_rows import JoinedRows
 from ghcm.runtime.operators.letters import Letters

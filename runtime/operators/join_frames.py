@@ -7,9 +7,9 @@ from functools import partial
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.operator import Context
 from ghcm.runtime.native.code import JoinColumns, Parameters
-from ghcm.runtime.operator import Context
 from ghcm.runtime.operators.chain import in_columns
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join

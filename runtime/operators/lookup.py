@@ -14,12 +14,12 @@ from typing import cast
 import polars as pl
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
-from ghcm.runtime.keys import identity_of
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.keys import identity_of
+from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.chain import columnar
 from ghcm.runtime.operators.join_frames import looked_up, side_frame
 from ghcm.runtime.operators.joined_rows import JoinedRows

@@ -7,11 +7,11 @@ from operator import itemgetter
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending, chunks

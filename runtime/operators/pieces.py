@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 
 _SPARE_TRIES = 4
 

@@ -13,13 +13,13 @@ import polars as pl
 import pyarrow as pa
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.engine.operator import Context, Outbox
+from ghcm.runtime.formats.arrow import conform, to_arrow
 from ghcm.runtime.native.exchanges import exchange_of
-from ghcm.runtime.operator import Context, Outbox
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.pubsub.arrow import conform, to_arrow
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch

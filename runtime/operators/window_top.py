@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.engine.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending, chunks

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.pieces import FIRST_PIECE, Decoded, decoded

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import cast
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.sources.local_files import UNREADABLE, find_files, unreadable
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.pieces import FIRST_PIECE, Decoded, decoded

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import polars as pl
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Generate
 from ghcm.types import INT_MAX, INT_MIN, Struct

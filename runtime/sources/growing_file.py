@@ -10,9 +10,9 @@ from pathlib import Path
 from time import monotonic
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.decoder import open_decoder
-from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.lines import Lines
 from ghcm.runtime.sources.local_files import GONE, UNREADABLE, unreadable
 from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears
 from ghcm.spg.ops import Files

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Memory
 from ghcm.types import Struct

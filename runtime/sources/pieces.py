@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.chunks import Decoder
-from ghcm.runtime.sources.decoder import open_decoder
-from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.chunks import Decoder
+from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.lines import Lines
 from ghcm.runtime.sources.local_files import open_file
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Files
@@ -24,7 +24,7 @@ from ghcm.types import Struct
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ghcm.runtime.sources.tables import Tables
+    from ghcm.runtime.formats.tables import Tables
 
 
 FIRST_PIECE = 1 << 20
@@ -86,7 +86,7 @@ def _pieces(
     """Bytes of lines, or batches of rows; None at the end."""
     name = files.format.name
     if name in _TABLES:
-        from ghcm.runtime.sources.tables import read_tables  # a tenth of a second that most programs never need
+        from ghcm.runtime.formats.tables import read_tables  # a tenth of a second that most programs never need
 
         yield from read_tables(base / file, file, name, schema, offset)
     else:
@@ -107,7 +107,7 @@ class _Reading:
         self._lines = Lines(decoder, file, partition, offset=offset, number=number)
         self._tables: Tables | None = None
         if files.format.name in _TABLES:
-            from ghcm.runtime.sources.tables import Tables
+            from ghcm.runtime.formats.tables import Tables
 
             self._tables = Tables(schema, file, partition, number=number)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 
 Letters: TypeAlias = Callable[[Failure, str, str], None]
 """Takes a record that cannot be decoded: reason, detail, raw text."""

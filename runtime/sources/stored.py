@@ -8,8 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import cast
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
 from ghcm.types import Struct

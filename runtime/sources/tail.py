@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import cast
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.sources.growing_file import Piece
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.marks import Place

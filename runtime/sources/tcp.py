@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.sources.decoder import open_decoder
-from ghcm.runtime.sources.lines import Lines
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.lines import Lines
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.source import Letters
 from ghcm.spg.ops import Socket

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.calls.ordering import Line, taking_turns
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
@@ -23,7 +24,6 @@ from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.programs import Job, open_jobs
 from ghcm.runtime.spark.session import Session, java_process
-from ghcm.runtime.turns import Line, taking_turns
 from ghcm.spg.graph import Unit
 
 log = logging.getLogger("ghcm.spark")

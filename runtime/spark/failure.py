@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.unit_failure import unit_failure
+from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.source import Origin, Place
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To

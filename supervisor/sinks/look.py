@@ -14,14 +14,14 @@ from typing import assert_never
 
 import polars as pl
 
-from ghcm.runtime.columns import columns_of as frame_of
+from ghcm.runtime.data.columns import columns_of as frame_of
+from ghcm.runtime.formats.file_readers import read_frame
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.file_readers import read_frame
-from ghcm.runtime.pubsub.redis_sink import latest_redis_commit
-from ghcm.runtime.pubsub.sink import columns_of, read
-from ghcm.runtime.pubsub.sink_writer import Commit
-from ghcm.runtime.pubsub.table_directory import TableDirectory
-from ghcm.runtime.pubsub.table_manifest import DataFile, explained
+from ghcm.runtime.sinks.redis_sink import latest_redis_commit
+from ghcm.runtime.sinks.sink import columns_of, read
+from ghcm.runtime.sinks.sink_writer import Commit
+from ghcm.runtime.sinks.table_directory import TableDirectory
+from ghcm.runtime.sinks.table_manifest import DataFile, explained
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.supervisor.problems import Problem

@@ -14,8 +14,8 @@ import polars as pl
 
 from ghcm.errors import suggest
 from ghcm.moments import timestamp_text
-from ghcm.runtime.columns import rows_of
-from ghcm.runtime.columns import series as series_of
+from ghcm.runtime.data.columns import rows_of
+from ghcm.runtime.data.columns import series as series_of
 from ghcm.supervisor.models import canonical
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks.look import Look

@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 from ghcm.aggregates import AGGREGATES
 from ghcm.reducers import AggregateFunction
+from ghcm.runtime.engine.operator import Form
 from ghcm.runtime.native.hyperloglog import Approximate
 from ghcm.runtime.native.order import plain
 from ghcm.runtime.native.summaries import Collected, Different
-from ghcm.runtime.operator import Form
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.reference.distinct import estimate

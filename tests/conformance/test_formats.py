@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from ghcm.expr import Get, Lambda, Var
 from ghcm.lowering.types import LINE
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Count, EventTime, Files, Format, Reply, Source, Tumbling, Window

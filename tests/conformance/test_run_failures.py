@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine import Engine
+from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.spark.failure import spark_failure
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from ghcm import driver as compiler
 from ghcm.codegen.spark import generate
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import open_writer, read
+from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from tests.conformance.compare import differences

@@ -14,7 +14,7 @@ import duckdb
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine import Engine
+from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "traffic"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.pubsub.arrow import to_arrow
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.arrow import to_arrow
 from ghcm.spg.connectors import Files, Format
 from ghcm.types import Decimal, Duration, Enumeration, Field, Nullable, String, Struct, Type, as_nullable
 from tests.laws.cell_files import cell_files

@@ -15,7 +15,7 @@ import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.sink import read
 from tests.system.engine_stalled_child import program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,8 +20,8 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.pubsub.cache import cache_place
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
-from ghcm.runtime.pubsub.reply import load_reply
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.reply import load_reply
+from ghcm.runtime.sinks.sink import read
 from tests.conftest import RedisServer, await_redis, redis_executable
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def start(base: Path, bundle: Path, url: str) -> subprocess.Popen[str]:
     ]
     with (base / "engine.log").open("a") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "ghcm.runtime.process", *arguments],
+            [sys.executable, "-m", "ghcm.runtime.engine.process", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -17,7 +17,7 @@ from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.sink import read
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 from tests.system.running import Running, running, until
 

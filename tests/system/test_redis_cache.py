@@ -18,10 +18,10 @@ from ghcm.runtime.pubsub.cache import START, Delivery
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
-from ghcm.runtime.pubsub.keyed_form import KeyedForm
 from ghcm.runtime.pubsub.redis_cache import RedisCache
-from ghcm.runtime.pubsub.redis_sink import RedisWriter
-from ghcm.runtime.pubsub.reply import load_reply, store_reply
+from ghcm.runtime.sinks.keyed_form import KeyedForm
+from ghcm.runtime.sinks.redis_sink import RedisWriter
+from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.spg.graph import Mode
 from ghcm.types import Field, String, Struct
 

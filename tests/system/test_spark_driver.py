@@ -25,8 +25,8 @@ from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import START
 from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
-from ghcm.runtime.pubsub.reply import load_reply
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.reply import load_reply
+from ghcm.runtime.sinks.sink import read
 from tests.conftest import RedisServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]

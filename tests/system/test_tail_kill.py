@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.sink import read
 from tests.conformance.live_runs import checked
 from tests.system.tail_child import TEXT
 from tests.unit.runtime.log_writer import LogWriter

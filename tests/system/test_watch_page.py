@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from ghcm.driver import check
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import open_writer
+from ghcm.runtime.sinks.sink import open_writer
 from tests.system.browser import browser
 from tests.system.running import Running, running, until
 from tests.system.watching import HOSTILE, Feed, begin, feed, flood, lay_out, office

@@ -7,9 +7,9 @@ import pytest
 
 from ghcm.cli.failure import exit_code, failed_job
 from ghcm.errors import GhcmError, suggest_file
+from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.pubsub.envelope import decode_feedback, encode, failure
 from ghcm.runtime.spark.failure import spark_failure
-from ghcm.runtime.unit_failure import unit_failure
 from ghcm.source import Origin, Place
 from ghcm.spg.graph import Forward, Input, Task, Unit
 from ghcm.spg.ops import Files, Format, Source, To

@@ -16,8 +16,8 @@ from ghcm.driver import build
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine import Engine
-from ghcm.runtime.operator import Form
+from ghcm.runtime.engine.engine import Engine
+from ghcm.runtime.engine.operator import Form
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.source import Source
 from ghcm.spg import reference

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from ghcm.cli.results import Sinks, dead_letters, first_reason, place
-from ghcm.runtime.dead_letter import DEAD_LETTER
+from ghcm.runtime.data.dead_letter import DEAD_LETTER
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import open_writer
+from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
 from ghcm.spg.ops import Files, Format, Memory, Redis, Source, To

@@ -17,7 +17,7 @@ import pytest
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine import Engine
+from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator
 

@@ -11,14 +11,14 @@ from types import ModuleType
 
 from ghcm.expr import Lambda, Literal, Var
 from ghcm.functions import Failure
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.columns import Row
-from ghcm.runtime.dead_letter import DeadLetter
-from ghcm.runtime.engine import Engine
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.engine import Engine
+from ghcm.runtime.engine.operator import NEVER, Context, Operator, Outbox, Publication
 from ghcm.runtime.native.code import TaskCode
-from ghcm.runtime.operator import NEVER, Context, Operator, Outbox, Publication
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import read
+from ghcm.runtime.sinks.sink import read
 from ghcm.source import Origin
 from ghcm.spg.graph import Forward, Input, Mode, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import (
@@ -331,7 +331,7 @@ def engine(program: Program, base: Path, **options: object) -> Engine:
 
 def dead_letters(base: Path, program: Program, unit: str = "main") -> list[DeadLetter]:
     """The dead letters of a unit that were committed."""
-    from ghcm.runtime.dead_letter import DEAD_LETTER
+    from ghcm.runtime.data.dead_letter import DEAD_LETTER
 
     place = Files(str((base / "state" / "dead" / program.name / unit).absolute()), Format("json"))
     found = Sink("dead", place, Mode.APPEND, None, DEAD_LETTER, HERE)

@@ -9,7 +9,7 @@ from typing import assert_never
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
 from ghcm.types import (
     INT_MAX,
     INT_MIN,

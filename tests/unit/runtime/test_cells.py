@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.columns import Row
-from ghcm.runtime.sources.chunks import Chunk
-from ghcm.runtime.sources.decoder import open_decoder
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.chunks import Chunk
+from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.spg.ops import Format
 from ghcm.types import Field, List, Nullable, String, Struct, Timestamp
 from tests.laws.cell_files import FORMATS, cell_files, head

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghcm.runtime.sources.fields import from_json_field, from_text_field
+from ghcm.runtime.formats.fields import from_json_field, from_text_field
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.local_files import find_files
 from ghcm.spg.ops import Files, Format

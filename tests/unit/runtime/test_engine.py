@@ -14,10 +14,10 @@ from threading import Event
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime import source_tasklet, step_size
-from ghcm.runtime.engine import Engine
-from ghcm.runtime.rounds import Rounds
-from ghcm.runtime.snapshot import Snapshot, SnapshotStore
+from ghcm.runtime.engine import source_tasklet, step_size
+from ghcm.runtime.engine.engine import Engine
+from ghcm.runtime.snapshot.rounds import Rounds
+from ghcm.runtime.snapshot.snapshot import Snapshot, SnapshotStore
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Generate, Source, To
 from tests.unit.runtime.small_operators import (

@@ -13,7 +13,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.follow import FollowSource
 from ghcm.runtime.sources.pieces import FIRST_PIECE

@@ -11,9 +11,9 @@ import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.growth.changes import Growth
-from ghcm.runtime.growth.compare import compare
-from ghcm.runtime.growth.versions import Version, version_of
+from ghcm.runtime.upgrade.changes import Growth
+from ghcm.runtime.upgrade.compare import compare
+from ghcm.runtime.upgrade.versions import Version, version_of
 
 PROGRAM = """
 program shop

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghcm.runtime.keys import identity_of, key_group, value_of
+from ghcm.runtime.data.keys import identity_of, key_group, value_of
 from ghcm.runtime.native.order import order_of
 from ghcm.spg.reference.order import order_key
 from ghcm.types import Float, Int, List, Nullable, String, Type, tuple_of

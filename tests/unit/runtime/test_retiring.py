@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from ghcm.runtime.engine import Engine
+from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.cache import MessageCache, cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.columns import Row
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.edge import Edge, End, Watermark
-from ghcm.runtime.host import Saved
-from ghcm.runtime.operator import Outbox
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.edge import Edge, End, Watermark
+from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.operator import Outbox
+from ghcm.runtime.engine.scheduler import Progress, Scheduler
+from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.scheduler import Progress, Scheduler
-from ghcm.runtime.tasklet import OperatorTasklet
 from ghcm.types import Field, Int, Struct
 
 NUMBER = Struct((Field("n", Int()),))
@@ -71,7 +71,7 @@ def given(edge: Edge) -> list[object]:
 
 
 def test_a_step_that_lasts_too_long_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.scheduler._LONG_STEP_S", 0.0)
+    monkeypatch.setattr("ghcm.runtime.engine.scheduler._LONG_STEP_S", 0.0)
     taken, gave, host = Edge(), Edge(), Host()
     tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], host)
     for item in (batch(1), Watermark(5), batch(2), End()):
@@ -84,7 +84,7 @@ def test_a_step_that_lasts_too_long_goes_on_in_the_next(monkeypatch: pytest.Monk
 
 
 def test_a_step_that_is_refused_for_want_of_room_waits_to_be_woken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.scheduler._LONG_STEP_S", 0.0)
+    monkeypatch.setattr("ghcm.runtime.engine.scheduler._LONG_STEP_S", 0.0)
     taken, gave = Edge(), Edge(rows=1)
     tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], Host())
     taken.offer(batch(1))

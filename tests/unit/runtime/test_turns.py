@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from ghcm.runtime import receiver
+from ghcm.runtime.calls import receiver
+from ghcm.runtime.calls.ordering import Line, taking_turns
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import Delivery, cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
-from ghcm.runtime.pubsub.sink import latest_version
-from ghcm.runtime.pubsub.table_sink import TableWriter
-from ghcm.runtime.turns import Line, taking_turns
+from ghcm.runtime.sinks.sink import latest_version
+from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.graph import Mode, Program
 from ghcm.spg.ops import Distinct, Generate, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of

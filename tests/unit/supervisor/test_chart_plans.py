@@ -3,7 +3,7 @@
 import polars as pl
 
 from ghcm.panels import Panel
-from ghcm.runtime.columns import columns_of
+from ghcm.runtime.data.columns import columns_of
 from ghcm.supervisor.charts.drawing import Bars, Drawing, Graph, Lines, Order, decode, encode
 from ghcm.supervisor.charts.plan import plan
 from ghcm.types import Duration, Field, Float, Int, Nullable, String, Struct, Timestamp

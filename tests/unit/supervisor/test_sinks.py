@@ -6,7 +6,7 @@ from shutil import copy
 import pytest
 
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.sink import open_writer
+from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.graph import Mode, Sink
 from ghcm.spg.ops import Parquet

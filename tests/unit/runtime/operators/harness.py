@@ -14,10 +14,9 @@ from enum import Enum
 from types import ModuleType
 
 from ghcm.codegen.native import generate
-from ghcm.runtime.batch import Batch
-from ghcm.runtime.dead_letter import DeadLetter
-from ghcm.runtime.native.code import SinkCode, TaskCode
-from ghcm.runtime.operator import (
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.operator import (
     INFINITY,
     Clock,
     Context,
@@ -29,6 +28,7 @@ from ghcm.runtime.operator import (
     TableReader,
     WallClock,
 )
+from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory
 from ghcm.spg.graph import Mode, Program, Task, Unit

@@ -10,9 +10,9 @@ from types import ModuleType
 
 from ghcm.functions import Failure
 from ghcm.reducers import Builtin, Kind
-from ghcm.runtime.batch import Batch
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.operator import Context, Operator, Table
 from ghcm.runtime.native.code import TaskCode
-from ghcm.runtime.operator import Context, Operator, Table
 from ghcm.runtime.operators import build
 from ghcm.source import Origin
 from ghcm.spg.connectors import Format, Socket

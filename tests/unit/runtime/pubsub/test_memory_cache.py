@@ -12,7 +12,7 @@ from ghcm.runtime.pubsub.async_cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
-from ghcm.runtime.pubsub.reply import load_reply, store_reply
+from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.source import Origin
 from ghcm.spg.graph import Cache, Program, Unit
 from ghcm.spg.ops import Connector, Format, Kafka, Parquet, Redis

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.sink_writer import SinkWriter
-from ghcm.runtime.pubsub.table_directory import KEPT_US, TableDirectory
-from ghcm.runtime.pubsub.table_sink import TableWriter, read_table
+from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
+from ghcm.runtime.sinks.table_sink import TableWriter, read_table
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Format, Parquet
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
@@ -26,7 +26,7 @@ JSON = Files("", Format("json"))
 WRITER = """
 import os, sys
 from pathlib import Path
-from ghcm.runtime.pubsub.table_sink import TableWriter
+from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct
@@ -82,9 +82,9 @@ def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str,
     add(path, "v0", ("before", 0))
     died = run(
         f"""
-import ghcm.runtime.pubsub.table_directory as module
-from ghcm.runtime.pubsub.table_directory import TableDirectory
-from ghcm.runtime.pubsub.table_staging import Staging
+import ghcm.runtime.sinks.table_directory as module
+from ghcm.runtime.sinks.table_directory import TableDirectory
+from ghcm.runtime.sinks.table_staging import Staging
 writer = table(sys.argv[1], "job/t")
 def die(*_, **__): os.kill(os.getpid(), 9)
 target = {target!r}
@@ -254,7 +254,7 @@ def test_appending_goes_on_after_a_replacement(tmp_path: Path) -> None:
 
 
 def test_a_long_version_is_spread_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.pubsub.table_sink._FILE_BYTES", 400_000)
+    monkeypatch.setattr("ghcm.runtime.sinks.table_sink._FILE_BYTES", 400_000)
     writer = table(tmp_path)
     for start in range(0, 100_000, 10_000):
         writer.write([("some name", n) for n in range(start, start + 10_000)])

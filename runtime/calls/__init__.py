@@ -1,0 +1,3 @@
+"""Calls of responsive stream units: received, put in order, run and answered."""
+
+__all__: list[str] = []

@@ -1,0 +1,124 @@
+"""The instructions that a unit's policies have decided to send: kept until their commit is through, then sent beside
+the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import cast
+
+from ghcm.runtime.engine.operator import Publication
+from ghcm.runtime.engine.services import plain
+from ghcm.runtime.engine.worker import Worker
+from ghcm.runtime.pubsub.cache import MessageCache
+from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.spg.graph import Program
+from ghcm.values import to_json
+
+
+class Publisher:
+    """Sends instructions in order. What was not sent yet is part of every snapshot; sending one twice is harmless,
+    its id is the same. `began` gives the version of the program in which a policy began.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        unit: str,
+        job: str,
+        connections: Connections,
+        worker: Worker,
+        failed: Callable[[Exception], None],
+        accept: Callable[[Instruction], object] | None = None,
+        began: Callable[[str], int] = lambda _: 1,
+    ) -> None:
+        self.program = program
+        self.began = began
+        self._unit = unit
+        self._job = job
+        self._connections = connections
+        self.worker = worker
+        self._failed = failed
+        self._accept = accept
+        self._caches: dict[str, MessageCache] = {}
+        self._unsent: list[Mapping[str, object]] = []
+        self.sent = 0
+        self.on_sent: Callable[[], None] = lambda: None
+
+    @property
+    def unsent(self) -> tuple[Mapping[str, object], ...]:
+        """What has not been sent, as JSON."""
+        return tuple(self._unsent)
+
+    def document(
+        self,
+        task: str,
+        publication: Publication,
+        versions: Mapping[str, str],
+        call: str | None = None,
+        program: Program | None = None,
+    ) -> Mapping[str, object]:
+        """The instruction of a publication as JSON. `versions`: what readers of the sinks see after the commit, by
+        sink. `call`: the call that publishes, if it is not the unit itself, and `program` what that call ran.
+        """
+        called = (program or self.program).unit(publication.unit)
+        types = {parameter.name: parameter.type for parameter in called.parameters}
+        parameters = {name: to_json(value, types[name]) for name, value in publication.arguments.items()}
+        # A policy counts from 0 when it begins, and what another of its name has sent is another call.
+        began = 1 if call else self.began(task)
+        policy = task if began == 1 else f"{task}.v{began}"
+        id_ = plain(f"{call or self._job}.{self._unit}.{policy}.{publication.sequence}")
+        return {"id": id_, "unit": publication.unit, "parameters": parameters, "versions": dict(versions)}
+
+    def send(self, documents: tuple[Mapping[str, object], ...]) -> None:
+        """Send these, whose commit is through."""
+        for document in documents:
+            self._unsent.append(document)
+            self.worker.submit(partial(self._send, document), self._sent, self._failed)
+
+    def close(self) -> None:
+        """Close the caches and end the thread."""
+
+        def close() -> None:
+            for cache in self._caches.values():
+                cache.close()
+
+        self.worker.close(close)
+
+    def _sent(self, document: Mapping[str, object]) -> None:
+        self._unsent.remove(document)
+        self.sent += 1
+        self.on_sent()
+
+    def _send(self, document: Mapping[str, object]) -> Mapping[str, object]:
+        unit = cast("str", document["unit"])
+        id_ = cast("str", document["id"])
+        instruction = Instruction(
+            id=id_,
+            program=self.program.name,
+            unit=unit,
+            parameters=cast("Mapping[str, object]", document["parameters"]),
+            trace=id_,
+            publisher=f"{self.program.name}.{self._unit}",
+            versions=cast("Mapping[str, str]", document["versions"]),
+        )
+        if self._accept is not None:
+            # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
+            self._accept(instruction)
+        cache = self._cache(unit)
+        if cache is not None:
+            cache.send(instruction)
+        return document
+
+    def _cache(self, unit: str) -> MessageCache | None:
+        """Where calls of a unit go; None where the program has it no more: whoever keeps the calls answers those."""
+        known = next((each for each in self.program.units if each.name == unit), None)
+        if known is None:
+            return None
+        place = place_of(self.program, known)
+        if place not in self._caches:
+            consumer = f"{self._job}.{self._unit}.publisher"
+            self._caches[place] = self._connections.cache(place, self.program.name, consumer)
+        return self._caches[place]

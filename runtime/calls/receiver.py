@@ -1,0 +1,217 @@
+"""Takes the instructions of one responsive stream unit from its msg cache, and decides which of its calls begin.
+
+In a thread beside the loop. So many calls are at work at most; those of units that take turns begin one after another;
+one that is at work elsewhere is looked at again until it is over, and others begin meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from threading import Event, Semaphore, Thread
+from typing import Protocol
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.calls.ordering import Line
+from ghcm.runtime.engine.worker import may_pass
+from ghcm.runtime.jobs.calls import Call, Start
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction
+
+_log = logging.getLogger(__name__)
+
+_RETRY_S = 0.5
+_LOOK_S = 5.0
+_TURN_S = 0.1
+"""How often to look whether a call of another unit is over whose turn was before."""
+_MOST_AT_ONCE = 64
+
+
+class Calls(Protocol):
+    """The call store, as far as executors need it (see `jobs.calls.CallStore`)."""
+
+    def accept(self, instruction: Instruction) -> Call:
+        """Note a new call before its instruction is sent."""
+        ...
+
+    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
+        """Note that this executor begins; what it has to do."""
+        ...
+
+    def finish(self, id: str, feedback: Feedback) -> Feedback:
+        """Give the call its final answer, unless it has one; the answer that holds."""
+        ...
+
+    def first_open(self, program: str, units: Collection[str]) -> str | None:
+        """The call without an answer that was accepted first."""
+        ...
+
+    def answered(self, id: str) -> bool:
+        """Whether the call has its answer."""
+        ...
+
+
+class Receiver:
+    """The receiving side of the unit `name`. `begin` is called with what is to be executed, in this thread or in one
+    that calls `over`; `line` has the turns of its calls.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cache: MessageCache,
+        calls: Calls | None,
+        executor: str,
+        line: Line[Delivery],
+        begin: Callable[[Delivery], None],
+    ) -> None:
+        self.line = line
+        self._name = name
+        self._cache = cache
+        self._calls = calls
+        self._executor = executor
+        self._begin = begin
+        self._room = Semaphore(_MOST_AT_ONCE)
+        self._busy = deque[Delivery]()  # two threads put into it, and one takes out
+        self._repeated: set[str] = set()
+        self._look_at_busy = 0.0
+        self._stopping = Event()
+        self._thread = Thread(target=self._receive, name=f"ghcm-{name}-receive", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take instructions."""
+        self._thread.start()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it takes no more."""
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """Take no more, at once. What is on its way to `begin` comes there before `join` is over."""
+        self._stopping.set()
+        self._room.release()  # one more than there are: the thread looks and leaves
+
+    def join(self, deadline: float) -> None:
+        """Wait until nothing more is taken in its thread, or for the deadline (monotonic clock); not in the loop."""
+        while self._thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            self._cache.wake()  # more than once: it may have been about to wait
+            self._thread.join(min(left, _RETRY_S))
+
+    def make_room(self) -> None:
+        """A call is no more at work."""
+        self._room.release()
+
+    def repeat(self, id: str) -> None:
+        """Have a call begin once more that has ended without its answer, when it is delivered again."""
+        self._repeated.add(id)
+
+    def over(self, id: str) -> None:
+        """A call that had a turn is over: begin the next. Where there is no room, that is left to the receiving thread:
+        room is made by whoever calls this.
+        """
+        self.line.leave(id)
+        self._advance(waits=False)
+
+    def _receive(self) -> None:
+        while not self._stopping.is_set():
+            if not self._room.acquire(timeout=_LOOK_S):
+                continue
+            taken = False
+            try:
+                delivery = self._cache.receive(self._name, self._patience())
+                taken = delivery is not None and (self._waits(delivery) or self._taken(delivery))
+                self._advance()
+                self._look_again()
+            except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
+                if self._stopping.is_set():
+                    return
+                _log.log(
+                    logging.WARNING if may_pass(error) or isinstance(error, GhcmError) else logging.ERROR,
+                    'unit "%s" cannot take calls: %s',
+                    self._name,
+                    error,
+                )
+                self._stopping.wait(_RETRY_S)
+            finally:
+                if not taken:
+                    self._room.release()
+
+    def _patience(self) -> float:
+        """How long to wait for the next instruction before other things are looked at."""
+        return _TURN_S if self.line.held_up else _RETRY_S if self._busy else _LOOK_S
+
+    def _waits(self, delivery: Delivery) -> bool:
+        """Whether the call has to wait for its turn; then it needs no room any more."""
+        if not self.line.units:
+            return False
+        try:
+            self.line.join(delivery.instruction, delivery)
+        except Exception:
+            delivery.give_back()
+            raise
+        self._room.release()
+        return True
+
+    def _advance(self, *, waits: bool = True) -> None:
+        """Begin the calls whose turn it is; `waits` for room, or does what room there is for."""
+        while not self._stopping.is_set() and self.line.held_up and self._room.acquire(blocking=waits):
+            delivery, taken = None, False
+            try:
+                delivery = self.line.step()
+                taken = delivery is not None and self._taken(delivery)
+            finally:
+                if not taken:
+                    self._room.release()
+                    if delivery is not None:
+                        self.line.leave(delivery.instruction.id)
+            if delivery is None:
+                return
+
+    def _look_again(self) -> None:
+        """Look whether the calls that were at work elsewhere are over."""
+        if not self._busy or time.monotonic() < self._look_at_busy:
+            return
+        self._look_at_busy = time.monotonic() + _RETRY_S
+        for _ in range(len(self._busy)):
+            self._begun(self._busy.popleft())
+
+    def _begun(self, delivery: Delivery) -> bool:
+        """As `_taken`, once there is room."""
+        self._room.acquire()
+        taken = False
+        try:
+            taken = self._taken(delivery)
+        finally:
+            if not taken:
+                self._room.release()
+        return taken
+
+    def _taken(self, delivery: Delivery) -> bool:
+        """Whether the call begins."""
+        try:
+            return self._take(delivery)
+        except Exception:
+            delivery.give_back()
+            raise
+
+    def _take(self, delivery: Delivery) -> bool:
+        if self._calls is not None:
+            start, call = self._calls.started(delivery.instruction, self._executor)
+            match start:
+                case Start.BUSY if call.id in self._repeated:
+                    self._repeated.discard(call.id)
+                case Start.BUSY:  # sent once more while it is at work, maybe where its unit has gone and come again
+                    if not self._busy:
+                        self._look_at_busy = time.monotonic() + _RETRY_S
+                    self._busy.append(delivery)
+                    return False
+                case Start.ANSWERED:
+                    delivery.acknowledge(call.feedback)
+                    return False
+                case Start.RUN:
+                    pass
+        self._begin(delivery)
+        return True

@@ -1,0 +1,270 @@
+"""The way of calls in and out of a responsive stream unit: instructions from its msg cache, answers to the store and
+the caller.
+
+The receiver's thread takes instructions and hands them to the loop; another thread stores answers. The loop only runs
+the calls.
+Exactly one final answer is the call store's doing; without a store (unit tests) the msg cache alone decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from threading import Event, Thread
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.calls.ordering import Line, taking_turns
+from ghcm.runtime.calls.parameters import read_parameters
+from ghcm.runtime.calls.publisher import Publisher
+from ghcm.runtime.calls.receiver import Calls, Receiver
+from ghcm.runtime.calls.run import CallRun, Outcome
+from ghcm.runtime.engine.scheduler import Timer
+from ghcm.runtime.engine.services import Services, plain
+from ghcm.runtime.engine.unit_failure import unit_failure
+from ghcm.runtime.engine.worker import Worker
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache
+from ghcm.runtime.pubsub.connections import place_of
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
+from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
+from ghcm.runtime.sinks.reply import store_reply
+from ghcm.spg.graph import Unit
+
+_log = logging.getLogger(__name__)
+
+_RETIRE_S = 3600.0
+"""Calls have deadlines; one that runs longer than this is broken off with its unit."""
+
+
+class Responder:
+    """Answers the calls of one responsive stream unit. `executor` is different after each start of the process,
+    `generation` for each of a unit that comes, goes and comes again.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        services: Services,
+        calls: Calls | None,
+        executor: str,
+        watermark_of: Callable[[str, str], int],
+        generation: int = 0,
+    ) -> None:
+        self.unit = unit
+        self.answered = 0
+        self.failed = 0
+        self._services = services
+        self._calls = calls
+        self._watermark_of = watermark_of
+        self._running: dict[str, tuple[CallRun, Timer | None]] = {}
+        self._closing = False
+        self._last_taken = False  # nothing comes to the loop any more
+        self._open = 0
+        self._idle = Event()
+        connections, program, post = services.connections, services.program, services.scheduler.post
+        # One that comes may live beside the one that went, which still answers.
+        consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
+        self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
+        line: Line[Delivery] = Line(calls, program.name, taking_turns(program, unit))
+        self._receiver = Receiver(unit.name, self._cache, calls, executor, line, self._begin)
+        self._answers = Worker(f"{unit.name}-answers", post)
+        self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
+        self._publisher = Publisher(
+            program,
+            unit.name,
+            services.job,
+            connections,
+            Worker(f"{unit.name}-calls", post),
+            self._lost,
+            services.accept,
+        )
+
+    def start(self) -> None:
+        """Begin to take instructions. Generated code is loaded now, not by the first call."""
+        self._services.code(self.unit)
+        self._receiver.start()
+
+    def become(self, unit: Unit, services: Services) -> None:
+        """Run the calls that come from now on by another version of the program; in the loop."""
+        self.unit = unit
+        self._services = services
+        self._receiver.line.units = taking_turns(services.program, unit)
+        self._publisher.program = services.program
+
+    def retire(self) -> None:
+        """Take no more instructions, answer those at hand, then close; returns at once."""
+        self._receiver.stop()
+
+        def end() -> None:
+            self.drain(_RETIRE_S)
+            # What its last call has published is on its way before this.
+            self._publisher.worker.submit(lambda: None, lambda _: self.close(), lambda _: self.close())
+
+        Thread(target=end, name=f"ghcm-{self.unit.name}-retire", daemon=True).start()
+
+    def drain(self, timeout: float) -> bool:
+        """Take no more instructions and wait until those at hand are answered; whether they are. Not in the loop."""
+        end = time.monotonic() + timeout
+        self._receiver.stop()
+        self._receiver.join(end)
+
+        def taken(_: object) -> None:
+            self._last_taken = True
+            self._look()
+
+        # Behind a call whose turn has come just now; what comes after it finds that it is too late.
+        self._answers.submit(lambda: None, taken, taken)
+        return self._idle.wait(max(0.0, end - time.monotonic()))
+
+    def _look(self) -> None:
+        if not self._open and self._last_taken:
+            self._idle.set()
+
+    def close(self) -> None:
+        """Take no more instructions; calls at hand are left unacknowledged, so they are delivered again."""
+        self._closing = True
+        self._receiver.stop()
+        self._cache.close()
+        self._letters.close()
+        self._publisher.close()
+        self._idle.set()  # nobody needs wait any more
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closing
+
+    def join(self, deadline: float) -> None:
+        """Wait for the threads, or for the deadline (monotonic clock); not in the loop."""
+        self._receiver.join(deadline)
+        self._answers.join(deadline)
+        self._publisher.worker.join(deadline)
+
+    def status(self) -> dict[str, object]:
+        """How many calls were answered, as JSON."""
+        return {
+            "state": "stopping" if self._receiver.stopping else "running",
+            "answered": self.answered,
+            "failed": self.failed,
+            "running": len(self._running),
+            "trouble": self._answers.troubled,
+            "dead": self._letters.count,
+        }
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, delivery: Delivery) -> None:
+        self._services.scheduler.post(lambda: self._run(delivery))
+
+    def _run(self, delivery: Delivery) -> None:
+        instruction = delivery.instruction
+        if self._closing or instruction.id in self._running:
+            self._make_room(instruction.id)
+            return
+        self._open += 1
+        try:
+            parameters = read_parameters(self.unit, instruction.parameters)
+        except GhcmError as error:
+            self._answer(delivery, Outcome(error=error))
+            return
+        run = CallRun(
+            instruction.id,
+            self.unit,
+            parameters,
+            instruction.versions,
+            self._services,
+            self._watermark_of,
+            partial(self._answer, delivery),
+        )
+        timer: Timer | None = None
+        if instruction.deadline is not None:
+            left = (instruction.deadline - now_us()) / 1e6
+            late = GhcmError("the deadline has passed before the call was answered", code="GHCM-743")
+            timer = self._services.scheduler.at(time.monotonic() + left, lambda: run.cancel(late))
+        self._running[instruction.id] = (run, timer)
+        run.start()
+
+    def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
+        """The call has ended: dead letters, the reply's rows, the store, the feedback, the acknowledgement, in this
+        order.
+        """
+        _, timer = self._running.pop(delivery.instruction.id, (None, None))
+        if timer is not None:
+            timer.cancelled = True
+        if self._closing:
+            return
+        id_ = delivery.instruction.id
+        for letter in outcome.letters:
+            self._letters.note(letter)
+
+        def stored(feedback: Feedback) -> None:
+            self._count(feedback, outcome, id_)
+
+        def not_stored(error: Exception) -> None:
+            failed = unit_failure(self.unit, "reply", error, self._services.compiled.line)
+            job = partial(self._store, delivery, Outcome(error=failed))
+            self._answers.submit(job, stored, partial(self._gone, delivery))
+
+        def committed() -> None:
+            self._answers.submit(partial(self._store, delivery, outcome), stored, not_stored)
+
+        def prepared(version: str | None) -> None:
+            self._letters.commit(version, committed, not_stored)
+
+        self._letters.prepare(outcome.letters, plain(f"{id_}-dead"), prepared, not_stored)
+
+    def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
+        self.answered += 1
+        self.failed += feedback.state is not State.DONE
+        versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
+        self._publisher.send(
+            tuple(
+                self._publisher.document(task, each, versions, call, outcome.program)
+                for task, each in outcome.publications
+            )
+        )
+        self._close_call(call)
+
+    def _gone(self, delivery: Delivery, error: Exception) -> None:
+        self._lost(error)
+        self._receiver.repeat(delivery.instruction.id)
+        delivery.give_back()
+        self._close_call(delivery.instruction.id)
+
+    def _close_call(self, id: str) -> None:
+        self._open -= 1
+        self._make_room(id)
+        self._look()
+
+    def _make_room(self, id: str) -> None:
+        self._receiver.make_room()
+        if self._receiver.line.in_use:
+            self._answers.submit(partial(self._receiver.over, id), lambda _: None, self._lost)
+
+    def _lost(self, error: Exception) -> None:
+        _log.error('unit "%s" could not store an answer: %s', self.unit.name, error, exc_info=error)
+
+    # --- the answering thread ----------------------------------------------------------------------------------------
+
+    def _store(self, delivery: Delivery, outcome: Outcome) -> Feedback:
+        instruction = delivery.instruction
+        if outcome.error is None and outcome.reply is not None:
+            store_reply(self._services.connections, instruction.id, outcome.rows, outcome.reply.schema)
+        feedback = _feedback(instruction.id, outcome)
+        if self._calls is not None:
+            feedback = self._calls.finish(instruction.id, feedback)
+        delivery.acknowledge(feedback)
+        return feedback
+
+
+def _feedback(id_: str, outcome: Outcome) -> Feedback:
+    error = outcome.error
+    if error is not None:
+        if error.code == "GHCM-743":
+            return Feedback(id_, State.EXPIRED, error=Failed.of(error))
+        return failure(id_, error)
+    sinks = outcome.sinks or {}
+    rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
+    timings = {"run": round(outcome.seconds, 6)}
+    return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)

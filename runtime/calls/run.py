@@ -1,0 +1,188 @@
+"""One call of a responsive stream unit: its small graph, run within the slot, and its answer.
+
+Not here: how instructions arrive and answers leave (`responder`). A call keeps no state, so a repeated one starts anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.edge import Edge, Inlet
+from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.operator import Publication
+from ghcm.runtime.engine.reply_tasklet import ReplyTasklet
+from ghcm.runtime.engine.services import Services
+from ghcm.runtime.engine.sink_tasklet import SinkTasklet
+from ghcm.runtime.engine.source_tasklet import SourceTasklet
+from ghcm.runtime.engine.tasklet import OperatorTasklet
+from ghcm.runtime.engine.unit_failure import unit_failure
+from ghcm.runtime.engine.wiring import Graph, wire
+from ghcm.runtime.engine.worker import Worker
+from ghcm.runtime.pubsub.envelope import SinkVersion
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.ops import ReadTable, To
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call: the reply's rows with the task that gave them, sinks, dead letters, freshness; or the
+    error. `program`: what it ran.
+    """
+
+    rows: Sequence[Row] = ()
+    reply: Task | None = None
+    sinks: Mapping[str, SinkVersion] | None = None
+    letters: Sequence[DeadLetter] = ()
+    publications: Sequence[tuple[str, Publication]] = ()
+    as_of: int | None = None
+    seconds: float = 0.0
+    error: GhcmError | None = None
+    program: Program | None = None
+
+
+class CallRun:
+    """A running call. `watermark_of` gives the watermark of a table that is read; `done` is called once."""
+
+    def __init__(
+        self,
+        id: str,
+        unit: Unit,
+        parameters: Mapping[str, object],
+        versions: Mapping[str, str],
+        services: Services,
+        watermark_of: Callable[[str, str], int],
+        done: Callable[[Outcome], None],
+    ) -> None:
+        self.id = id
+        self.unit = unit
+        self.scheduler = services.scheduler
+        self._parameters = parameters
+        self._versions = versions
+        self._services = services
+        self._watermark_of = watermark_of
+        self._done: Callable[[Outcome], None] | None = done
+        self._graph = Graph()
+        self._left: set[str] = set()
+        self._letters: list[DeadLetter] = []
+        self._publications: list[tuple[str, Publication]] = []
+        self._sinks: dict[str, SinkVersion] = {}
+        self._started = time.perf_counter()
+        self._as_of: int | None = None
+
+    def start(self) -> None:
+        """Build the graph and let it run."""
+        try:
+            self._graph = wire(self.unit, self)
+            self._left = self._graph.names
+            for task in self.unit.tasks:
+                if isinstance(task.op, ReadTable):
+                    moment = self._watermark_of(task.op.unit, task.op.task)
+                    self._as_of = moment if self._as_of is None else min(self._as_of, moment)
+            for sink in self._graph.sinks.values():
+                sink.open(None, lambda: None)
+            for source in self._graph.sources.values():
+                source.open(None)
+        except Exception as error:  # whatever stands in the way ends this call only
+            self.failed("start", error)
+
+    def cancel(self, error: GhcmError) -> None:
+        """End now with this error."""
+        self._finish(Outcome(error=error))
+
+    # --- parts (see wiring.Parts) ------------------------------------------------------------------------------------
+
+    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
+        """The tasklet of a source or read."""
+        source = self._services.source(task, self.unit, self._parameters, self._versions)
+        letter = self._services.letter(task, self.unit)
+        return SourceTasklet(task.id, source, outputs, self, letter=letter, urgent=True)
+
+    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
+        """The tasklet of an operator."""
+        operator = self._services.operator(task, self.unit, self._parameters)
+        return OperatorTasklet(task.id, operator, inputs, outputs, self, urgent=True)
+
+    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
+        """The tasklet of a sink, whose version is the call's id."""
+        assert isinstance(task.op, To)
+        return SinkTasklet(
+            task.id,
+            task.op.sink,
+            self._services.open_writer(task, self.unit, call=self.id),
+            Worker(f"{self.unit.name}-{task.id}", self.scheduler.post),
+            edge,
+            self,
+            lambda _: self.id,
+            always=True,
+            urgent=True,
+        )
+
+    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
+        """The tasklet of the reply."""
+        return ReplyTasklet(task.id, edge, self)
+
+    # --- host (see host.Host) ----------------------------------------------------------------------------------------
+
+    def touched(self) -> None:
+        """A call takes no snapshots."""
+
+    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
+        """A sink has prepared its version."""
+        sink = self._graph.sinks[name]
+
+        def committed() -> None:
+            if saved.version is not None:
+                self._sinks[sink.sink] = SinkVersion(saved.version, saved.rows)
+            self._left.discard(name)
+            self._perhaps_finish()
+
+        sink.commit(saved.version, committed)
+
+    def finished(self, name: str, saved: Saved) -> None:
+        """A tasklet has ended; sinks commit when everything else has."""
+        self._letters += saved.letters
+        self._publications += saved.publications
+        if name not in self._graph.sinks:
+            self._left.discard(name)
+        if all(left in self._graph.sinks and self._graph.sinks[left].ended for left in self._left):
+            for left in self._left:
+                self._graph.sinks[left].prepare(0)
+        self._perhaps_finish()
+
+    def failed(self, name: str, error: Exception) -> None:
+        """A part of the call cannot go on."""
+        self._finish(Outcome(error=unit_failure(self.unit, name, error, self._services.compiled.line)))
+
+    def _perhaps_finish(self) -> None:
+        if self._left:
+            return
+        reply = next(iter(self._graph.replies.values()), None)
+        self._finish(
+            Outcome(
+                rows=reply.rows if reply is not None else (),
+                reply=self.unit.task(reply.name) if reply is not None else None,
+                sinks=self._sinks,
+                letters=self._letters,
+                publications=self._publications,
+                as_of=self._as_of,
+                seconds=time.perf_counter() - self._started,
+                program=self._services.program,
+            )
+        )
+
+    def _finish(self, outcome: Outcome) -> None:
+        done, self._done = self._done, None
+        if done is None:
+            return
+        for source in self._graph.sources.values():
+            source.close()
+        for operator in self._graph.operators.values():
+            operator.close()
+        for sink in self._graph.sinks.values():
+            sink.close()
+        done(outcome)

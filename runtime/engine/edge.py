@@ -1,0 +1,152 @@
+"""Edges: the bounded queues between tasklets, and what travels on them.
+
+An edge in one slot hands objects over without a copy. An edge between slots will be two tasklets and a connection
+behind the same two protocols, `Inlet` and `Outlet`. An edge knows nothing of tasks; it tells its ends when there is
+something to take or room to give.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from ghcm.runtime.data.batch import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """No record of the sender will close a window that ends at or before this time (microseconds)."""
+
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """The partitions of the sender's sources that have not ended, each to be waited for by event time."""
+
+    open: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """What comes before belongs to this snapshot, what comes after to later ones."""
+
+    snapshot: int
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Nothing comes after it."""
+
+
+Item: TypeAlias = Batch | Watermark | Partitions | Barrier | End
+
+
+class Inlet(Protocol):
+    """The sender's end."""
+
+    def has_room(self) -> bool:
+        """Whether a batch would be taken now."""
+        ...
+
+    def offer(self, item: Item) -> bool:
+        """Take the item, or refuse (`False`): a full edge refuses batches, never the small items that steer."""
+        ...
+
+
+class Outlet(Protocol):
+    """The receiver's end."""
+
+    def take(self, rows: int) -> Item | None:
+        """The next item, None if there is none. Waiting batches of one partition come as one, up to `rows` rows."""
+        ...
+
+
+def _nothing() -> None: ...
+
+
+class Edge:
+    """A queue bounded by records and bytes; a batch larger than the bounds is taken when the queue holds no other.
+
+    `wake_receiver` is called when an item arrives in an empty queue, `wake_sender` when a full one has room again (it
+    has room when half of what fills it has left).
+    """
+
+    def __init__(self, rows: int = 131_072, size: int = 16 << 20) -> None:
+        self.wake_receiver: Callable[[], None] = _nothing
+        self.wake_sender: Callable[[], None] = _nothing
+        self._limits = (rows, size)
+        self._items: deque[Item] = deque()
+        self._rows = 0
+        self._size = 0
+        self._refused = False
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def rows(self) -> int:
+        """Records that wait."""
+        return self._rows
+
+    def has_room(self) -> bool:
+        """Whether a batch would be taken now; if not, the sender is woken once there is room."""
+        room = self._rows < self._limits[0] and self._size < self._limits[1]
+        self._refused |= not room
+        return room
+
+    def offer(self, item: Item) -> bool:
+        """Take the item, or refuse a batch when full."""
+        if isinstance(item, Batch):
+            if not len(item):
+                return True
+            if not self.has_room():
+                return False
+            self._rows += len(item)
+            self._size += item.size
+        elif isinstance(item, Watermark) and self._items and isinstance(self._items[-1], Watermark):
+            self._items.pop()
+        self._items.append(item)
+        if len(self._items) == 1:
+            self.wake_receiver()
+        return True
+
+    def take(self, rows: int) -> Item | None:
+        """The next item; waiting batches of one partition come as one, a longer batch in parts."""
+        if not self._items:
+            return None
+        item = self._items.popleft()
+        if not isinstance(item, Batch):
+            return item
+        taken, count, size = [item], len(item), item.size
+        while count < rows and self._items and _joins(item, self._items[0], rows - count):
+            other = self._items.popleft()
+            assert isinstance(other, Batch)
+            taken.append(other)
+            count, size = count + len(other), size + other.size
+        batch = Batch.concat(taken)
+        if count > rows:
+            rest = batch.slice(rows, count)
+            self._items.appendleft(rest)
+            batch, count, size = batch.slice(0, rows), rows, size - rest.size
+        self._left(count, size)
+        return batch
+
+    def _left(self, rows: int, size: int) -> None:
+        self._rows -= rows
+        self._size = self._size - size if self._rows else 0
+        if self._refused and self._rows * 2 <= self._limits[0] and self._size * 2 <= self._limits[1]:
+            self._refused = False
+            self.wake_sender()
+
+
+def _joins(first: Batch, other: Item, rows: int) -> bool:
+    return (
+        isinstance(other, Batch)
+        and other.partition == first.partition
+        and len(other) <= rows
+        and other.columnar == first.columnar
+        and other.schema == first.schema
+    )

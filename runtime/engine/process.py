@@ -1,0 +1,243 @@
+"""An engine as a process of its own: `python -m ghcm.runtime.engine.process --bundle FILE --job ID --state DIR
+[--base DIR] [--redis URL]`.
+
+Reports are JSON objects, one a line, on standard output:
+
+{"event": "running"}                      all units have opened their places {"event": "commit", "commits": n}
+at most once per second {"event": "progress", "status": {...}}    about once per second while something changes: rates,
+backlogs, watermarks, dead letters {"event": "done"}                         all bounded inputs are read, committed, and
+their calls sent {"event": "failed", "error": {...}}      the job cannot go on
+
+Requests are JSON objects, one a line, on standard input: {"op": "status"}, {"op": "savepoint"}, {"op": "stop"}, {"op":
+"drain"}, {"op": "grow", "version": n, "bundle": FILE, "since": {...}}; the first two are answered by {"event":
+"status" | "savepoint", ...}, the last by {"event": "grown" | "not_grown", "version": n, ...}: from "grown" on the job
+store has that version, and a process that starts takes the version that the store has. SIGTERM asks to stop as well:
+calls at hand are answered, a savepoint is taken. It exits with 0 when it was asked to stop or is done, with 1 when it
+failed. It ends with its parent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import stat
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, cast
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.engine.engine import Engine
+from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.parent import end_with_parent
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.settings import load_settings
+from ghcm.runtime.upgrade.changes import Since
+
+_log = logging.getLogger(__name__)
+
+_REPORT_S = 1.0
+_SWITCH_S = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class _Grow:
+    """The request to become another version of the program."""
+
+    version: int
+    bundle: Path
+    since: Since
+
+
+class _Process:
+    """The control of one engine from the main thread; `events` wakes it."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.events: SimpleQueue[str | _Grow] = SimpleQueue()
+        self._arguments = arguments
+        self._commits = 0
+        self._last: object = None
+        self._said: set[str] = set()
+
+    def run(self) -> int:
+        """Run the engine until it is done, failed or asked to stop; the exit code."""
+        options = self._arguments
+        settings = load_settings()
+        store = open_store(options.state / "jobs.sqlite")
+        job = store.jobs.get(options.job)
+        bundle = Bundle.open(options.bundle if job is None else job.bundle)
+        if bundle.edited:
+            _log.warning("edited since the build: %s", ", ".join(bundle.edited))
+        connections = Connections(options.base, options.redis)
+        engine = Engine(
+            bundle,
+            connections=connections,
+            state=options.state,
+            job=options.job,
+            form=options.form,
+            commit_s=settings.commit_interval,
+            calls=store.calls,
+            serve=True,
+            tame_collector=True,
+            changed=lambda: self.events.put("changed"),
+            since=None if job is None else job.since,
+        )
+        engine.start()
+        try:
+            return self._control(engine, store)
+        finally:
+            engine.close()
+            connections.close()
+            store.close()
+
+    def _control(self, engine: Engine, store: Store) -> int:
+        next_report = time.monotonic()
+        while True:
+            changing = not engine.ended
+            try:
+                event = self.events.get(timeout=max(0.0, next_report - time.monotonic()) if changing else None)
+            except Empty:
+                event = "report"
+            if time.monotonic() >= next_report:
+                self._report(engine)
+                next_report = time.monotonic() + _REPORT_S
+            if (error := engine.error) is not None:
+                self.fail(error)
+                return 1
+            if not engine.starting:
+                self._say_once("running")
+            if engine.ended:
+                self._report(engine)
+                self._say_once("done")
+                if not (engine.serves or self._arguments.linger):
+                    return 0
+            match event:
+                case "status":
+                    self._say("status", status=engine.status())
+                case "savepoint":
+                    self._say("savepoint", done=engine.savepoint(timeout=60))
+                case "stop" | "drain":
+                    saved = engine.stop(timeout=20)
+                    self._say("stopped", saved=saved)
+                    return 0
+                case _Grow():
+                    self._grow(engine, store, event)
+                case "abandoned":
+                    _log.warning("the parent has ended: ending too")
+                    return 1
+                case _:
+                    pass
+
+    def _grow(self, engine: Engine, store: Store, grow: _Grow) -> None:
+        """Become another version, or say why not."""
+
+        def commit() -> None:
+            store.jobs.grow(self._arguments.job, grow.version, str(grow.bundle), grow.since)
+
+        try:
+            engine.grow(Bundle.open(grow.bundle), grow.since, commit)
+        except GhcmError as error:
+            _log.error("not version %d: %s", grow.version, error)
+            self._say("not_grown", version=grow.version, error=error.document())
+        else:
+            _log.info("version %d from now on", grow.version)
+            self._say("grown", version=grow.version)
+
+    def _report(self, engine: Engine) -> None:
+        """Say what has changed since the last report."""
+        if engine.commits != self._commits:
+            self._commits = engine.commits
+            self._say("commit", commits=self._commits)
+        status = engine.status()
+        if status["units"] != self._last:
+            self._last = status["units"]
+            self._say("progress", status=status)
+
+    def fail(self, error: GhcmError) -> None:
+        """Say that the job cannot go on, and why."""
+        self._say("failed", error=error.document())
+
+    def _say_once(self, event: str) -> None:
+        if event not in self._said:
+            self._said.add(event)
+            self._say(event)
+
+    def _say(self, event: str, **more: object) -> None:
+        line = json.dumps({"event": event, **more}, ensure_ascii=False, separators=(",", ":"), default=str)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def asked_to_stop(self, _number: int, _frame: object) -> None:
+        """The handler of SIGTERM and SIGINT."""
+        self.events.put("stop")
+
+    def listen(self) -> None:
+        """Take requests from standard input, where it is a pipe or socket; its end means that the parent has ended."""
+        mode = os.fstat(0).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return
+
+        def read() -> None:
+            for line in sys.stdin:
+                request = _request(line)
+                if request is not None:
+                    self.events.put(request)
+            self.events.put("abandoned")
+
+        Thread(target=read, name="ghcm-control", daemon=True).start()
+
+
+def _request(line: str) -> str | _Grow | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    request = cast("dict[str, Any]", found if isinstance(found, dict) else {})
+    op = request.get("op")
+    if op == "grow":
+        return _Grow(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
+    if op in ("status", "savepoint", "stop", "drain"):
+        return str(op)
+    _log.warning("a request that is not known: %s", line.strip()[:200])
+    return None
+
+
+def _arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m ghcm.runtime.engine.process", description="Run the stream units of a bundle."
+    )
+    parser.add_argument("--bundle", type=Path, required=True, help="bundle file or directory")
+    parser.add_argument("--job", required=True, help="name of the run across restarts")
+    parser.add_argument("--state", type=Path, required=True, help="state directory")
+    parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
+    parser.add_argument("--redis", default=None, help="URL of the Redis; without it places are in memory")
+    parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
+    parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
+    return parser.parse_args(words)
+
+
+def main(words: list[str]) -> int:
+    """Run as a process; the exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    process = _Process(_arguments(words))
+    end_with_parent()
+    sys.setswitchinterval(_SWITCH_S)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, process.asked_to_stop)
+    process.listen()
+    try:
+        return process.run()
+    except GhcmError as error:
+        process.fail(error)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

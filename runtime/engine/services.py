@@ -1,0 +1,223 @@
+"""What all units of an engine share, and how their tasklets are made from it: code, connections, places of state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, assert_never
+
+from ghcm.errors import GhcmError
+from ghcm.functions import Failure
+from ghcm.runtime.data.dead_letter import DEAD_LETTER, DeadLetter
+from ghcm.runtime.engine.operator import Context, Form, Operator
+from ghcm.runtime.engine.scheduler import Scheduler
+from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.sinks.sink import latest_version, open_writer, read
+from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.sources.files import FilesSource
+from ghcm.runtime.sources.follow import FollowSource
+from ghcm.runtime.sources.generate import GenerateSource
+from ghcm.runtime.sources.memory import MemorySource
+from ghcm.runtime.sources.pieces import FIRST_PIECE
+from ghcm.runtime.sources.source import Source as Reading
+from ghcm.runtime.sources.stored import StoredSource, TableSource
+from ghcm.runtime.sources.tail import TailSource
+from ghcm.runtime.sources.tcp import SocketSource
+from ghcm.runtime.upgrade.changes import Since
+from ghcm.source import Origin
+from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
+from ghcm.spg.ops import (
+    Connector,
+    Files,
+    Format,
+    Generate,
+    Kafka,
+    Memory,
+    Parquet,
+    ReadSink,
+    ReadTable,
+    Redis,
+    Socket,
+    Source,
+    To,
+)
+from ghcm.types import Struct
+
+
+class Compiled(Protocol):
+    """What an engine runs: a bundle, or the like in tests."""
+
+    @property
+    def plan(self) -> Program:
+        """The program as optimised."""
+        ...
+
+    def line(self, origin: Origin) -> str:
+        """The line of the program at this place; empty where it is not known."""
+        ...
+
+    def unit_module(self, unit: str) -> ModuleType:
+        """The generated module, whose `TASKS` are the code of the unit's tasks."""
+        ...
+
+    def load(self, name: str) -> ModuleType:
+        """A Python module of the user's."""
+        ...
+
+
+class Build(Protocol):
+    """Makes the operator of a task: `ghcm.runtime.operators.build`."""
+
+    def __call__(self, task: Task, unit: Unit, code: TaskCode | None, context: Context, /) -> Operator:
+        """A new operator."""
+        ...
+
+
+class CopyTable(Protocol):
+    """Copies a table of a running unit, in the loop."""
+
+    def __call__(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
+        """Its pairs; with `one` only that of the key. GhcmError if there is no such table."""
+        ...
+
+
+@dataclass(slots=True)
+class Services:
+    """`job` names the run across restarts; `state` is the state directory; `since` says in which version of the program
+    a publish policy began; `piece`: bytes of a file that are read first.
+    """
+
+    compiled: Compiled
+    connections: Connections
+    scheduler: Scheduler
+    build: Build
+    job: str
+    state: Path
+    form: Form = "auto"
+    commit_s: float = 1.0
+    copy_table: CopyTable | None = None
+    accept: Callable[[Instruction], object] | None = None
+    """Notes in the call store a call that a policy is about to send."""
+    now: Callable[[], int] = field(default_factory=lambda: Context().now)
+    since: Since = field(default_factory=dict[str, Mapping[str, int]])
+    piece: int = FIRST_PIECE
+    _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
+
+    @property
+    def program(self) -> Program:
+        """The program that runs."""
+        return self.compiled.plan
+
+    def grown(self, compiled: Compiled, since: Since) -> Services:
+        """The same for another version of the program."""
+        return replace(self, compiled=compiled, since=since, _code={})
+
+    def began(self, unit: str, task: str) -> int:
+        """The version of the program in which a publish policy began."""
+        return self.since.get(unit, {}).get(task, 1)
+
+    def code(self, unit: Unit) -> Mapping[str, TaskCode]:
+        """The generated code of a unit by task, loaded once."""
+        if unit.name not in self._code:
+            self._code[unit.name] = self.compiled.unit_module(unit.name).TASKS
+        return self._code[unit.name]
+
+    def context(self, parameters: Mapping[str, object]) -> Context:
+        """What operators may know of the run."""
+        return Context(self.program.name, parameters, self.form, self.now, self.compiled.load)
+
+    def operator(self, task: Task, unit: Unit, parameters: Mapping[str, object]) -> Operator:
+        """A new operator of a task."""
+        return self.build(task, unit, self.code(unit).get(task.id), self.context(parameters))
+
+    def letter(self, task: Task, unit: Unit) -> Callable[[Failure, str, str], DeadLetter]:
+        """The function that makes dead letters of a source's raw records."""
+
+        def make(reason: Failure, detail: str, text: str) -> DeadLetter:
+            return DeadLetter(unit.name, task.id, reason, detail, text, str(task.origin))
+
+        return make
+
+    def source(self, task: Task, unit: Unit, parameters: Mapping[str, object], versions: Mapping[str, str]) -> Reading:
+        """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
+        match task.op:
+            case Source(connector=connector):
+                return _source(connector, task.schema, task.id, self.connections.base, self.piece)
+            case ReadSink(sink=name):
+                sink = self.program.sink(name)
+                latest = partial(latest_version, sink, self.connections)
+                return StoredSource(
+                    latest, partial(_read, sink, self.connections), task.schema, task.id, versions.get(name)
+                )
+            case ReadTable():
+                return TableSource(partial(self._copy, task, unit, parameters), task.schema, task.id)
+            case _:
+                raise AssertionError(f"{task.id} reads nothing")
+
+    def _copy(self, task: Task, unit: Unit, parameters: Mapping[str, object]) -> list[tuple[object, object]]:
+        op = task.op
+        assert isinstance(op, ReadTable) and self.copy_table is not None
+        code = self.code(unit).get(task.id)
+        if op.key is None or not isinstance(code, ReadCode):
+            return self.copy_table(op.unit, op.task, None, False)
+        return self.copy_table(op.unit, op.task, code.key(parameters), True)
+
+    def open_writer(self, task: Task, unit: Unit, *, call: str | None = None) -> Callable[[], SinkWriter]:
+        """The function that opens the writer of a `To` task; it blocks."""
+        assert isinstance(task.op, To)
+        sink = self.program.sink(task.op.sink)
+        code = self.code(unit).get(task.id)
+        key = code.key if isinstance(code, SinkCode) else None
+        name = plain(f"{self.job}.{unit.name}.{task.id}" + (f".{call}" if call else ""))
+        return lambda: open_writer(sink, self.connections, writer=name, key=key, call=call)
+
+    def dead_folder(self, unit: Unit) -> Path:
+        """The table directory of a unit's dead letters."""
+        return self.state / "dead" / self.program.name / unit.name
+
+    def open_dead_writer(self, unit: Unit, name: str) -> Callable[[], SinkWriter]:
+        """The function that opens a writer of a unit's dead letters; it blocks."""
+        place = Files(str(self.dead_folder(unit).absolute()), Format("json"))
+        sink = Sink("dead letters", place, Mode.APPEND, None, DEAD_LETTER, Origin("", 0, 0))
+        return lambda: open_writer(sink, self.connections, writer=f"{self.job}.{unit.name}.{name}")
+
+
+def plain(name: str) -> str:
+    """The name with what cannot stand in a file name replaced; versions and ids of calls may become folders.
+
+    >>> plain("job-main-reply/read")
+    'job-main-reply_read'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
+
+
+def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator[tuple[object, ...]]:
+    return read(sink, connections, version=version)
+
+
+def _source(connector: Connector, schema: Struct, name: str, base: Path, piece: int) -> Reading:
+    match connector:
+        case Files(tail=True):
+            return TailSource(connector, schema, name, base)
+        case Files(follow=True):
+            return FollowSource(connector, schema, name, base, piece)
+        case Files():
+            return FilesSource(connector, schema, name, base, piece)
+        case Socket():
+            return SocketSource(connector, schema, name)
+        case Memory():
+            return MemorySource(connector, schema, name)
+        case Generate():
+            return GenerateSource(connector, schema, name)
+        case Kafka():
+            raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
+        case Parquet() | Redis():
+            raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
+        case _:
+            assert_never(connector)

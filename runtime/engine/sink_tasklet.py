@@ -1,0 +1,177 @@
+"""The tasklet of a sink: it hands batches to a writer's thread and takes part in the two-phase commit of its unit.
+
+Between a barrier and the commit that it begins, a sink takes nothing: what comes belongs to the next version and
+waits on the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
+from ghcm.runtime.engine.host import Counters, Host, Saved
+from ghcm.runtime.engine.scheduler import Progress
+from ghcm.runtime.engine.worker import Worker
+from ghcm.runtime.sinks.sink_writer import SinkWriter
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_ROWS_IN_FLIGHT = 65_536
+_ROWS_AT_ONCE = 16_384
+
+
+class SinkTasklet:
+    """Writes one input to one sink. `version` gives the name of the version that a snapshot commits.
+
+    `always`: there is a version at the end even if it has no rows.
+    """
+
+    def __init__(  # noqa: PLR0913 - its place and its options, by name
+        self,
+        name: str,
+        sink: str,
+        open_writer: Callable[[], SinkWriter],
+        worker: Worker,
+        edge: Edge,
+        host: Host,
+        version: Callable[[int], str],
+        *,
+        always: bool = False,
+        urgent: bool = False,
+    ) -> None:
+        self.name = name
+        self.sink = sink
+        self._due = always
+        self.urgent = urgent
+        self.worker = worker
+        self._open_writer = open_writer
+        self._writer: SinkWriter | None = None  # the worker's, but for the question whether there is one
+        self._open = False
+        self.counters = Counters()
+        self._edge = edge
+        self._host = host
+        self._version = version
+        self._flight = 0
+        self._uncommitted = 0
+        self._held = False
+        self._ended = False
+        self._done = False
+
+    def open(self, committed: str | None, done: Callable[[], None]) -> None:
+        """Open the writer, drop what a dead one has left and commit again what the snapshot says is committed."""
+
+        def opened(_: None) -> None:
+            self._open = True
+            self._host.scheduler.wake(self)
+            done()
+
+        def open_() -> None:
+            if self._writer is None:
+                self._writer = self._open_writer()
+            self._writer.recover([committed] if committed else [])
+            if committed:
+                self._writer.commit(committed)
+
+        self.worker.submit(open_, opened, self.fail)
+
+    @property
+    def _opened(self) -> SinkWriter:
+        assert self._writer is not None, "a sink takes nothing before it is open"
+        return self._writer
+
+    def backlog(self) -> int:
+        """Records that wait to be written."""
+        return self._edge.rows + self._flight
+
+    @property
+    def ended(self) -> bool:
+        """Whether its input has ended."""
+        return self._ended
+
+    def step(self) -> Progress:
+        """Hand on one item."""
+        if self._done:
+            return Progress.DONE
+        if self._held or not self._open or self._flight >= _ROWS_IN_FLIGHT:
+            return Progress.WAITING
+        match self._edge.take(_ROWS_AT_ONCE):
+            case None:
+                return Progress.WAITING
+            case Batch() as batch:
+                self.counters.taken += len(batch)
+                self._write(batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch))
+            case Barrier(snapshot=snapshot):
+                self._held = True
+                self.prepare(snapshot)
+            case End():
+                self._ended = True
+                self._host.finished(self.name, Saved(finished=True))
+            case Watermark() | Partitions():
+                pass
+        return Progress.WORKED
+
+    def fail(self, error: Exception) -> None:
+        """A step, or the writer, raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def prepare(self, snapshot: int) -> None:
+        """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
+        due = self._due and self._ended
+        if not self._uncommitted and not due:
+            self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
+            return
+        version, ended = self._version(snapshot), self._ended
+
+        def prepared(rows: int) -> None:
+            self._uncommitted = 0
+            self._due &= not due
+            self._host.acknowledge(self.name, snapshot, Saved(version=version, rows=rows, finished=ended))
+
+        self.worker.submit(lambda: self._opened.prepare(version), prepared, self.fail)
+
+    def commit(self, version: str | None, done: Callable[[], None]) -> None:
+        """Make a prepared version visible, then call `done`."""
+        if version is None:
+            done()
+            return
+        self.worker.submit(lambda: self._opened.commit(version), lambda _: done(), self.fail)
+
+    def release(self) -> None:
+        """The snapshot is complete: go on."""
+        self._held = False
+        self._host.scheduler.wake(self)
+
+    def close(self) -> None:
+        """Never step again, drop what is not prepared and end the thread."""
+        self._done = True
+
+        def close() -> None:
+            if self._writer is not None:
+                self._writer.close()
+
+        self.worker.close(close)
+
+    def _write(self, content: pl.DataFrame | list[Row]) -> None:
+        rows = len(content)
+        self._flight += rows
+        self._uncommitted += rows
+
+        def written(_: None) -> None:
+            full = self._flight >= _ROWS_IN_FLIGHT
+            self._flight -= rows
+            if full:
+                self._host.scheduler.wake(self)
+
+        self.worker.submit(lambda: self._opened.write(content), written, self.fail)
+
+
+def _bare(batch: Batch) -> list[tuple[object, ...]]:
+    """The rows without their hidden columns."""
+    rows = batch.rows()
+    return [row[:-2] for row in rows] if batch.timed else list(rows)

@@ -1,0 +1,155 @@
+"""The tasklet of a source: it reads as long as there is room behind it, and sends barriers when its unit begins a
+snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ghcm.functions import Failure
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.edge import Barrier, End, Inlet, Partitions
+from ghcm.runtime.engine.host import Counters, Host, Saved
+from ghcm.runtime.engine.outputs import Outputs
+from ghcm.runtime.engine.scheduler import Progress, Timer
+from ghcm.runtime.sources.source import Source
+
+_LONGEST = 16_384
+"""Characters of a raw text that a dead letter holds."""
+
+
+class SourceTasklet:
+    """Polls a source. `ready` says whether the unit takes anything just now; `letter` makes a failed record of reason,
+    detail and raw text.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        outputs: Sequence[Inlet],
+        host: Host,
+        *,
+        letter: Callable[[Failure, str, str], DeadLetter],
+        ready: Callable[[], bool] = lambda: True,
+        urgent: bool = False,
+        rows: int = 8192,
+    ) -> None:
+        self.name = name
+        self.urgent = urgent
+        self.source = source
+        self.counters = Counters()
+        self.outbox = Outputs(name, outputs, self.counters)
+        self._host = host
+        self._letter = letter
+        self._ready = ready
+        self._rows = rows
+        self._barrier: int | None = None
+        self._open: frozenset[str] | None = None
+        self._timer: Timer | None = None
+        self._done = False
+        self._finished_before = False
+        self._position: object = None
+
+    def open(self, position: object, *, finished: bool = False) -> None:
+        """Open the source behind a position. GhcmError if it cannot be. `finished`: it had ended already."""
+        scheduler = self._host.scheduler
+
+        def wake() -> None:
+            scheduler.post(lambda: scheduler.wake(self))
+
+        self._finished_before = finished
+        self._position = position
+        if not finished:
+            self.source.open(position, wake)
+        scheduler.wake(self)
+
+    def inject(self, snapshot: int) -> None:
+        """Have the next step send this snapshot's barrier."""
+        self._barrier = snapshot
+        self._host.scheduler.wake(self)
+
+    def close(self) -> None:
+        """Close the source and never step again."""
+        self._done = True
+        if self._timer is not None:
+            self._timer.cancelled = True
+        self.source.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it gives nothing any more."""
+        return self._done
+
+    def backlog(self) -> int:
+        """A source does not know what waits outside."""
+        return 0
+
+    def step(self) -> Progress:
+        """Send a barrier that is due, then one batch."""
+        if self._done:
+            return Progress.DONE
+        if self._finished_before:
+            return self._end_again()
+        self._announce()
+        if self._barrier is not None:
+            snapshot, self._barrier = self._barrier, None
+            self._host.acknowledge(self.name, snapshot, self.outbox.saved({}, position=self.source.position()))
+            self.outbox.send(Barrier(snapshot))
+        if not self._ready():
+            return Progress.WAITING
+        if not self.source.ended:
+            if not self.outbox.has_room():
+                return Progress.WAITING
+            batch = self.source.poll(self._rows, self._dead)
+            if batch is not None:
+                self._host.touched()
+                self.counters.taken += len(batch)
+                self.outbox.offer(batch)
+            self._announce()
+            if not self.source.ended:
+                return Progress.WORKED if batch is not None else self._wait()
+        return self._end()
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def _announce(self) -> None:
+        partitions = self.source.partitions()
+        if partitions != self._open:
+            self._open = partitions
+            self.outbox.send(Partitions(partitions))
+
+    def _dead(self, reason: Failure, detail: str, text: str) -> None:
+        self._host.touched()
+        self.outbox.dead(self._letter(reason, detail, text[:_LONGEST]))
+
+    def _wait(self) -> Progress:
+        due = self.source.due
+        if due is not None and (self._timer is None or self._timer.cancelled):
+
+            def again() -> None:
+                self._timer = None
+                self._host.scheduler.wake(self)
+
+            self._timer = self._host.scheduler.at(due, again)
+        return Progress.WAITING
+
+    def _end_again(self) -> Progress:
+        """It had ended in the snapshot: nothing new happens."""
+        self._done = True
+        self.outbox.send(Partitions(frozenset()))
+        self.outbox.send(End())
+        self._host.finished(self.name, Saved(position=self._position, finished=True))
+        return Progress.DONE
+
+    def _end(self) -> Progress:
+        self._done = True
+        self._host.touched()
+        saved = self.outbox.saved({}, position=self.source.position(), finished=True)
+        self.source.close()
+        self.outbox.send(End())
+        self._host.finished(self.name, saved)
+        return Progress.DONE

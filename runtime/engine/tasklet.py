@@ -1,0 +1,209 @@
+"""A tasklet that runs one operator: it takes items from its inputs, lines up barriers, and hands on what the operator
+gives.
+
+Sources and sinks have tasklets of their own (`source_tasklet`, `sink_tasklet`). When snapshots begin and what becomes
+of what they hold is the unit's business (`Host`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
+from ghcm.runtime.engine.host import Counters, Host
+from ghcm.runtime.engine.idleness import Member
+from ghcm.runtime.engine.operator import INFINITY, NEVER, Clock, Gate, Idler, Operator, WallClock
+from ghcm.runtime.engine.outputs import Outputs
+from ghcm.runtime.engine.scheduler import Progress
+from ghcm.runtime.engine.step_size import StepSize
+from ghcm.runtime.engine.watermarks import Inputs, least_of_partitions
+
+
+class OperatorTasklet:
+    """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
+    from. `member`: what it is told of other event times that its own may have to follow.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operator: Operator,
+        inputs: Sequence[Edge],
+        outputs: Sequence[Inlet],
+        host: Host,
+        *,
+        urgent: bool = False,
+        done_before: bool = False,
+        member: Member | None = None,
+    ) -> None:
+        self.name = name
+        self.urgent = urgent
+        self.operator = operator
+        self.counters = Counters()
+        self.outbox = Outputs(name, outputs, self.counters)
+        self.watermark = NEVER
+        self.size = StepSize()
+        self._clock = operator if isinstance(operator, Clock) else None
+        self._wall = operator if isinstance(operator, WallClock) else None
+        self._gate = operator if isinstance(operator, Gate) else None
+        self.edges = inputs
+        self._inputs = Inputs(len(inputs))
+        self._host = host
+        self._todo: deque[Callable[[], bool]] = deque()
+        self._barrier = 0
+        self._aligned: set[int] = set()
+        self._turn = 0
+        self._done_before = done_before
+        self._done = False
+        self._idler = operator if isinstance(operator, Idler) else None
+        self._member = member if self._idler is not None else None
+        if self._member is not None:
+            self._member.wake = partial(host.scheduler.wake, self)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it gives nothing any more."""
+        return self._done
+
+    def backlog(self) -> int:
+        """Records that wait at its inputs."""
+        return sum(edge.rows for edge in self.edges)
+
+    def step(self) -> Progress:
+        """Finish what was refused, then handle one item."""
+        if self._done:
+            return Progress.DONE
+        if self._member is not None and self._member.stirred:
+            self._member.stirred = False
+            self._todo.append(self._tick)
+        self.outbox.begin(time.perf_counter() + self._host.scheduler.step_s)
+        if not self._work_off():
+            return self._refused()
+        found = self._next()
+        if found is None:
+            return Progress.WAITING
+        self._handle(*found)
+        return Progress.WORKED if self._work_off() else self._refused()
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def close(self) -> None:
+        """Never step again."""
+        self._done = True
+
+    def _refused(self) -> Progress:
+        return Progress.WORKED if self.outbox.cut_short else Progress.WAITING
+
+    def _work_off(self) -> bool:
+        while self._todo:
+            if not self._todo[0]():
+                return False
+            self._todo.popleft()
+        return True
+
+    def _next(self) -> tuple[int, Item] | None:
+        for offset in range(len(self.edges)):
+            ordinal = (self._turn + offset) % len(self.edges)
+            if ordinal in self._aligned or self._inputs.has_ended(ordinal) or self._held(ordinal):
+                continue
+            item = self.edges[ordinal].take(self.size.rows)
+            if item is not None:
+                self._turn = ordinal + 1
+                return ordinal, item
+        return None
+
+    def _held(self, ordinal: int) -> bool:
+        """Whether the operator wants an input to wait, which it cannot while another waits for its barrier."""
+        return self._gate is not None and not self._aligned and self._gate.holds(ordinal)
+
+    def _handle(self, ordinal: int, item: Item) -> None:
+        match item:
+            case Batch():
+                self.counters.taken += len(item)
+                self._todo.append(lambda: self._process(ordinal, item))
+                if self._clock is not None or self._wall is not None:
+                    self._todo.append(self._tick)
+            case Watermark(time=moment):
+                self._inputs.advance(ordinal, moment)
+                self._todo.append(self._tick)
+            case Partitions(open=names):
+                before = self._inputs.partitions
+                self._inputs.announce(ordinal, names)
+                after = self._inputs.partitions
+                if after is not None and after != before:
+                    self.outbox.send(Partitions(after))
+                self._todo.append(self._tick)
+            case Barrier(snapshot=snapshot):
+                self._aligned.add(ordinal)
+                self._align(snapshot)
+            case End():
+                self._inputs.end(ordinal)
+                if self._gate is not None and not self._done_before:
+                    gate = self._gate
+                    self._todo.append(lambda: gate.ended(ordinal, self.outbox))
+                if self._aligned:
+                    self._align(self._barrier)
+                if self._inputs.all_ended:
+                    self._end()
+                else:
+                    self._todo.append(self._tick)
+
+    def _process(self, ordinal: int, batch: Batch) -> bool:
+        started = time.perf_counter()
+        taken = self.operator.process(ordinal, batch, self.outbox)
+        self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
+        return taken
+
+    def _tick(self) -> bool:
+        """Let event time go on as far as the inputs, or the clock, allow."""
+        if self._clock is not None:
+            if self._member is not None and self._idler is not None:
+                self._member.settle(self._inputs.partitions, self._idler)
+            moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
+        else:
+            moment = self._inputs.watermark if self._wall is None else self._wall.moment()
+        if moment <= self.watermark or (self._gate is not None and self._gate.holding):
+            return True
+        if self._clock is None and not self.operator.advance(moment, self.outbox):
+            return False
+        self.watermark = moment
+        return self.outbox.send(Watermark(moment))
+
+    def _align(self, snapshot: int) -> None:
+        """Pass the barrier once it has come on every input that has not ended."""
+        self._barrier = snapshot
+        if any(n not in self._aligned and not self._inputs.has_ended(n) for n in range(len(self.edges))):
+            return
+        self._aligned.clear()
+
+        def pass_on() -> bool:
+            self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
+            return self.outbox.send(Barrier(snapshot))
+
+        if self._member is not None and self._idler is not None and self._inputs.partitions is not None:
+            self._idler.look(self._inputs.partitions)
+        if self._wall is not None or self._member is not None:  # windows close whether records come or not
+            self._todo.append(self._tick)
+        self._todo.append(lambda: self.operator.flush(self.outbox))
+        self._todo.append(pass_on)
+
+    def _end(self) -> None:
+        def end() -> bool:
+            self._done = True
+            self.watermark = INFINITY
+            self.outbox.send(End())
+            self._host.finished(self.name, self.outbox.saved(self.operator.save(), finished=True))
+            return True
+
+        if not self._done_before:
+            self._todo.append(lambda: self.operator.advance(INFINITY, self.outbox))
+            self._todo.append(lambda: self.operator.finish(self.outbox))
+            self._todo.append(lambda: self.operator.flush(self.outbox))
+        self._todo.append(end)

@@ -1,0 +1,253 @@
+"""A stream unit that runs: how it starts from its last snapshot and how it ends.
+
+How snapshots are taken stands in `rounds`, what the unit is made of in `unit_parts`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import partial
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.calls.publisher import Publisher
+from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.operator import Operator, Table
+from ghcm.runtime.engine.scheduler import Scheduler
+from ghcm.runtime.engine.services import Services
+from ghcm.runtime.engine.unit_failure import unit_failure
+from ghcm.runtime.engine.unit_parts import UnitParts, saved_state, tasklet_status
+from ghcm.runtime.engine.wiring import Graph, wire
+from ghcm.runtime.engine.worker import Worker
+from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
+from ghcm.runtime.snapshot.rounds import DEAD, Rounds
+from ghcm.runtime.snapshot.snapshot import Snapshot
+from ghcm.runtime.upgrade.policy_swap import add, drop
+from ghcm.spg.graph import Unit
+
+_log = logging.getLogger(__name__)
+
+
+class State(Enum):
+    """Where a unit stands."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    """All inputs were read to the end and everything is committed."""
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class UnitRun:
+    """One running stream unit. All methods belong to the loop's thread. `changed` is called after each change of state
+    and each commit.
+    """
+
+    def __init__(self, unit: Unit, services: Services, changed: Callable[[UnitRun], None]) -> None:
+        self.unit = unit
+        self.state = State.STARTING
+        self.error: GhcmError | None = None
+        self.graph = Graph()
+        self.scheduler: Scheduler = services.scheduler
+        self._services = services
+        self._changed = changed
+        self._letters = DeadLetterWriter(
+            services.open_dead_writer(unit, "dead"),
+            Worker(f"{unit.name}-dead", services.scheduler.post),
+            lambda error: self.failed(DEAD, error),
+        )
+        self.publisher = Publisher(
+            services.program,
+            unit.name,
+            services.job,
+            services.connections,
+            Worker(f"{unit.name}-calls", services.scheduler.post),
+            lambda error: self.failed("publish", error),
+            services.accept,
+            partial(services.began, unit.name),
+        )
+        self.publisher.on_sent = self._sent
+        self.rounds = Rounds(unit, services, self._letters, self.publisher, self.failed, self._committed)
+        self._restored: Snapshot | None = None
+        self._opening: set[str] = set()
+
+    # --- starting ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Load the last snapshot beside the loop, then build and open everything."""
+        self.rounds.load(self._loaded)
+
+    def _loaded(self, snapshot: Snapshot | None) -> None:
+        self._restored = snapshot
+        try:
+            parts = UnitParts(self.unit, self._services, self, self._ready, self.rounds.version, snapshot)
+            self.graph = self.rounds.graph = wire(self.unit, parts)
+        except Exception as error:  # an operator that cannot be built fails its unit, not the slot
+            self.failed("@start", error)
+            return
+        for tasklet in self.graph.producers:
+            tasklet.outbox.on_letter = self._letter
+        if snapshot is not None:
+            _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
+        versions: Mapping[str, str] = snapshot.versions if snapshot is not None else {}
+        self._opening = {*self.graph.sinks, *([DEAD] if snapshot is not None else [])}
+        for name, sink in self.graph.sinks.items():
+            sink.open(versions.get(name), partial(self._opened, name))
+        if snapshot is not None:
+            count = snapshot.counts.get("dead", 0)
+            self._letters.recover(versions.get(DEAD), count, lambda: self._opened(DEAD))
+        if not self._opening:
+            self._open_sources()
+
+    def _opened(self, name: str) -> None:
+        self._opening.discard(name)
+        if not self._opening and self.state is State.STARTING:
+            self._open_sources()
+
+    def _open_sources(self) -> None:
+        self.state = State.RUNNING
+        self.rounds.active = True
+        self._changed(self)
+        if self._restored is not None:
+            self.publisher.send(self._restored.publications)
+        for name, source in self.graph.sources.items():
+            saved = saved_state(self._restored, name)
+            try:
+                source.open(saved.position, finished=saved.finished)
+            except Exception as error:  # a place that cannot be read fails its unit, not the slot
+                self.failed(name, error)
+                return
+        self.rounds.plan()
+
+    def _ready(self) -> bool:
+        """Whether sources may give anything."""
+        return not (self._letters.congested or self.rounds.resting)
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    def become(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
+        """Be another version of the unit, which differs in publish policies alone; while it rests (`Rounds.rest`)
+        where any are dropped or added.
+        """
+        if self.state is State.RUNNING:
+            for name in dropped:
+                drop(self.graph, name)
+                self.rounds.forget(name)
+            for name, operator in added.items():
+                tasklet, ended = add(self.graph, unit.task(name), operator, self)
+                tasklet.outbox.on_letter = self._letter
+                if ended:
+                    self.rounds.finished(name, Saved(finished=True))
+        self.unit, self._services = unit, services
+        self.publisher.program = services.program
+        self.publisher.began = self.rounds.began = partial(services.began, unit.name)
+
+    # --- host (see host.Host) ----------------------------------------------------------------------------------------
+
+    def touched(self) -> None:
+        """Something has happened that the next snapshot has to hold."""
+        self.rounds.touched()
+
+    def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
+        """A tasklet has passed the barrier."""
+        self.rounds.acknowledge(name, snapshot, saved)
+
+    def finished(self, name: str, saved: Saved) -> None:
+        """A tasklet has ended."""
+        self.rounds.finished(name, saved)
+        self._perhaps_end()
+
+    def savepoint(self, done: Callable[[], None]) -> None:
+        """Take a snapshot that holds everything up to now, then call `done`."""
+        self.rounds.savepoint(done)
+
+    def _committed(self) -> None:
+        self._changed(self)
+        self._perhaps_end()
+
+    def _letter(self, letter: DeadLetter) -> None:
+        self._letters.note(letter)
+        if self._letters.congested:
+            self.rounds.begin()
+
+    def _sent(self) -> None:
+        """An instruction has left; the next snapshot forgets those that have, lest a restart sends them again."""
+        if not self.publisher.unsent:
+            self.rounds.touched()
+        self._perhaps_end()
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def _perhaps_end(self) -> None:
+        if not self.rounds.all_finished or self.rounds.taking or self.state is not State.RUNNING:
+            return
+        if not self.rounds.settled:
+            self.rounds.begin()
+        elif not self.publisher.unsent:
+            self._close(State.FINISHED)
+
+    def failed(self, name: str, error: Exception) -> None:
+        """A part of the unit cannot go on, so the unit ends; what is committed stays and a restart goes on from
+        there.
+        """
+        if self.state not in (State.STARTING, State.RUNNING):
+            return
+        self.error = unit_failure(self.unit, name, error, self._services.compiled.line)
+        self._close(State.FAILED)
+
+    def stop(self) -> None:
+        """End now, without a snapshot."""
+        if self.state in (State.STARTING, State.RUNNING):
+            self._close(State.STOPPED)
+
+    def _close(self, state: State) -> None:
+        self.state = state
+        self.rounds.active = False
+        for source in self.graph.sources.values():
+            source.close()
+        for operator in self.graph.operators.values():
+            operator.close()
+        for sink in self.graph.sinks.values():
+            sink.close()
+        self._letters.close()
+        self.publisher.close()
+        self.rounds.close()
+        self._changed(self)
+
+    def join(self, deadline: float) -> None:
+        """Wait until threads and files are given back, or for the deadline (monotonic clock); not in the loop."""
+        for worker in self._workers():
+            worker.join(deadline)
+
+    # --- looking in --------------------------------------------------------------------------------------------------
+
+    def table(self, task: str) -> tuple[Table, int]:
+        """A named table and its watermark. GhcmError if the unit has none of that name."""
+        if self.error is not None:
+            raise self.error
+        tasklet = self.graph.operators.get(task)
+        if tasklet is None or not isinstance(tasklet.operator, Table):
+            raise GhcmError(f'unit "{self.unit.name}" has no table "{task}"', code="GHCM-747")
+        return tasklet.operator, tasklet.watermark
+
+    def status(self) -> dict[str, object]:
+        """Where it stands, as JSON."""
+        troubles = [worker.troubled for worker in self._workers() if worker.troubled]
+        return {
+            "state": self.state.value,
+            "reason": None if self.error is None else self.error.message,
+            "trouble": troubles[0] if troubles else None,
+            "dead": self._letters.count,
+            "snapshots": self.rounds.count,
+            "last_commit": self.rounds.last_commit,
+            "published": self.publisher.sent,
+            "tasks": {tasklet.name: tasklet_status(tasklet) for tasklet in self.graph.all},
+        }
+
+    def _workers(self) -> list[Worker]:
+        return [self.rounds.saver, self._letters.worker, self.publisher.worker] + [
+            sink.worker for sink in self.graph.sinks.values()
+        ]

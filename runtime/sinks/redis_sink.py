@@ -1,0 +1,243 @@
+"""Redis hashes as sinks: one field per key, the row as JSON.
+
+upsert    hash <place> replace   hash <place>:<version>, pointer <place>:@latest; what was replaced expires after ten
+minutes both      <place>:@versions: version -> {"rows", "time"}; <place>:@call:<id>: the rows of a batch call, for ten
+minutes staging   <place>:@open:<id> while it is written, <place>:@staging:<version> and <place>:@prepared when prepared
+
+Every step is one script on the server, so that repeating it after a lost answer or a crash changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar, cast
+
+import polars as pl
+import redis
+from redis.typing import EncodableT, FieldT
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.runtime.pubsub.redis_connection import commands, stubborn
+from ghcm.runtime.sinks import redis_scripts as scripts
+from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
+from ghcm.runtime.sinks.sink_writer import Commit, Page
+from ghcm.spg.graph import Mode
+from ghcm.types import Struct
+
+T = TypeVar("T")
+
+_CHUNK = 1000
+_OPEN_SECONDS = 3600
+_KEPT_SECONDS = 600
+
+
+class RedisWriter:
+    """The `SinkWriter` of a place on Redis. Rows go to the server in chunks as they are written."""
+
+    def __init__(
+        self, connections: Connections, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
+    ) -> None:
+        if mode is Mode.APPEND:
+            raise GhcmError(
+                f'"{place}" is keyed and cannot be appended to', code="GHCM-734", hint="use upsert or replace"
+            )
+        self._redis = _Server(connections)
+        self._place = place
+        self._form = form
+        self._mode = mode
+        self._writer = writer
+        self._call = call
+        self._open = uuid.uuid4().hex
+        self._rows = 0
+
+    def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `SinkWriter.write`."""
+        key = f"{self._place}:@open:{self._open}"
+        pairs = self._form.pairs(rows)
+        while chunk := dict(islice(pairs, _CHUNK)):
+            self._redis.run(partial(_fill, key=key, rows=chunk))
+        self._rows += len(rows)
+
+    @property
+    def pending(self) -> int:
+        """As `SinkWriter.pending`."""
+        return self._rows
+
+    def prepare(self, version: str) -> int:
+        """As `SinkWriter.prepare`."""
+        rows = self._rows
+        record = json.dumps({"rows": rows, "writer": self._writer})
+        self._script(scripts.PREPARE, self._open, self._target(version), version, record)
+        self._open, self._rows = uuid.uuid4().hex, 0
+        return rows
+
+    def commit(self, version: str) -> Commit:
+        """As `SinkWriter.commit`."""
+        done = _commits(self._redis, self._place, version)
+        if done is not None:
+            return done
+        prepared = self._redis.run(lambda client: client.hget(f"{self._place}:@prepared", version))
+        if prepared is None:
+            raise GhcmError(f'version "{version}" of "{self._place}" was never prepared', code="GHCM-732")
+        commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
+        record = json.dumps({"rows": commit.rows, "time": commit.time})
+        if self._mode is Mode.REPLACE:
+            self._script(scripts.COMMIT_REPLACE, version, record, _KEPT_SECONDS)
+            return commit
+        cursor = "0"
+        while True:
+            reply = self._script(scripts.COMMIT_UPSERT, version, record, self._call or "", _KEPT_SECONDS, cursor)
+            cursor = cast("bytes", reply).decode()
+            if cursor == "0":
+                return commit
+
+    def abort(self, version: str) -> None:
+        """As `SinkWriter.abort`."""
+        self._script(scripts.ABORT, version, self._target(version))
+
+    def recover(self, keep: Collection[str] = ()) -> None:
+        """As `SinkWriter.recover`. Rows that were never prepared expire by themselves within the hour."""
+        prepared = self._redis.run(lambda client: client.hgetall(f"{self._place}:@prepared"))
+        for version, record in cast("dict[bytes, bytes]", prepared).items():
+            if json.loads(record)["writer"] == self._writer and version.decode() not in keep:
+                self.abort(version.decode())
+
+    def close(self) -> None:
+        """As `SinkWriter.close`."""
+        if self._rows:
+            self._redis.run(lambda client: client.unlink(f"{self._place}:@open:{self._open}"))
+            self._rows = 0
+
+    def _target(self, version: str) -> str:
+        return f"{self._place}:{version}" if self._mode is Mode.REPLACE else f"{self._place}:@staging:{version}"
+
+    def _script(self, script: str, *arguments: str | int) -> object:
+        return self._redis.run(lambda client: client.eval(script, 1, self._place, *arguments))
+
+
+def read_redis(
+    connections: Connections, place: str, columns: Struct, mode: Mode, version: str | None, call: str | None
+) -> Iterator[Row]:
+    """The rows of a place: now, of a version (upsert: that version or later), or those of a call."""
+    server = _Server(connections)
+    key = _hash(server, place, mode, version, call)
+    if key is None:
+        return iter(())
+    read = row_reader(columns, place)
+    return (read(value) for _, value in _scan(server, key))
+
+
+def redis_page(
+    connections: Connections,
+    place: str,
+    columns: Struct,
+    mode: Mode,
+    version: str | None,
+    call: str,
+    limit: int,
+    offset: int,
+) -> Page:
+    """Rows of a call in the order of their keys."""
+    server = _Server(connections)
+    key = _hash(server, place, mode, version, call)
+    names = sorted(cast("list[bytes]", server.run(lambda client: client.hkeys(key)) if key is not None else []))
+    wanted = names[offset : offset + limit]
+    if key is None or not wanted:
+        return Page([], len(names))
+    values = cast("list[bytes | None]", server.run(lambda client: client.hmget(key, cast("list[str]", wanted))))
+    read = row_reader(columns, place)
+    return Page([read(value) for value in values if value is not None], len(names))
+
+
+def latest_redis_version(connections: Connections, place: str, mode: Mode) -> str | None:
+    """The version committed last, or None."""
+    server = _Server(connections)
+    if mode is Mode.REPLACE:
+        value = server.run(lambda client: client.get(f"{place}:@latest"))
+        return None if value is None else cast("bytes", value).decode()
+    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{place}:@versions")))
+    times = {version.decode(): int(json.loads(record)["time"]) for version, record in found.items()}
+    return max(times, key=lambda version: times[version], default=None)
+
+
+def latest_redis_commit(connections: Connections, place: str, mode: Mode) -> Commit | None:
+    """As `latest_redis_version`, with its time and how many rows it added."""
+    version = latest_redis_version(connections, place, mode)
+    return None if version is None else _commits(_Server(connections), place, version)
+
+
+class _Server:
+    """Commands that bear a restart of the server."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._client = connections.redis()
+        self._url = connections.url or ""
+        self._patience = connections.patience
+        self._never = threading.Event()
+
+    def run(self, command: Callable[[redis.Redis], T]) -> T:
+        return stubborn(self._url, lambda: command(self._client), patience=self._patience, closed=self._never)
+
+
+def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
+    with commands(client).pipeline(transaction=True) as pipeline:
+        pipeline.hset(key, mapping=cast("dict[FieldT, EncodableT]", rows))
+        pipeline.expire(key, _OPEN_SECONDS)
+        pipeline.execute()
+
+
+def _commits(server: _Server, place: str, version: str) -> Commit | None:
+    found = server.run(lambda client: client.hget(f"{place}:@versions", version))
+    if found is None:
+        return None
+    record = json.loads(cast("bytes", found))
+    return Commit(version, int(record["rows"]), int(record["time"]))
+
+
+def _hash(server: _Server, place: str, mode: Mode, version: str | None, call: str | None) -> str | None:
+    """The hash to read; None where nothing was ever written."""
+    if mode is Mode.REPLACE:
+        if version is None and call is not None:
+            version = call
+        if version is None:
+            latest = server.run(lambda client: client.get(f"{place}:@latest"))
+            return None if latest is None else f"{place}:{cast('bytes', latest).decode()}"
+        if _commits(server, place, version) is None:
+            raise _no_version(place, version)
+        return f"{place}:{version}"
+    if call is not None:
+        return f"{place}:@call:{call}"
+    if version is not None and _commits(server, place, version) is None:
+        raise _no_version(place, version)
+    return place
+
+
+def _scan(server: _Server, key: str) -> Iterator[tuple[bytes, bytes]]:
+    """All fields and values once, even while others write."""
+    seen: set[bytes] = set()
+    cursor = 0
+    while True:
+        cursor, part = server.run(partial(_scan_step, key=key, cursor=cursor))
+        for name, value in part.items():
+            if name not in seen:
+                seen.add(name)
+                yield name, value
+        if cursor == 0:
+            return
+
+
+def _scan_step(client: redis.Redis, key: str, cursor: int) -> tuple[int, dict[bytes, bytes]]:
+    return cast("tuple[int, dict[bytes, bytes]]", client.hscan(key, cursor, count=_CHUNK))
+
+
+def _no_version(place: str, version: str) -> GhcmError:
+    detail = "It was never committed, or it was replaced long ago."
+    return GhcmError(f'"{place}" has no version "{version}"', code="GHCM-732", detail=detail)

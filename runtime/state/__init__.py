@@ -1,0 +1,3 @@
+"""What units keep: tables that responsive units read."""
+
+__all__: list[str] = []

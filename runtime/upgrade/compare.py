@@ -1,0 +1,230 @@
+"""Compares two versions of a program: what can be swapped while it runs, and what cannot.
+
+Responsive units and the publish policies of the others can. A unit that runs by itself keeps its state, its positions
+and its places only as long as every other task of it, and every sink that it uses, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ghcm.runtime.pubsub.connections import place_of
+from ghcm.runtime.upgrade.changes import Change, Growth, Kind, Obstacle, Part
+from ghcm.runtime.upgrade.versions import Version
+from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
+from ghcm.spg.labels import summary
+from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
+
+Found = Iterator[Change | Obstacle]
+
+
+def compare(before: Version, after: Version) -> Growth:
+    """What becomes of every unit, policy, sink and cache, in the order of the program; and every obstacle."""
+    found = [*_units(before, after), *_sinks(before.program, after.program), *_caches(before.program, after.program)]
+    return Growth(
+        tuple(each for each in found if isinstance(each, Change)),
+        tuple(each for each in found if isinstance(each, Obstacle)),
+    )
+
+
+def policies(unit: Unit) -> dict[str, Task]:
+    """The publish policies of a unit by id."""
+    return {task.id: task for task in unit.tasks if isinstance(task.op, Publish)}
+
+
+def without_policies(unit: Unit) -> dict[str, Task]:
+    """The other tasks of a unit by id."""
+    return {task.id: task for task in unit.tasks if not isinstance(task.op, Publish)}
+
+
+# --- units -----------------------------------------------------------------------------------------------------------
+
+
+def _units(before: Version, after: Version) -> Found:
+    old = {unit.name: unit for unit in before.program.units}
+    new = {unit.name: unit for unit in after.program.units}
+    for name, unit in new.items():
+        if name not in old:
+            yield from _added(unit)
+        elif _nature(old[name]) != _nature(unit):
+            yield Obstacle(f'unit "{name}" was {_nature(old[name])} and is {_nature(unit)}', unit.origin)
+        elif unit.responsive:
+            yield from _responsive(before, after, name)
+        else:
+            yield from _standing(before, after, name)
+    for name, unit in old.items():
+        if name not in new:
+            yield from _dropped(unit)
+
+
+def _nature(unit: Unit) -> str:
+    return f"a responsive {unit.kind} unit" if unit.responsive else f"a {unit.kind} unit that runs by itself"
+
+
+def _added(unit: Unit) -> Found:
+    if unit.responsive:
+        yield Change(Kind.ADDED, Part.UNIT, unit.name, f"responsive {unit.kind}, can be called now")
+    else:
+        yield Obstacle(f'unit "{unit.name}" is new, and it is {_nature(unit)}', unit.origin)
+
+
+def _dropped(unit: Unit) -> Found:
+    if unit.responsive:
+        yield Change(Kind.DROPPED, Part.UNIT, unit.name, "calls under way are finished, those that wait are failed")
+    else:
+        yield Obstacle(f'unit "{unit.name}" is gone, and it was {_nature(unit)}', unit.origin)
+
+
+def _responsive(before: Version, after: Version, name: str) -> Found:
+    old, new = before.program.unit(name), after.program.unit(name)
+    if place_of(before.program, old) != place_of(after.program, new):
+        yield Obstacle(f'unit "{name}" listens to another cache', new.origin)
+    elif old != new or before.plan.unit(name) != after.plan.unit(name) or _code_differs(before, after, name):
+        parameters = "" if old.parameters == new.parameters else ", other parameters"
+        yield Change(
+            Kind.SWAPPED, Part.UNIT, name, f"responsive {new.kind}{parameters}; calls under way finish as they were"
+        )
+    else:
+        yield Change(Kind.KEPT, Part.UNIT, name, f"responsive {new.kind}")
+
+
+def _code_differs(before: Version, after: Version, name: str) -> bool:
+    python = before.python != after.python and _has_python(after.program.unit(name))
+    return python or before.code[name] != after.code[name]
+
+
+def _has_python(unit: Unit) -> bool:
+    return any(isinstance(task.op, PythonCall | PythonBatch) for task in unit.tasks)
+
+
+def _standing(before: Version, after: Version, name: str) -> Found:
+    """A unit that runs by itself: batch units have run already, stream units may change their policies."""
+    old, new = before.program.unit(name), after.program.unit(name)
+    obstacles = [*_tasks(old, new), *_code(before, after, name)]
+    if new.kind == "batch":
+        if obstacles or old != new:
+            yield Obstacle(f'unit "{name}" has changed, and it has been started by itself', new.origin)
+        else:
+            yield Change(Kind.KEPT, Part.UNIT, name, new.kind)
+        return
+    yield Change(Kind.KEPT, Part.UNIT, name, new.kind)
+    yield from _policies(old, new)
+    yield from obstacles or _layout(before.plan.unit(name), after.plan.unit(name))
+
+
+def _tasks(old: Unit, new: Unit) -> Iterator[Obstacle]:
+    before, after = without_policies(old), without_policies(new)
+    for id, task in after.items():
+        if id not in before:
+            yield Obstacle(f'task "{id}" of unit "{new.name}" is new: {summary(task.op)}', task.origin)
+        elif before[id] != task:
+            yield Obstacle(
+                f'task "{id}" of unit "{new.name}" has changed: {_difference(before[id], task)}', task.origin
+            )
+    for id, task in before.items():
+        if id not in after:
+            yield Obstacle(f'task "{id}" of unit "{old.name}" is gone: {summary(task.op)}', task.origin)
+
+
+def _difference(old: Task, new: Task) -> str:
+    was, is_ = summary(old.op), summary(new.op)
+    if was != is_:
+        return f"it was {was} and is {is_}"
+    if [edge.producer for edge in old.inputs] != [edge.producer for edge in new.inputs]:
+        came, comes = (" and ".join(f'"{edge.producer}"' for edge in task.inputs) for task in (old, new))
+        return f"it read from {came} and reads from {comes}"
+    return (
+        f"it gave {old.collection.element} and gives {new.collection.element}"
+        if old.collection != new.collection
+        else was
+    )
+
+
+def _code(before: Version, after: Version, name: str) -> Iterator[Obstacle]:
+    new = after.program.unit(name)
+    if before.python != after.python and _has_python(new):
+        names = sorted(
+            path.removeprefix("python/") for path, _ in set(before.python.items()) ^ set(after.python.items())
+        )
+        files = " and ".join(f'"{path}"' for path in dict.fromkeys(names))
+        yield Obstacle(f'unit "{name}" uses Python, and {files} has changed', new.origin)
+    if before.code[name] != after.code[name]:
+        yield Obstacle(f'the generated code of unit "{name}" was made by another GHCM or was edited', new.origin)
+
+
+def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
+    """The optimiser may lay tasks out otherwise where a policy reads what nobody but the next task has read."""
+    before, after = without_policies(old), without_policies(new)
+    for id, task in after.items():
+        if before.get(id) != task:
+            message = f'task "{id}" of unit "{new.name}" would run in another form, since a policy reads other tasks'
+            yield Obstacle(message, task.origin, resumable=True)
+
+
+def _policies(old: Unit, new: Unit) -> Found:
+    before, after = policies(old), policies(new)
+    for id, task in after.items():
+        if id not in before:
+            yield Change(Kind.ADDED, Part.POLICY, id, f"{summary(task.op)}; counts from now on", new.name)
+        elif before[id] != task:
+            yield Change(Kind.SWAPPED, Part.POLICY, id, f"{summary(task.op)}; counts anew", new.name)
+        else:
+            yield Change(Kind.KEPT, Part.POLICY, id, "goes on counting", new.name)
+    for id in before:
+        if id not in after:
+            yield Change(Kind.DROPPED, Part.POLICY, id, "what it had counted is forgotten", new.name)
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def _sinks(before: Program, after: Program) -> Found:
+    old, new = {sink.name: sink for sink in before.sinks}, {sink.name: sink for sink in after.sinks}
+    for name, sink in new.items():
+        if name not in old:
+            yield Change(Kind.ADDED, Part.SINK, name)
+        elif old[name] == sink:
+            yield Change(Kind.KEPT, Part.SINK, name)
+        elif _replaceable(old[name], sink) and not (_used(before, name) or _used(after, name)):
+            yield Change(Kind.SWAPPED, Part.SINK, name, "its next version has other columns")
+        else:
+            yield Obstacle(f'sink "{name}" has changed: {_sink_difference(old[name], sink)}', sink.origin)
+    for name in old:
+        if name not in new:
+            yield Change(Kind.DROPPED, Part.SINK, name, "what it holds stays where it is")
+
+
+def _replaceable(old: Sink, new: Sink) -> bool:
+    """Whether only the type of a content differs that the next version replaces as a whole."""
+    return (old.connector, old.mode, new.mode) == (new.connector, Mode.REPLACE, Mode.REPLACE)
+
+
+def _used(program: Program, sink: str) -> bool:
+    """Whether a unit that runs by itself uses it."""
+    ops = (task.op for unit in program.units if not unit.responsive for task in unit.tasks)
+    return any(isinstance(op, To | ReadSink) and op.sink == sink for op in ops)
+
+
+def _sink_difference(old: Sink, new: Sink) -> str:
+    parts: list[tuple[str, Callable[[Sink], object]]] = [
+        ("its place", lambda sink: sink.connector),
+        ("its mode", lambda sink: sink.mode),
+        ("its key", lambda sink: sink.key),
+        ("its columns", lambda sink: sink.element),
+    ]
+    return " and ".join(name for name, part in parts if part(old) != part(new))
+
+
+def _caches(before: Program, after: Program) -> Found:
+    old = {cache.name: cache for cache in before.caches}
+    for cache in after.caches:
+        if cache.name not in old:
+            yield Change(Kind.ADDED, Part.CACHE, cache.name)
+        elif old[cache.name] == cache:
+            yield Change(Kind.KEPT, Part.CACHE, cache.name)
+        else:  # a unit that listens there before and after says so itself
+            yield Change(Kind.SWAPPED, Part.CACHE, cache.name)
+    names = {cache.name for cache in after.caches}
+    for name in old:
+        if name not in names:
+            yield Change(Kind.DROPPED, Part.CACHE, name)
