@@ -31,9 +31,10 @@ demo: $(READY)
 
 # Two processes, a file of tests to each at a time: a Spark session waits more than it computes. Files are taken in the order
 # of tests/conftest.py, not by the number of their tests: the longest have one.
-# STATUS names a file that takes pytest's exit code; make itself knows only failure, and says so on a line of its own.
+# PYTEST_STATUS, of the environment, names a file for pytest's exit code: make knows only failure, and says so on a line of its own.
 test: $(READY) $(BROWSER)
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; $(if $(STATUS),echo $$status > $(STATUS),exit $$status)
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; \
+	if [ -n "$$PYTEST_STATUS" ]; then echo $$status > "$$PYTEST_STATUS"; else exit $$status; fi
 
 check: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo 'format: run "make fmt"'; exit 1; }
