@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ghcm.codes import COMMANDS, RUNNING, SERVING, SPARK, WRITING, Kind
-from ghcm.lowering.codes import Code
+from ghcm.codes import COMMANDS, RUNNING, SERVING, SPARK, WRITING, Code, Kind
 
 __all__ = ["PAGE", "page"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ghcm.cli import terminal
-from ghcm.codes import KINDS, Kind
+from ghcm.codes import KINDS, Code, Kind
 from ghcm.errors import GhcmError
-from ghcm.lowering.codes import Code
 
 _OF_PROGRAMS = "Do what the hint of the message says; docs/errors.md has an example."
 

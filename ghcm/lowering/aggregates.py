@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, Lambda, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.arguments import Given, match_arguments
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.expressions import lambda_of, typed

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
 from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import habits
-from ghcm.lowering.codes import Code
 from ghcm.lowering.constant_arguments import check_constants
 from ghcm.lowering.constants import how_written
 from ghcm.lowering.context import Context, Scope, Value

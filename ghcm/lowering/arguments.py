@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.operators import Argument
 from ghcm.source import Span

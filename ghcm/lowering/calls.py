@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.arguments import misspelt
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafting import Signature, Step
 from ghcm.lowering.expressions import typed

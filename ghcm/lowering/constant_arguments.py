@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ghcm.codes import Code
 from ghcm.expr import Call, Literal
 from ghcm.functions import FUNCTIONS
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.source import Span
 from ghcm.types import strip

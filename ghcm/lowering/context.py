@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from ghcm.codes import Code
 from ghcm.errors import Diagnostics
 from ghcm.expr import Expr, Var
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.narrowing import NOTHING, Facts
 from ghcm.lowering.notes import Notes
 from ghcm.lowering.spelling import in_python

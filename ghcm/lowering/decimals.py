@@ -5,11 +5,11 @@ How many digits a decimal has is part of its type, so that a call carries the ty
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.digits import MOST_DIGITS, SUMMED_DIGITS, as_decimal
 from ghcm.expr import Call, Expr, Literal
 from ghcm.functions.arithmetic import rounded
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.decimal_constants import decimal_constant
 from ghcm.source import Span

@@ -11,10 +11,10 @@ from dataclasses import fields
 from typing import cast
 
 from ghcm.bindings import bound_names, free_names, fresh, substitute
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Let, Literal, Var, children
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Defined, Scope
 from ghcm.lowering.narrowing import path_of
 from ghcm.lowering.nesting import DEEPEST

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from ghcm.codes import Code
 from ghcm.expr import Lambda
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions import lambda_of
 from ghcm.lowering.flows import Bound, Draft, Flow

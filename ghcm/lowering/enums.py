@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal, MakeList
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert
 from ghcm.source import Span

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from ghcm.bindings import fresh
+from ghcm.codes import Code
 from ghcm.expr import Call, Expr, If, Literal, MakeList, MakeStruct, Try, Var
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
 from ghcm.lowering.applications import apply, operation
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.definitions import too_large

@@ -7,8 +7,8 @@ id depends on another statement.
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import UnitDraft
 from ghcm.lowering.flows import Draft
 from ghcm.spg.ops import Changes, Publish, Reply, To

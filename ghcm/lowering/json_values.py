@@ -5,10 +5,10 @@ Where the fields stand in the JSON is no part of a type, so that the call carrie
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Literal
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from ghcm.codes import Code
 from ghcm.expr import Each, Expr, ForEach, Lambda, Literal, MakeStruct
 from ghcm.functions import SUMMARIES, comparable
 from ghcm.language import ast
 from ghcm.lowering.applications import operation
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.types import Bool, List, Type, as_nullable, is_nullable, pair_of, strip

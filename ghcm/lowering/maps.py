@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.expr import Expr, MakeList, MakeStruct
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.source import Span

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.expr import Call, Expr, If, Literal
 from ghcm.language import ast
 from ghcm.lowering.applications import operation
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import common_type, convert, to_known
 from ghcm.lowering.keeping import keeping

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, assert_never, cast
 
+from ghcm.codes import Code
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
 from ghcm.lowering.applications import CALLABLE
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.lowering.definitions import define
 from ghcm.lowering.expressions import METHODS, typed

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from ghcm.codes import Code
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context
 from ghcm.lowering.enums import report_no_value
 from ghcm.lowering.variants import variant_named

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ghcm.codes import Code
 from ghcm.expr import Expr, Literal
 from ghcm.language import ast
 from ghcm.lowering.applications import operation
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.source import Span
 from ghcm.types import Int, Map, String, Struct, strip

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step, UnitDraft
 from ghcm.lowering.finals import final, wants_final
 from ghcm.lowering.flows import Bound, Flow, Raw

@@ -5,13 +5,13 @@ Each function gives None where it has reported a mistake. What is known not to b
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, MakeStruct, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.language import ast
 from ghcm.lowering import habits
 from ghcm.lowering.applications import CALLABLE
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import to_known
 from ghcm.lowering.narrowing import path_of

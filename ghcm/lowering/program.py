@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from ghcm.codes import Code
 from ghcm.errors import Diagnostics, ProgramError, suggest
 from ghcm.language import ast
 from ghcm.lowering.calls import check_cycles
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, origin_of
 from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
 from ghcm.lowering.flows import Flow

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, MakeStruct
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
-from ghcm.lowering.codes import Code
 from ghcm.lowering.constants import how_written
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.conversion import convert

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from posixpath import normpath
 from typing import assert_never
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, origin_of
 from ghcm.lowering.drafting import SinkPlace
 from ghcm.lowering.expressions import lambda_of

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ghcm.codes import Code
 from ghcm.digits import MOST_DIGITS
 from ghcm.errors import Diagnostics, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import habits
-from ghcm.lowering.codes import Code
 from ghcm.source import Span
 from ghcm.types import (
     Bool,

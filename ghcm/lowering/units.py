@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.expr import Expr, Param
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.constants import NotConstant, constant, how_written
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafting import Signature, Surroundings, UnitDraft

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, MakeStruct
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.keeping import keeping
 from ghcm.lowering.records import fits

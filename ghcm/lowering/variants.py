@@ -4,10 +4,10 @@ check of what comes from outside.
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeStruct, Var
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.narrowing import left_of, path_of
 from ghcm.source import Span

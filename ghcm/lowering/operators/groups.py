@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.functions import comparable
 from ghcm.lowering.aggregates import Aggregated, aggregate_of
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.lowering.reducing import reducer_of

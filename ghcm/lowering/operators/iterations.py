@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.expr import Expr, Literal
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Scope
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.expressions import typed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ghcm.codes import Code
 from ghcm.expr import Get, Lambda, Var
 from ghcm.functions import comparable
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Draft, Flow
 from ghcm.operators import ENGINE_OF_STREAMS

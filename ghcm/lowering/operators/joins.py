@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS, resolve
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow, Raw

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Scope
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.expressions import typed

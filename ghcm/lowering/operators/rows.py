@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.expr import Expr, Get, Lambda, MakeStruct, walk
 from ghcm.functions import comparable
-from ghcm.lowering.codes import Code
 from ghcm.lowering.conversion import to_known
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow

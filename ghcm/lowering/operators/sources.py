@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from ghcm.codes import Code
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.constants import NotConstant, constant
 from ghcm.lowering.context import Scope
 from ghcm.lowering.conversion import common_type

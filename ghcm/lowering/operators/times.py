@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.flows import Bound, Flow
 from ghcm.operators import ENGINE_OF_STREAMS, Argument

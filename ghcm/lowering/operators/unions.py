@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow, Raw

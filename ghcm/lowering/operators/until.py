@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import cast
 
+from ghcm.codes import Code
 from ghcm.expr import Call as TypedCall
 from ghcm.expr import Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS
 from ghcm.language import ast
 from ghcm.lowering.aggregates import Aggregated, aggregate_of
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Scope
 from ghcm.lowering.drafting import Step
 from ghcm.lowering.expressions import condition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghcm.lowering.codes import Code
+from ghcm.codes import Code
 from ghcm.lowering.drafting import Step
 from ghcm.spg.ops import Format
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.codes import Code
 from ghcm.language.loading import load
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.lowering.codes import Code
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
 from ghcm.operators import OPERATORS
 from ghcm.reducers import Builtin, Custom, Fields, Kind

@@ -2,10 +2,10 @@
 
 import pytest
 
+from ghcm.codes import Code
 from ghcm.errors import Diagnostics
 from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
 from ghcm.language import ast
-from ghcm.lowering.codes import Code
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.conversion import common_type, convert
 from ghcm.lowering.expressions import lambda_of

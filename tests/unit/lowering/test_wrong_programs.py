@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.codes import Code
 from ghcm.errors import ProgramError
 from ghcm.language.loading import load
 from ghcm.lowering import lower
-from ghcm.lowering.codes import Code
 from tests.conftest import Golden
 
 FOLDER = Path(__file__).resolve().parents[2] / "golden" / "errors"
