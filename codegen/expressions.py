@@ -5,8 +5,7 @@ Answers err on the safe side: `can_fail` may say yes for what never fails, never
 
 from __future__ import annotations
 
-from ghcm.bindings import free_names
-from ghcm.expr import Call, Expr, Literal, Param, Try, children, walk
+from ghcm.expr import Call, Expr, Literal, Param, Try, children, free_names, walk
 from ghcm.functions import FUNCTIONS
 from ghcm.types import (
     Bool,
@@ -28,7 +27,7 @@ from ghcm.types import (
     Type,
     strip,
 )
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 _COUNTED = (Int, Int32, Timestamp, Duration)
 

@@ -12,7 +12,6 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from ghcm.digits import sum_of_many
 from ghcm.functions import comparable
 from ghcm.reducers import AggregateFunction
 from ghcm.types import (
@@ -33,6 +32,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
+from ghcm.types.unification import sum_of_many
 
 _DECIMALS = 17
 """How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ghcm import bindings
+from ghcm import expr
 from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Try, children, rebuild
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.graph import Input, Program, Task, Unit
@@ -70,7 +70,7 @@ def substitute(function: Lambda, argument: Expr) -> Expr:
             return part.of.values[part.of.type.index(part.field)]
         return _exactly(part) if isinstance(part, Call) else part
 
-    return rebuild(bindings.substitute(function.body, {parameter.name: argument}), change)
+    return rebuild(expr.substitute(function.body, {parameter.name: argument}), change)
 
 
 def _exactly(call: Call) -> Expr:

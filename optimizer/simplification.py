@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ghcm.bindings import mentions
-from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, mentions
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, is_total, merge, remove, rewire, substitute
 from ghcm.spg.graph import Program, Task, Unit

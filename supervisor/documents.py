@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ghcm.moments import timestamp_text
 from ghcm.runtime.jobs.calls import Call
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.models import json_schema
+from ghcm.values.timestamps import timestamp_text
 
 
 class CallPlace(BaseModel):

@@ -14,7 +14,6 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from ghcm.errors import suggest
-from ghcm.moments import timestamp_text
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import columns_of
 from ghcm.spg.graph import Sink
@@ -24,6 +23,7 @@ from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Look, Looker, Looks
 from ghcm.supervisor.sinks.query import Chosen
 from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
+from ghcm.values.timestamps import timestamp_text
 
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
-from ghcm.bindings import mentions
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.column_text import ATOM, Column, Unsupported, either
 from ghcm.codegen.native.column_types import dtype_text
-from ghcm.expr import Call, Each, Expr, ForEach, Get, Let, Try, walk
+from ghcm.expr import Call, Each, Expr, ForEach, Get, Let, Try, mentions, walk
 from ghcm.functions import FAMILIES
 from ghcm.types import is_nullable
 

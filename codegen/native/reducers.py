@@ -11,9 +11,9 @@ from ghcm.codegen.native.column_text import Unsupported
 from ghcm.codegen.native.column_types import dtype_text
 from ghcm.codegen.native.row_expressions import RowScope
 from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, tuple_text
-from ghcm.digits import SUMMED_DIGITS
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
+from ghcm.types.unification import MAX_SUMMED_PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def extreme_partial(prefix: str, column: str, type_: Type, *, least: bool) -> Pa
 def wide(column: str, type_: Type) -> str:
     """A column of whole numbers, or of decimals as smallest units, in 128 bits."""
     match strip(type_):
-        case Decimal(precision=precision) if precision > SUMMED_DIGITS:
+        case Decimal(precision=precision) if precision > MAX_SUMMED_PRECISION:
             raise Unsupported(f"the sum of {type_}: it may leave 128 bits")
         case Decimal():
             return f"columns.units({column})"

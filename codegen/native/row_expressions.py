@@ -10,13 +10,28 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.bindings import bound_names, free_names
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS, perhaps_null
 from ghcm.codegen.native.row_items import attempt, for_each, let
 from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal, tuple_text
-from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
+from ghcm.expr import (
+    Call,
+    Expr,
+    ForEach,
+    Get,
+    If,
+    Let,
+    Literal,
+    MakeList,
+    MakeStruct,
+    Param,
+    Try,
+    Var,
+    bound_names,
+    free_names,
+    walk,
+)
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 

@@ -8,10 +8,10 @@ from typing import assert_never
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.text import quote
-from ghcm.digits import SUMMED_DIGITS
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
+from ghcm.types.unification import MAX_SUMMED_PRECISION
 
 RECORD = "@record"
 """The whole record, by which `first` and `last` tell apart what stands at the same place."""
@@ -135,7 +135,7 @@ def _sums(aggregate: Aggregate) -> bool:
 def _in_parts(aggregate: Aggregate) -> bool:
     """Whether it sums decimals so long that Spark would lose what does not fit for a while."""
     of = None if aggregate.argument is None else strip(aggregate.argument.body.type)
-    return aggregate.function is _F.SUM and isinstance(of, Decimal) and of.precision > SUMMED_DIGITS
+    return aggregate.function is _F.SUM and isinstance(of, Decimal) and of.precision > MAX_SUMMED_PRECISION
 
 
 def decimal_text(type_: Decimal) -> str:

@@ -48,7 +48,7 @@ from ghcm.types import (
     Type,
     strip,
 )
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghcm.digits import as_decimal, decimal_of
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
 from ghcm.types import Decimal, List, Type
-from ghcm.unification import unify
+from ghcm.types.unification import as_decimal, decimal_of, unify
 
 
 def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, STRING, Resolution, comparable, fixed
 from ghcm.types import Type
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 
 def compare(arguments: tuple[Type, ...]) -> Resolution | None:

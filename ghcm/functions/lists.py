@@ -5,11 +5,10 @@ Positions are from 0. What sums up or orders items is a method, `xs.sum()`, as `
 
 from __future__ import annotations
 
-from ghcm.digits import SUMMED_DIGITS, sum_of_many
 from ghcm.functions.table import Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
 from ghcm.types import Decimal, Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
-from ghcm.unification import unify
+from ghcm.types.unification import MAX_SUMMED_PRECISION, sum_of_many, unify
 
 SUMMARIES = {"sum": "list_sum", "mean": "list_mean", "min": "list_min", "max": "list_max"}
 """The methods that make one value of the items, or of what a function gives for each, by name."""
@@ -36,7 +35,9 @@ def _total(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (List(item=item),) if isinstance(plain := strip(item), Int | Int32 | Float | Duration):
             return Resolution(arguments, Nullable(INT if isinstance(plain, Int32) else plain))
-        case (List(item=item),) if isinstance(plain := strip(item), Decimal) and plain.precision <= SUMMED_DIGITS:
+        case (List(item=item),) if (
+            isinstance(plain := strip(item), Decimal) and plain.precision <= MAX_SUMMED_PRECISION
+        ):
             return Resolution(arguments, Nullable(sum_of_many(plain)))
         case _:
             return None

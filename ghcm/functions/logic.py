@@ -8,7 +8,7 @@ from __future__ import annotations
 from ghcm.functions.table import Function, Nulls
 from ghcm.signatures import BOOL, Resolution, fixed
 from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 
 def any_to_bool(arguments: tuple[Type, ...]) -> Resolution | None:

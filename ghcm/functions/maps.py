@@ -22,7 +22,7 @@ from ghcm.types import (
     Type,
     pair_of,
 )
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 _KEYS = (Bool, Int, Int32, String, Enumeration, Timestamp, Date, Duration)
 

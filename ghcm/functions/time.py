@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghcm.calendar import DATE_UNITS, UNITS, BadWord, check_format, layout_of, zones
 from ghcm.errors import suggest
 from ghcm.functions.table import BadConstant, ConstantRule, Failure, Function
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
 from ghcm.types import Date, Type
+from ghcm.values.timestamps import DATE_UNITS, UNITS, BadWord, check_format, layout_of, zones
 
 
 def zoned(place: int) -> ConstantRule:

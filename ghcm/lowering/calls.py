@@ -18,7 +18,7 @@ from ghcm.reducers import Aggregate
 from ghcm.source import Span
 from ghcm.spg.ops import CallTemplate
 from ghcm.types import Collection, Struct, Type, strip
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 
 def call_of(step: Step, collection: Collection) -> CallTemplate | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import date
 
 from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Value, Var
-from ghcm.moments import parse_date, parse_timestamp
 from ghcm.types import Date, Timestamp, Type, strip
+from ghcm.values.timestamps import parse_date, parse_timestamp
 
 
 class NotConstant(ValueError):

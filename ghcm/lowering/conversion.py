@@ -33,7 +33,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.unification import accepts, unify
+from ghcm.types.unification import accepts, unify
 
 
 def convert(expr: Expr, to: Type) -> Expr | None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from decimal import Decimal as Number
 
-from ghcm.decimals import at_scale
-from ghcm.digits import MOST_DIGITS
 from ghcm.expr import Expr, Literal, MakeList
 from ghcm.types import Decimal, Float, List, Type, strip
-from ghcm.unification import unify
+from ghcm.types.unification import MAX_PRECISION, unify
+from ghcm.values.decimals import at_scale
 
 _SURE = 15
 """So many digits of a constant every float keeps."""
@@ -30,11 +29,11 @@ def written_decimal(literal: Literal) -> Literal | None:
     if not number.is_finite() or len(number.as_tuple().digits) > (_SURE if isinstance(literal.value, float) else 19):
         return None
     _, behind = f"{number.normalize() if isinstance(literal.value, float) else number:f}.".split(".")[:2]
-    if len(behind) > MOST_DIGITS:
+    if len(behind) > MAX_PRECISION:
         return None
     exact = at_scale(number, len(behind))
     precision = max(len(exact.as_tuple().digits), len(behind))
-    return Literal(exact, Decimal(precision, len(behind))) if precision <= MOST_DIGITS else None
+    return Literal(exact, Decimal(precision, len(behind))) if precision <= MAX_PRECISION else None
 
 
 def decimal_constant(value: object, to: Decimal) -> Literal | None:

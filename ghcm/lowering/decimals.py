@@ -6,7 +6,6 @@ How many digits a decimal has is part of its type, so that a call carries the ty
 from __future__ import annotations
 
 from ghcm.codes import Code
-from ghcm.digits import MOST_DIGITS, SUMMED_DIGITS, as_decimal
 from ghcm.expr import Call, Expr, Literal
 from ghcm.functions.arithmetic import rounded
 from ghcm.language import ast
@@ -14,6 +13,7 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.decimal_constants import decimal_constant
 from ghcm.source import Span
 from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, strip
+from ghcm.types.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal
 from ghcm.values import from_json
 
 _HOW = {
@@ -33,12 +33,12 @@ _BESIDE_FLOAT = (
     "to_decimal(x, digits, scale)."
 )
 _OF_LISTS = (
-    f"Decimals of up to {SUMMED_DIGITS} digits have a sum, xs.sum(x => to_decimal(x, {SUMMED_DIGITS}, 2)), and floats "
-    "a mean, xs.mean(x => to_float(x))."
+    f"Decimals of up to {MAX_SUMMED_PRECISION} digits have a sum, "
+    f"xs.sum(x => to_decimal(x, {MAX_SUMMED_PRECISION}, 2)), and floats a mean, xs.mean(x => to_float(x))."
 )
 _TOO_WIDE = (
-    f"All digits of the result may be more than the {MOST_DIGITS} that a decimal has: to_decimal(x, digits, scale) and "
-    "round_half_up(x, scale) make a decimal of fewer."
+    f"All digits of the result may be more than the {MAX_PRECISION} that a decimal has: to_decimal(x, digits, scale) "
+    "and round_half_up(x, scale) make a decimal of fewer."
 )
 _BESIDE_TEXT = "A constant is written as a number, 9.99; to_decimal(x, digits, scale) reads a text."
 _OF_BOTH = ("sub", "mul", "eq", "ne", "lt", "le", "gt", "ge")
@@ -54,9 +54,9 @@ def to_decimal(
     if numbers is None or of is None:
         return None
     precision, scale = numbers
-    if not (1 <= precision <= MOST_DIGITS and 0 <= scale <= precision):
+    if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
         message = f"there is no decimal({precision}, {scale})"
-        detail = f"It has {MOST_DIGITS} digits at most, and no more of them behind the point."
+        detail = f"It has {MAX_PRECISION} digits at most, and no more of them behind the point."
         context.report(Code.BAD_CONSTANT, message, operands[1].value.span, detail=detail, hint=_HOW["to_decimal"])
         return None
     to = Decimal(precision, scale)

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import cast
 
-from ghcm.bindings import bound_names, free_names, fresh, substitute
 from ghcm.codes import Code
 from ghcm.errors import suggest
-from ghcm.expr import Expr, Let, Literal, Var, children
+from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Defined, Scope
 from ghcm.lowering.narrowing import path_of

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from ghcm.bindings import fresh
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, If, Literal, MakeList, MakeStruct, Try, Var
+from ghcm.expr import Call, Expr, If, Literal, MakeList, MakeStruct, Try, Var, fresh
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast

@@ -13,7 +13,7 @@ from ghcm.lowering.context import Context, Scope, Value
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type
 from ghcm.types import List, String, Struct, as_nullable, is_nullable, strip
-from ghcm.union_types import has_union
+from ghcm.types.unions import has_union
 
 _HOW = "It is written json_to(text, Record), or json_to(text, [Record]) for a list of them."
 

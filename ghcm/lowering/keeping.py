@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ghcm.bindings import fresh
 from ghcm.codes import Code
-from ghcm.expr import Expr, Let, Literal, Var
+from ghcm.expr import Expr, Let, Literal, Var, fresh
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.narrowing import path_of, present

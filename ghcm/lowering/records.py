@@ -13,7 +13,7 @@ from ghcm.lowering.conversion import convert
 from ghcm.lowering.enums import hint_of_enum, report_constant
 from ghcm.source import Span
 from ghcm.types import Field, String, Struct, Type, is_nullable, strip
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 
 def record_value(written: ast.RecordExpr, scope: Scope, context: Context, value: Value) -> Expr | None:

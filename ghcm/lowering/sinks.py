@@ -22,7 +22,7 @@ from ghcm.spg.graph import Cache, Mode
 from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.support import NotYet
 from ghcm.types import Struct, Type
-from ghcm.unification import accepts, unify
+from ghcm.types.unification import accepts, unify
 
 _MODES = tuple(mode.value for mode in Mode)
 _SINK = (

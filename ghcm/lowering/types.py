@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ghcm.codes import Code
-from ghcm.digits import MOST_DIGITS
 from ghcm.errors import Diagnostics, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
@@ -27,7 +26,6 @@ from ghcm.types import (
     List,
     Map,
     Null,
-    Nullable,
     String,
     Struct,
     Timestamp,
@@ -35,9 +33,11 @@ from ghcm.types import (
     Variant,
     as_nullable,
     is_nullable,
+    parts,
     tuple_of,
 )
-from ghcm.union_types import has_union, union_type
+from ghcm.types.unification import MAX_PRECISION
+from ghcm.types.unions import has_union, union_type
 
 LINE = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), name="Line")
 """What a text source gives."""
@@ -146,11 +146,13 @@ class Records:
         name, arguments = written.name, written.arguments
         if name == "decimal":
             match arguments:
-                case (int(precision), int(scale)) if 1 <= precision <= MOST_DIGITS and 0 <= scale <= precision:
+                case (int(precision), int(scale)) if 1 <= precision <= MAX_PRECISION and 0 <= scale <= precision:
                     return Decimal(precision, scale)
                 case _:
                     message = "a decimal is written decimal(digits, digits behind the point)"
-                    self._error(message, written.span, hint=f"decimal(10, 2); there are {MOST_DIGITS} digits at most.")
+                    self._error(
+                        message, written.span, hint=f"decimal(10, 2); there are {MAX_PRECISION} digits at most."
+                    )
                     return None
         wanted = 1 if name == "list" else 2
         given = [argument for argument in arguments if not isinstance(argument, int)]
@@ -270,19 +272,7 @@ class Records:
 
 def has_null(type_: Type) -> bool:
     """Whether a part of the type is that of a bare `null`, which no column can have."""
-    match type_:
-        case Null():
-            return True
-        case Nullable(of=of):
-            return has_null(of)
-        case List(item=item):
-            return has_null(item)
-        case Map(key=key, value=value):
-            return has_null(key) or has_null(value)
-        case Struct(fields=fields):
-            return any(has_null(part.type) for part in fields)
-        case _:
-            return False
+    return any(isinstance(part, Null) for part in parts(type_))
 
 
 def kind_words(types: tuple[Type, ...]) -> str:

@@ -18,7 +18,7 @@ from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.lowering.records import fits
 from ghcm.spg.graph import Parameter
 from ghcm.types import Shape, Type
-from ghcm.union_types import has_union
+from ghcm.types.unions import has_union
 
 
 def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghcm.addresses import Address, address_text, parse_address, parse_subnet
 from ghcm.codes import Code
 from ghcm.expr import Expr, Literal
 from ghcm.functions import FAMILIES, FUNCTIONS
-from ghcm.json_paths import parse_path
+from ghcm.values.texts import Address, address_text, parse_address, parse_path, parse_subnet
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.union_types import field_in
+from ghcm.types.unions import field_in
 
 
 def variant_named(name: str, type_: Type, span: Span | None, context: Context) -> Variant | None:

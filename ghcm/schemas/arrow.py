@@ -6,7 +6,6 @@ from typing import Any, assert_never, cast
 
 import pyarrow as pa
 
-from ghcm.digits import MOST_DIGITS
 from ghcm.schemas.unmapped import Unmapped, inside
 from ghcm.types import (
     Bool,
@@ -32,6 +31,7 @@ from ghcm.types import (
     pair_of,
     strip,
 )
+from ghcm.types.unification import MAX_PRECISION
 
 
 def arrow_type(type_: Type, *, maps: bool = True) -> pa.DataType:
@@ -102,7 +102,7 @@ def type_of(found: pa.DataType) -> Type:
     plain = _plain(known)
     if plain is not None:
         return plain
-    if pa.types.is_decimal(known) and 0 <= known.scale <= known.precision <= MOST_DIGITS:
+    if pa.types.is_decimal(known) and 0 <= known.scale <= known.precision <= MAX_PRECISION:
         return Decimal(known.precision, known.scale)
     if pa.types.is_dictionary(known):
         return type_of(known.value_type)

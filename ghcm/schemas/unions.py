@@ -5,7 +5,7 @@ from __future__ import annotations
 from ghcm.schemas.naming import field_name, record_name
 from ghcm.schemas.unmapped import Unmapped
 from ghcm.types import Enumeration, Struct, Variant, strip
-from ghcm.union_types import union_type
+from ghcm.types.unions import union_type
 
 
 def union_of_records(name: str | None, tag: str, variants: tuple[Variant, ...]) -> Struct:

@@ -24,7 +24,7 @@ from ghcm.spg.ops import (
 from ghcm.spg.rule_parts import Around, collection_problems, flowing, keyed, part, with_value
 from ghcm.spg.well_typed import expr_problems
 from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 _F = AggregateFunction
 

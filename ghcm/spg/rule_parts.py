@@ -12,7 +12,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.well_typed import lambda_problems
 from ghcm.types import Bool, Collection, Nullable, Shape, Struct, Type, strip
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 
 @dataclass(frozen=True, slots=True)

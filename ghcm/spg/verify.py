@@ -51,7 +51,7 @@ from ghcm.spg.rule_parts import Around
 from ghcm.spg.rules import arity, task_problems
 from ghcm.spg.well_typed import expr_problems, is_value, lambda_problems
 from ghcm.types import Bool, Shape, Type, strip
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 
 def verify(program: Program) -> list[str]:

@@ -51,7 +51,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 
 def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: Mapping[str, Type]) -> Iterator[str]:

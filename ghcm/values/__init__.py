@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import NoReturn, cast
 
 from ghcm.types import String, Struct, Type, strip
+from ghcm.values.decimals import WrittenFloat, has_decimal
 from ghcm.values.reading import reader, refuse_value
 from ghcm.values.writing import Json, own_writer, writer
-from ghcm.values.written_number import WrittenFloat, has_decimal
 
 __all__ = [
     "Json",

@@ -1,6 +1,6 @@
 """The functions that read the JSON form of canonical values, made once for each type.
 
-What does not fit is said with its place, as ValueError.
+What does not fit is said with its path, as ValueError.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn, assert_never, cast
 
-from ghcm.decimals import at_scale
-from ghcm.moments import parse_date, parse_timestamp
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -39,8 +37,9 @@ from ghcm.types import (
     Type,
     member_text,
 )
+from ghcm.values.decimals import WrittenFloat, at_scale
+from ghcm.values.timestamps import parse_date, parse_timestamp
 from ghcm.values.writing import MICROS, Json
-from ghcm.values.written_number import WrittenFloat
 
 _REASONABLE = 12
 """So many values of an enum a message lists."""
@@ -228,10 +227,10 @@ def _struct_reader(type_: Struct) -> Callable[[Json], object]:
     return read
 
 
-def _at(place: str, read: Callable[[Json], object], data: Json) -> object:
+def _at(path: str, read: Callable[[Json], object], data: Json) -> object:
     try:
         return read(data)
     except ValueError as error:
         text = str(error)
         join = "" if text.startswith("[") else "." if text.startswith('"') else ": "
-        raise ValueError(f"{place}{join}{text}") from None
+        raise ValueError(f"{path}{join}{text}") from None

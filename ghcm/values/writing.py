@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
-from ghcm.decimals import at_scale, decimal_text
-from ghcm.moments import date_text, timestamp_text
 from ghcm.types import (
     Bool,
     Bytes,
@@ -31,6 +29,8 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
+from ghcm.values.decimals import at_scale, decimal_text
+from ghcm.values.timestamps import date_text, timestamp_text
 
 Json: TypeAlias = object
 """What the `json` module reads and writes: None, bool, int, float, str, list and dict of these."""

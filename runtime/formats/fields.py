@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import NoReturn, TypeAlias, assert_never, cast
 
-from ghcm.moments import parse_date
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -36,6 +35,7 @@ from ghcm.types import (
     Type,
 )
 from ghcm.values import Json, WrittenFloat, has_decimal, reader, refuse_value
+from ghcm.values.timestamps import parse_date
 
 Reader: TypeAlias = Callable[[Json], object]
 """From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from ghcm.decimals import decimal_text
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, dtype
@@ -44,6 +43,7 @@ from ghcm.types import (
     strip,
 )
 from ghcm.values import Json, WrittenFloat
+from ghcm.values.decimals import decimal_text
 
 _ROWS = 16_384
 _MOMENTS = (-62_135_596_800_000_000, 253_402_300_799_999_999)

@@ -13,10 +13,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
-from ghcm.decimals import EXACT
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.decimals import EXACT
 
 T = TypeVar("T")
 FloatSum: TypeAlias = tuple[int | float, int]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from ghcm.decimals import decimal_text
-from ghcm.moments import date_text, timestamp_text
 from ghcm.types import Duration
 from ghcm.values import writer
+from ghcm.values.decimals import decimal_text
+from ghcm.values.timestamps import date_text, timestamp_text
 
 Form: TypeAlias = Callable[[Any], Any]
 """From a value to JSON data."""

@@ -11,8 +11,8 @@ from math import gcd
 from typing import NoReturn, TypeVar
 
 from ghcm.functions import Failure
-from ghcm.moments import timestamp_text
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.timestamps import timestamp_text
 
 T = TypeVar("T")
 

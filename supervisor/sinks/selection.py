@@ -13,7 +13,6 @@ from typing import assert_never, cast
 import polars as pl
 
 from ghcm.errors import suggest
-from ghcm.moments import timestamp_text
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
 from ghcm.supervisor.models import canonical
@@ -41,6 +40,7 @@ from ghcm.types import (
     strip,
 )
 from ghcm.values import from_json, to_json
+from ghcm.values.timestamps import timestamp_text
 
 
 @dataclass(frozen=True, slots=True)

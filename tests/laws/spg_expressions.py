@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from ghcm.calendar import DATE_UNITS
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.types import (
@@ -28,7 +27,8 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
+from ghcm.values.timestamps import DATE_UNITS
 from tests.laws.spg_signatures import signatures_by_result
 from tests.laws.spg_values import SCALARS, values_of, variants_of
 from tests.laws.spg_variants import as_enum, matched, united

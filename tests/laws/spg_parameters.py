@@ -26,7 +26,7 @@ from ghcm.types import (
     Variant,
     tuple_of,
 )
-from ghcm.union_types import union_type
+from ghcm.types.unions import union_type
 from tests.laws.spg_flows import Chain
 from tests.laws.spg_values import ENUMS
 

@@ -16,7 +16,7 @@ from ghcm.spg.graph import Global
 from ghcm.spg.iterations import entry_of
 from ghcm.spg.ops import Filter, Iterate, Map, PythonBatch, PythonCall, Until
 from ghcm.types import Bool, Field, Int, List, Nullable, Shape, String, Struct, Type, as_nullable
-from ghcm.union_types import narrowed_union
+from ghcm.types.unions import narrowed_union
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, in_window
 from tests.laws.spg_signatures import signatures

@@ -8,7 +8,6 @@ from decimal import Decimal as Number
 
 from hypothesis import strategies as st
 
-from ghcm.decimals import EXACT
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -32,7 +31,8 @@ from ghcm.types import (
     Variant,
     is_nullable,
 )
-from ghcm.union_types import union_type
+from ghcm.types.unions import union_type
+from ghcm.values.decimals import EXACT
 from tests.conformance.functions.case import PROTO as HARD
 
 __all__ = [

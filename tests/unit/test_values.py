@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghcm.moments import date_text, timestamp_text
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -30,6 +29,7 @@ from ghcm.types import (
     tuple_of,
 )
 from ghcm.values import decode, encode, from_json, key_text, to_json
+from ghcm.values.timestamps import date_text, timestamp_text
 
 RECORD = Struct((Field("name", String()), Field("parts", List(Nullable(Int()))), Field("note", Nullable(String()))))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ghcm.addresses import parse_subnet
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.column_functions.emitting import Emit, Scope, arguments_of, helper, masks_of, with_masks
 from ghcm.codegen.native.column_text import Column
 from ghcm.expr import Call
+from ghcm.values.texts import parse_subnet
 
 
 def _total(name: str) -> Emit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ghcm.calendar import DATE_UNITS
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.column_functions.emitting import (
     Emit,
@@ -18,6 +17,7 @@ from ghcm.codegen.native.column_functions.emitting import (
 from ghcm.codegen.native.column_text import ATOM, COMPARE, PRODUCT, SUM, Column, bare_text
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String, Timestamp, Type, strip
+from ghcm.values.timestamps import DATE_UNITS
 
 
 def _text(expr: Call, place: int) -> Column:

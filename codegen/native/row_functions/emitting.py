@@ -8,7 +8,7 @@ from typing import Protocol
 from ghcm.codegen.native.row_text import ATOM, NOT, Code, Module
 from ghcm.expr import Call, Expr, Literal
 from ghcm.types import Type, is_nullable, strip
-from ghcm.unification import unify
+from ghcm.types.unification import unify
 
 
 class Scope(Protocol):

@@ -7,7 +7,6 @@ from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper
 from ghcm.codegen.native.row_text import Code, quoted
 from ghcm.expr import Call
 from ghcm.functions import FAMILIES
-from ghcm.json_paths import parse_path
 from ghcm.types import (
     Bytes,
     Date,
@@ -23,6 +22,7 @@ from ghcm.types import (
     Type,
     strip,
 )
+from ghcm.values.texts import parse_path
 
 
 def _read(scope: Scope, expr: Call, codes: list[Code]) -> Code:

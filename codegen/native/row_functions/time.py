@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ghcm.calendar import DATE_UNITS
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.row_functions.emitting import Emit, Scope, call_of, helper, kind_of, same
 from ghcm.codegen.native.row_text import PRODUCT, SUM, UNARY, Code, quoted
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String
+from ghcm.values.timestamps import DATE_UNITS
 
 
 def _zone(expr: Call, place: int) -> list[Code]:

@@ -7,8 +7,8 @@ import json
 from ghcm.codegen.spark.functions.emitting import Emit, Writer
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call, Literal
-from ghcm.json_paths import parse_path
 from ghcm.spg.notation.types import parse_type
+from ghcm.values.texts import parse_path
 
 
 def _read(helper: str) -> Emit:

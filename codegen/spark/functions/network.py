@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ghcm.addresses import parse_subnet
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call, Literal
+from ghcm.values.texts import parse_subnet
 
 
 def _in_subnet(writer: Writer, call: Call) -> str:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from ghcm.calendar import DATE_UNITS, ISO_DATE, ISO_MOMENT, Directive, Layout, layout_of, pieces_of
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String, Timestamp, Type, strip
+from ghcm.values.timestamps import (
+    DATE_UNITS,
+    ISO_DATE,
+    ISO_TIMESTAMP,
+    Directive,
+    Layout,
+    layout_of,
+    pieces_of,
+)
 
 
 def _kind(call: Call) -> Type:
@@ -83,7 +91,7 @@ def _layout(layout: Layout) -> list[str]:
 def _to_timestamp(writer: Writer, call: Call) -> str:
     text = writer.emit(call.arguments[0])
     if isinstance(_kind(call), String):
-        return writer.call("read_time", text, *_layout(ISO_MOMENT))
+        return writer.call("read_time", text, *_layout(ISO_TIMESTAMP))
     return writer.call("date_midnight", text, *_zone(call, 1))
 
 

@@ -17,7 +17,7 @@ from ghcm.lowering.records import fits
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import Iterate, Publish, Reply, To, Union
 from ghcm.types import Collection, Int
-from ghcm.unification import accepts
+from ghcm.types.unification import accepts
 
 
 def iterate(step: Step, flow: Flow) -> Bound:

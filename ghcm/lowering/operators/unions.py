@@ -15,7 +15,7 @@ from ghcm.lowering.types import LINE
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Union
 from ghcm.types import Shape, Struct
-from ghcm.unification import accepts, unify
+from ghcm.types.unification import accepts, unify
 
 
 def as_record(step: Step, of: Flow | Raw) -> Bound:

@@ -10,7 +10,6 @@ import dataclasses
 from typing import cast
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
-from ghcm.moments import date_text, parse_date, parse_timestamp, timestamp_text
 from ghcm.spg.notation.natural import Scope, natural, struct_of
 from ghcm.spg.notation.tokens import Tokens, is_word, quoted, word_or_quoted
 from ghcm.spg.notation.types import is_tuple, print_type, read_type
@@ -25,6 +24,7 @@ from ghcm.types import (
     strip,
     tuple_of,
 )
+from ghcm.values.timestamps import date_text, parse_date, parse_timestamp, timestamp_text
 
 _SIGNS = {
     "or": ("or", 1),

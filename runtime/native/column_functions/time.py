@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.calendar import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
 from ghcm.runtime.native.column_functions.time_numbers import (
     float_seconds,  # noqa: F401
@@ -20,6 +19,7 @@ from ghcm.runtime.native.column_functions.time_texts import (
     parse_date,  # noqa: F401
 )
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
+from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
 _DAY = 86_400_000_000
 _SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}

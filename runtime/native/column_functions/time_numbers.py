@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.calendar import FIRST_MICROS, LAST_MICROS
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
 
 _LONGEST = 9_223_372_036_854.775
 """The longest duration that is a float of seconds; the next one has more than 64 bits of microseconds."""

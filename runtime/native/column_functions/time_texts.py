@@ -9,10 +9,12 @@ from functools import partial
 
 import polars as pl
 
-from ghcm.calendar import (
+from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
+from ghcm.runtime.native.zones import offsets_at, offsets_of_local
+from ghcm.values.timestamps import (
     FIRST_MICROS,
     ISO_DATE,
-    ISO_MOMENT,
+    ISO_TIMESTAMP,
     LAST_MICROS,
     MONTHS,
     Directive,
@@ -20,8 +22,6 @@ from ghcm.calendar import (
     layout_of,
     pieces_of,
 )
-from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
-from ghcm.runtime.native.zones import offsets_at, offsets_of_local
 
 _SECOND, _DAY = 1_000_000, 86_400_000_000
 
@@ -31,7 +31,7 @@ _SECOND, _DAY = 1_000_000, 86_400_000_000
 
 def parse(text: pl.Expr, pattern: str = "", zone: str = "") -> pl.Expr:
     """The microseconds in texts of a pattern; without one, of ISO 8601."""
-    layout = layout_of(pattern) if pattern else ISO_MOMENT
+    layout = layout_of(pattern) if pattern else ISO_TIMESTAMP
     return text.map_batches(partial(_moments, layout, zone), return_dtype=pl.Int64)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeVar
 
-from ghcm.decimals import EXACT, UNITS
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.decimals import EXACT, UNITS
 
 T = TypeVar("T")
 _HALF_UP = Context(prec=100, rounding=ROUND_HALF_UP)

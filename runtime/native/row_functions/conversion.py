@@ -6,11 +6,11 @@ import re
 from decimal import Decimal
 from math import isfinite
 
-from ghcm.decimals import at_scale, decimal_text
 from ghcm.functions import Failure
-from ghcm.moments import date_text, timestamp_text
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
+from ghcm.values.decimals import at_scale, decimal_text
+from ghcm.values.timestamps import date_text, timestamp_text
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")

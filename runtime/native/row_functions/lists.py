@@ -10,11 +10,11 @@ from functools import reduce
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
-from ghcm.decimals import EXACT
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.comparison import equal
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.decimals import EXACT
 
 T = TypeVar("T")
 _Order: TypeAlias = Callable[[Any], Any]

@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from math import isfinite
 from typing import NoReturn
 
-from ghcm.calendar import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.arithmetic import within
 from ghcm.runtime.native.row_functions.time_texts import (
@@ -17,6 +16,7 @@ from ghcm.runtime.native.row_functions.time_texts import (
 )
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.native.zones import EPOCH, local_of, offset_of_local
+from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
 _DAY = 86_400_000_000
 _SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}

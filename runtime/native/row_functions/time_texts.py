@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import NoReturn
 
-from ghcm.calendar import (
+from ghcm.functions import Failure
+from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.native.zones import EPOCH, local_of, offset_at, offset_of_local
+from ghcm.values.timestamps import (
     FIRST_DAY,
     FIRST_MICROS,
     ISO_DATE,
-    ISO_MOMENT,
+    ISO_TIMESTAMP,
     LAST_MICROS,
     MONTHS,
     Directive,
@@ -19,9 +22,6 @@ from ghcm.calendar import (
     layout_of,
     pieces_of,
 )
-from ghcm.functions import Failure
-from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.native.zones import EPOCH, local_of, offset_at, offset_of_local
 
 _DAY, _SECOND = 86_400_000_000, 1_000_000
 _NUMBERS = {name.lower(): number for number, name in enumerate(MONTHS, 1)}
@@ -85,7 +85,7 @@ def _offset(text: str) -> int:
     return (-seconds if text[0] == "-" else seconds) * _SECOND
 
 
-to_timestamp = _reader(ISO_MOMENT, "")
+to_timestamp = _reader(ISO_TIMESTAMP, "")
 """The timestamp in a text of ISO 8601."""
 
 

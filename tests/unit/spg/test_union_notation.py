@@ -2,7 +2,7 @@
 
 from ghcm.spg.notation.types import parse_type, print_type
 from ghcm.types import Field, Int, String, Struct, Variant, as_nullable
-from ghcm.union_types import union_type
+from ghcm.types.unions import union_type
 
 LOGIN = Struct((Field("user", String()), Field("host", String())), "Login")
 LOGOUT = Struct((Field("user", as_nullable(String())), Field("seconds", Int())), "Log out")

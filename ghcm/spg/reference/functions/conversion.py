@@ -7,7 +7,6 @@ import re
 from typing import Any, assert_never
 
 from ghcm.functions import Failure
-from ghcm.moments import date_text, timestamp_text
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, units_of
 from ghcm.types import (
     Bool,
@@ -28,6 +27,7 @@ from ghcm.types import (
     Timestamp,
     strip,
 )
+from ghcm.values.timestamps import date_text, timestamp_text
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _EXACT = re.compile(r"([+-]?)0*([0-9]+)(?:\.([0-9]*?)0*)?")

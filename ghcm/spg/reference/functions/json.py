@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from ghcm.functions import Failure
-from ghcm.json_paths import parse_path
 from ghcm.spg.notation.types import parse_type
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail
 from ghcm.spg.reference.json_records import value_in
 from ghcm.types import Bool, Float, Int, Int32, List, Map, String, Struct, Type, strip
 from ghcm.values import encode
+from ghcm.values.texts import parse_path
 
 _DEEPEST = 200
 

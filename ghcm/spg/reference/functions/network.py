@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ghcm.addresses import Address, Subnet, address_text, parse_address, parse_subnet
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
+from ghcm.values.texts import Address, Subnet, address_text, parse_address, parse_subnet
 
 _PRIVATE = (
     *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "169.254.0.0/16"),

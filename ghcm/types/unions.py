@@ -10,14 +10,12 @@ from dataclasses import replace
 from ghcm.types import (
     Enumeration,
     Field,
-    List,
-    Map,
-    Nullable,
     Struct,
     Type,
     Variant,
     as_nullable,
     is_nullable,
+    parts,
     strip,
 )
 
@@ -68,14 +66,4 @@ def _type_of(field: Field, variants: tuple[Variant, ...]) -> Type:
 
 def has_union(type_: Type) -> bool:
     """Whether a part of the type is a union."""
-    match type_:
-        case Nullable(of=of):
-            return has_union(of)
-        case List(item=item):
-            return has_union(item)
-        case Map(key=key, value=value):
-            return has_union(key) or has_union(value)
-        case Struct(fields=fields, variants=variants):
-            return bool(variants) or any(has_union(each.type) for each in fields)
-        case _:
-            return False
+    return any(isinstance(part, Struct) and part.variants for part in parts(type_))

@@ -1,10 +1,9 @@
-"""When one type stands for another, and the one type that holds the values of two."""
+"""When one type stands for another, the one type that holds the values of two, and the precision of decimals."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ghcm.digits import as_decimal, unify_decimals
 from ghcm.types import (
     Decimal,
     Enumeration,
@@ -87,3 +86,42 @@ def _unify_unions(left: Struct, right: Struct) -> Type | None:
         return None
     both = (*left.variants, *(each for each in right.variants if each not in left.variants))
     return unify(replace(left, variants=both), replace(right, variants=both))
+
+
+MAX_PRECISION = 38
+"""So many digits a decimal has at most: 128 bits hold them, and every engine does."""
+
+MAX_SUMMED_PRECISION = 28
+"""Sums of decimals of so many digits at most fit 38, however they are added up."""
+
+
+def sum_of_many(of: Decimal) -> Decimal:
+    """The decimal of sums: with ten digits more, which ten thousand million numbers do not fill, 38 at most."""
+    return Decimal(min(of.precision + 10, MAX_PRECISION), of.scale)
+
+
+def decimal_of(whole: int, scale: int) -> Decimal | None:
+    """The decimal type of so many digits ahead of the point and behind it; None where these are too many."""
+    precision = max(whole + scale, 1)
+    return Decimal(precision, scale) if precision <= MAX_PRECISION else None
+
+
+def as_decimal(type_: Type) -> Decimal | None:
+    """The decimal type that holds exactly the values of a decimal or whole number; None for others."""
+    match type_:
+        case Decimal():
+            return type_
+        case Int():
+            return Decimal(19, 0)
+        case Int32():
+            return Decimal(10, 0)
+        case _:
+            return None
+
+
+def unify_decimals(left: Decimal | None, right: Decimal | None) -> Decimal | None:
+    """The decimal that holds all digits of either; None where that has too many, or where one is no decimal."""
+    if left is None or right is None:
+        return None
+    scale = max(left.scale, right.scale)
+    return decimal_of(max(left.precision - left.scale, right.precision - right.scale), scale)

@@ -14,9 +14,44 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
+
+__all__ = [
+    "INT_MAX",
+    "INT_MIN",
+    "WINDOW",
+    "Bool",
+    "Bytes",
+    "Collection",
+    "Date",
+    "Decimal",
+    "Duration",
+    "Enumeration",
+    "Field",
+    "Float",
+    "Int",
+    "Int32",
+    "List",
+    "Map",
+    "Null",
+    "Nullable",
+    "Shape",
+    "String",
+    "Struct",
+    "Timestamp",
+    "Type",
+    "Variant",
+    "as_nullable",
+    "is_nullable",
+    "member_text",
+    "pair_of",
+    "parts",
+    "strip",
+    "tuple_of",
+]
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
@@ -103,7 +138,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """A moment in UTC, to the microsecond."""
+    """A point of time in UTC, to the microsecond."""
 
     def __str__(self) -> str:
         return "timestamp"
@@ -248,6 +283,26 @@ def strip(type_: Type) -> Type:
 def as_nullable(type_: Type) -> Type:
     """The type with a `?`."""
     return type_ if is_nullable(type_) else Nullable(type_)
+
+
+def parts(type_: Type) -> Iterator[Type]:
+    """The type and all types inside of it, wholes first."""
+    yield type_
+    match type_:
+        case Nullable(of=of) | List(item=of):
+            yield from parts(of)
+        case Map(key=key, value=value):
+            yield from parts(key)
+            yield from parts(value)
+        case Struct(fields=fields):
+            for each in fields:
+                yield from parts(each.type)
+        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Enumeration() | Bytes():
+            pass
+        case Timestamp() | Date() | Duration() | Null():
+            pass
+        case _:
+            assert_never(type_)
 
 
 def tuple_of(*items: Type) -> Struct:

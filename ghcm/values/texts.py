@@ -1,13 +1,17 @@
-"""IP addresses and subnets as texts: strict reading, and the canonical text by RFC 5952.
+"""Texts with a form of their own: IP addresses and subnets, read strictly, and paths into JSON texts.
 
-It serves the compiler, which refuses constants that are none, and the reference. The engines have readers of their own.
+The canonical text of an address is that of RFC 5952; paths are `$.name`, `$["any name"]`, `$[0]`, and these behind each
+other. The compiler refuses constants that are none by it, and the reference reads by it. The engines have readers of
+their own.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import TypeAlias
 
 _PREFIX = re.compile("0|[1-9][0-9]{0,2}")
 
@@ -75,3 +79,43 @@ def address_text(address: Address) -> str:
     if address.number >> 32 == 0xFFFF:
         return f"::ffff:{IPv4Address(address.number & 0xFFFFFFFF)}"
     return str(IPv6Address(address.number))
+
+
+Step: TypeAlias = str | int
+"""The name of a member of an object, or the index of an item of an array, from 0."""
+
+_STEP = re.compile(
+    r"""\.(?P<name>[A-Za-z_][A-Za-z0-9_]*) | \[(?P<index>0|[1-9][0-9]{0,8})\]
+    | \[(?P<quoted>"(?:[^"\\]|\\.)*")\] | \['(?P<single>[^'"\\]*)'\]""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def parse_path(text: str) -> tuple[Step, ...] | None:
+    r"""The steps of a path; None for what is none.
+
+    >>> parse_path('$.a["b c"][0]'), parse_path("$['x']"), parse_path("a.b")
+    (('a', 'b c', 0), ('x',), None)
+    """
+    if not text.startswith("$"):
+        return None
+    steps: list[Step] = []
+    at = 1
+    while at < len(text):
+        found = _STEP.match(text, at)
+        if found is None:
+            return None
+        try:
+            steps.append(_step(found))
+        except ValueError:
+            return None
+        at = found.end()
+    return tuple(steps)
+
+
+def _step(found: re.Match[str]) -> Step:
+    if found["index"] is not None:
+        return int(found["index"])
+    if found["quoted"] is not None:
+        return str(json.loads(found["quoted"]))
+    return str(found["name"] if found["name"] is not None else found["single"])

@@ -1,14 +1,91 @@
-"""The words with which time is asked for: units of the calendar, names of time zones, patterns of moments.
+"""Timestamps and dates as text, and back, and the words with which time is asked for: units, time zones, patterns.
 
-The table of functions checks them before anything runs, and engines read patterns by the layouts made here. Timestamps
-and dates of the calendar lie in the years 1 to 9999. This module computes no times.
+The text is ISO 8601 in the proleptic Gregorian calendar, for every 64-bit timestamp; Python's own calendar ends at the
+year 9999. The table of functions checks the words before anything runs, and engines read patterns by the layouts made
+here; what they read lies in the years 1 to 9999. This module computes no times.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
+from typing import NoReturn
 from zoneinfo import available_timezones
+
+from ghcm.types import INT_MAX, INT_MIN
+
+_MICROS = 1_000_000
+_DAY = 86_400 * _MICROS
+_TIMESTAMP = re.compile(r"([+-]\d+|\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
+_DATE = re.compile(r"([+-]\d+|\d{4})-(\d\d)-(\d\d)", re.ASCII)
+
+
+def timestamp_text(micros: int) -> str:
+    """A timestamp as ISO 8601 with six decimals; years outside 0 to 9999 carry a sign.
+
+    >>> timestamp_text(-1)
+    '1969-12-31T23:59:59.999999Z'
+    """
+    days, rest = divmod(micros, _DAY)
+    seconds, fraction = divmod(rest, _MICROS)
+    return f"{date_text(days)}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{fraction:06d}Z"
+
+
+def date_text(days: int) -> str:
+    """A day as `2026-01-02` in the proleptic Gregorian calendar; years outside 0 to 9999 carry a sign."""
+    era, day_of_era = divmod(days + 719_468, 146_097)  # eras of 400 years that start on 1 March
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * day_of_year + 2) // 153
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    year = year_of_era + era * 400 + (month <= 2)
+    text = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+05d}"
+    return f"{text}-{month:02d}-{day_of_year - (153 * shifted + 2) // 5 + 1:02d}"
+
+
+def parse_timestamp(text: str) -> int:
+    """The inverse of `timestamp_text`; one to six decimals, or none, are read. ValueError for anything else."""
+    found = _TIMESTAMP.fullmatch(text)
+    if found is None:
+        _refuse("timestamp such as 2026-01-02T03:04:05.000006Z", text)
+    days = _days(found[1], found[2], found[3], text)
+    hour, minute, second = int(found[4]), int(found[5]), int(found[6])
+    if hour > 23 or minute > 59 or second > 59:
+        _refuse("timestamp", text)
+    micros = ((days * 24 + hour) * 60 + minute) * 60 + second
+    micros = micros * _MICROS + int((found[7] or "").ljust(6, "0"))
+    if not INT_MIN <= micros <= INT_MAX:
+        raise ValueError(f"{text} does not fit into timestamp")
+    return micros
+
+
+def parse_date(text: str) -> int:
+    """The inverse of `date_text`; ValueError for anything else."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        _refuse("date such as 2026-01-02", text)
+    return _days(found[1], found[2], found[3], text)
+
+
+def _days(year_text: str, month_text: str, day_text: str, text: str) -> int:
+    if len(year_text) > 10:
+        _refuse("date", text)
+    year, month, day = int(year_text), int(month_text), int(day_text)
+    if not 1 <= month <= 12 or day < 1:
+        _refuse("date", text)
+    shifted = year - (month <= 2)
+    era, year_of_era = divmod(shifted, 400)
+    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    days = era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+    if date_text(days).rsplit("-", 2)[1:] != [month_text, day_text]:  # 30 February
+        _refuse("date", text)
+    return days
+
+
+def _refuse(expected: str, text: str) -> NoReturn:
+    raise ValueError(f'expected {expected}, found "{text if len(text) <= 60 else text[:57] + "..."}"')
+
 
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 DATE_UNITS = UNITS[3:]
@@ -50,7 +127,7 @@ class BadWord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A part of a moment in a pattern, by its letter."""
+    """A part of a timestamp in a pattern, by its letter."""
 
     letter: str
 
@@ -78,17 +155,17 @@ def pieces_of(pattern: str) -> tuple[str | Directive, ...]:
     (Directive(letter='d'), '.', Directive(letter='m'))
     """
     found: list[str | Directive] = []
-    text, place = "", 0
-    while place < len(pattern):
-        letter = pattern[place + 1 : place + 2] if pattern[place] == "%" else ""
-        if pattern[place] != "%" or letter == "%":
-            text += pattern[place]
+    text, at = "", 0
+    while at < len(pattern):
+        letter = pattern[at + 1 : at + 2] if pattern[at] == "%" else ""
+        if pattern[at] != "%" or letter == "%":
+            text += pattern[at]
         elif letter in _READ and letter:
             found += [text, Directive(letter)] if text else [Directive(letter)]
             text = ""
         else:
             raise BadWord(f'there is no directive "%{letter}"', _advice(letter))
-        place += 2 if pattern[place] == "%" else 1
+        at += 2 if pattern[at] == "%" else 1
     return (*found, text) if text else tuple(found)
 
 
@@ -104,7 +181,7 @@ def _advice(letter: str) -> str:
 
 
 def check_format(pattern: str, *, of_date: bool) -> None:
-    """BadWord where a moment, or a date, cannot be written by the pattern."""
+    """BadWord where a timestamp, or a date, cannot be written by the pattern."""
     pieces = pieces_of(pattern)
     if pieces == (pattern,) and any(map(str.isalpha, pattern)):
         raise BadWord(f'the pattern has no directive: every moment would be "{pattern}"', _JAVA)
@@ -115,7 +192,7 @@ def check_format(pattern: str, *, of_date: bool) -> None:
 
 @cache
 def layout_of(pattern: str) -> Layout:
-    """How a text of a pattern is read; BadWord where the pattern does not say one moment.
+    """How a text of a pattern is read; BadWord where the pattern does not say one timestamp.
 
     >>> layout_of("%d/%b/%Y:%H:%M").fields
     ('d', 'b', 'Y', 'H', 'M')
@@ -151,5 +228,5 @@ _ISO_ZONE = "(Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
 
 ISO_DATE = Layout(_ISO_DAY, ("Y", "m", "d"))
 """Dates of ISO 8601."""
-ISO_MOMENT = Layout(f"{_ISO_DAY}(?:[T ]{_ISO_CLOCK}{_ISO_ZONE})?", ("Y", "m", "d", "H", "M", "S", "f", "z"))
-"""Moments of ISO 8601: a date, and a time of day with an offset from UTC. Digits behind the microseconds are cut."""
+ISO_TIMESTAMP = Layout(f"{_ISO_DAY}(?:[T ]{_ISO_CLOCK}{_ISO_ZONE})?", ("Y", "m", "d", "H", "M", "S", "f", "z"))
+"""Timestamps of ISO 8601: a date, and a time of day with an offset from UTC. Digits behind the microseconds are cut."""
