@@ -21,7 +21,7 @@ from bench import flows
 from bench.table import Row
 
 if TYPE_CHECKING:
-    from ghcm.runtime.engine.engine import Engine
+    from ghcm.runtime.slot.engine import Engine
 
 __all__ = ["EXAMPLE", "measure", "program", "uncalled"]
 
@@ -119,8 +119,8 @@ def uncalled(text: str) -> str:
 def _live(folder: Path, form: str, *, alarms: bool) -> dict[str, float]:
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.engine.engine import Engine
     from ghcm.runtime.pubsub.connections import Connections
+    from ghcm.runtime.slot.engine import Engine
 
     shutil.rmtree(folder / "out", ignore_errors=True)
     source = folder / "traffic.istream"

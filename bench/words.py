@@ -81,8 +81,8 @@ def _run(folder: Path) -> dict[str, float]:
 
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.engine.engine import Engine
     from ghcm.runtime.pubsub.connections import Connections
+    from ghcm.runtime.slot.engine import Engine
 
     bundle = Bundle.open(build(PROGRAM, folder / "words.ghcm"))
     with tempfile.TemporaryDirectory() as state:

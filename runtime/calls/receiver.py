@@ -15,10 +15,10 @@ from typing import Protocol
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import Line
-from ghcm.runtime.engine.worker import may_pass
 from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
+from ghcm.runtime.worker import may_pass
 
 _log = logging.getLogger(__name__)
 

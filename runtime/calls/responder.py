@@ -17,18 +17,18 @@ from threading import Event, Thread
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import Line, taking_turns
 from ghcm.runtime.calls.parameters import read_parameters
-from ghcm.runtime.calls.publisher import Publisher
 from ghcm.runtime.calls.receiver import Calls, Receiver
 from ghcm.runtime.calls.run import CallRun, Outcome
+from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.unit_failure import unit_failure
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import place_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.sinks.reply import store_reply
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
 _log = logging.getLogger(__name__)

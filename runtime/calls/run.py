@@ -10,20 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Inlet
 from ghcm.runtime.engine.host import Saved
-from ghcm.runtime.engine.operator import Publication
-from ghcm.runtime.engine.reply_tasklet import ReplyTasklet
 from ghcm.runtime.engine.services import Services
-from ghcm.runtime.engine.sink_tasklet import SinkTasklet
+from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.wiring import Graph, wire
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.pubsub.envelope import SinkVersion
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable, To
 

@@ -37,7 +37,7 @@ def engine(state: StateDirectory, url: str, job: Job, base: Path) -> Command:
     """The engine process of one job: runs its stream units, writes its reports to standard output."""
     arguments = ["--bundle", job.bundle, "--job", job.id, "--state", str(state.path)]
     arguments += ["--base", str(base), "--redis", url]
-    return _python(job.id, "ghcm.runtime.engine.process", arguments, state, patience=30.0)
+    return _python(job.id, "ghcm.runtime.slot.process", arguments, state, patience=30.0)
 
 
 def spare(state: StateDirectory) -> Command:

@@ -1,7 +1,7 @@
 """A spare engine: a process that has loaded everything an engine needs and waits for its arguments.
 
 Started beside the compiler, it takes half a second off the first result. As a module, `python -m
-ghcm.runtime.daemon.spare` is that process: one JSON line on standard input, then it is `ghcm.runtime.engine.process`.
+ghcm.runtime.daemon.spare` is that process: one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Spare:
 def main() -> int:
     """Wait for arguments, then be an engine; the exit code."""
     from ghcm.runtime import operators
-    from ghcm.runtime.engine import process
+    from ghcm.runtime.slot import process
 
     line = sys.stdin.readline()
     if not line:

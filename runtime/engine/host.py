@@ -1,13 +1,19 @@
-"""What a tasklet is part of, a running unit or a call, and what it gives to that."""
+"""What a tasklet is part of, a running unit or a call, and what it gives: batches and steering items to its consumers,
+state, failed records and publications to snapshots.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ghcm.runtime.contract import Publication
+from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.operator import Publication
+from ghcm.runtime.engine.edge import Inlet, Item
 from ghcm.runtime.engine.scheduler import Scheduler
 
 
@@ -57,3 +63,80 @@ class Counters:
     taken: int = 0
     given: int = 0
     dead: int = 0
+
+
+class Outputs:
+    """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
+    the next barrier.
+
+    A step that has given something and lasts too long is refused, too, so that others have their turn before it goes
+    on.
+    """
+
+    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
+        self._name = name
+        self._edges = list(edges)
+        self._counters = counters
+        self._letters: list[DeadLetter] = []
+        self._publications: list[tuple[str, Publication]] = []
+        self.on_letter: Callable[[DeadLetter], None] | None = None
+        self.cut_short = False
+        """Whether the last refusal was for the time alone."""
+        self._until = math.inf
+        self._gave = False
+
+    def begin(self, until: float) -> None:
+        """A step begins, which should end by then (`time.perf_counter`)."""
+        self._until, self._gave, self.cut_short = until, False, False
+
+    def attach(self, edge: Inlet) -> None:
+        """Have one consumer more, from the next batch on."""
+        self._edges.append(edge)
+
+    def detach(self, edge: Inlet) -> None:
+        """Give this consumer nothing more, if it is one."""
+        self._edges = [each for each in self._edges if each is not edge]
+
+    def has_room(self) -> bool:
+        """Whether a batch would be taken."""
+        rooms = [edge.has_room() for edge in self._edges]  # each full edge has to learn that somebody waits
+        return all(rooms)
+
+    def offer(self, batch: Batch) -> bool:
+        """Give the batch to all consumers, or refuse."""
+        if not len(batch):
+            return True
+        if self._gave and time.perf_counter() > self._until:
+            self.cut_short = True
+            return False
+        if not self.has_room():
+            return False
+        self._gave = True
+        for edge in self._edges:
+            edge.offer(batch)
+        self._counters.given += len(batch)
+        return True
+
+    def send(self, item: Item) -> bool:
+        """Give a steering item to all consumers."""
+        for edge in self._edges:
+            edge.offer(item)
+        return True
+
+    def dead(self, letter: DeadLetter) -> None:
+        """Keep a failed record."""
+        self._counters.dead += 1
+        self._letters.append(letter)
+        if self.on_letter is not None:
+            self.on_letter(letter)
+
+    def publish(self, publication: Publication) -> None:
+        """Keep an instruction until the commit."""
+        self._publications.append((self._name, publication))
+
+    def saved(self, state: Mapping[int, bytes], *, position: object = None, finished: bool = False) -> Saved:
+        """What belongs to the snapshot whose barrier passes now."""
+        letters, publications = tuple(self._letters), tuple(self._publications)
+        self._letters.clear()
+        self._publications.clear()
+        return Saved(state, position=position, finished=finished, letters=letters, publications=publications)

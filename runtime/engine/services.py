@@ -12,8 +12,8 @@ from typing import Protocol, assert_never
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
+from ghcm.runtime.contract import Context, Form, Operator
 from ghcm.runtime.data.dead_letter import DEAD_LETTER, DeadLetter
-from ghcm.runtime.engine.operator import Context, Form, Operator
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.pubsub.connections import Connections

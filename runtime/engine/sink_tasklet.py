@@ -1,4 +1,5 @@
-"""The tasklet of a sink: it hands batches to a writer's thread and takes part in the two-phase commit of its unit.
+"""The tasklets at the end of a graph. That of a sink hands batches to a writer's thread and takes part in the two-phase
+commit of its unit; that of a reply keeps the rows that answer a call.
 
 Between a barrier and the commit that it begins, a sink takes nothing: what comes belongs to the next version and
 waits on the edges.
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.engine.host import Counters, Host, Saved
 from ghcm.runtime.engine.scheduler import Progress
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.worker import Worker
 
 if TYPE_CHECKING:
     import polars as pl
@@ -175,3 +177,54 @@ def _bare(batch: Batch) -> list[tuple[object, ...]]:
     """The rows without their hidden columns."""
     rows = batch.rows()
     return [row[:-2] for row in rows] if batch.timed else list(rows)
+
+
+_MOST_ROWS = 1_000_000
+
+
+class ReplyTasklet:
+    """Keeps rows until the call is answered."""
+
+    def __init__(self, name: str, edge: Edge, host: Host, *, urgent: bool = True) -> None:
+        self.name = name
+        self.urgent = urgent
+        self.counters = Counters()
+        self.rows: list[Row] = []
+        self._edge = edge
+        self._host = host
+        self._done = False
+
+    def backlog(self) -> int:
+        """Records that wait at its input."""
+        return self._edge.rows
+
+    def step(self) -> Progress:
+        """Keep one batch."""
+        if self._done:
+            return Progress.DONE
+        match self._edge.take(_MOST_ROWS):
+            case None:
+                return Progress.WAITING
+            case Batch() as batch:
+                rows = batch.rows()
+                self.counters.taken += len(rows)
+                self.rows.extend([row[:-2] for row in rows] if batch.timed else rows)
+                if len(self.rows) > _MOST_ROWS:
+                    raise GhcmError(
+                        f'the reply "{self.name}" has more than {_MOST_ROWS:,} rows',
+                        code="GHCM-745",
+                        hint="write large results to a sink: .to(sink) in place of .reply()",
+                    )
+            case Barrier(snapshot=snapshot):
+                self._host.acknowledge(self.name, snapshot, Saved())
+            case End():
+                self._done = True
+                self._host.finished(self.name, Saved(finished=True))
+            case Watermark() | Partitions():
+                pass
+        return Progress.WORKED
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this."""
+        self._done = True
+        self._host.failed(self.name, error)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from ghcm.functions import Failure
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, End, Inlet, Partitions
-from ghcm.runtime.engine.host import Counters, Host, Saved
-from ghcm.runtime.engine.outputs import Outputs
+from ghcm.runtime.engine.host import Counters, Host, Outputs, Saved
 from ghcm.runtime.engine.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
 

@@ -1,5 +1,5 @@
 """A tasklet that runs one operator: it takes items from its inputs, lines up barriers, and hands on what the operator
-gives.
+gives; and how much it does before others have their turn.
 
 Sources and sinks have tasklets of their own (`source_tasklet`, `sink_tasklet`). When snapshots begin and what becomes
 of what they hold is the unit's business (`Host`).
@@ -7,20 +7,45 @@ of what they hold is the unit's business (`Host`).
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, WallClock
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
-from ghcm.runtime.engine.host import Counters, Host
-from ghcm.runtime.engine.idleness import Member
-from ghcm.runtime.engine.operator import INFINITY, NEVER, Clock, Gate, Idler, Operator, WallClock
-from ghcm.runtime.engine.outputs import Outputs
+from ghcm.runtime.engine.host import Counters, Host, Outputs
 from ghcm.runtime.engine.scheduler import Progress
-from ghcm.runtime.engine.step_size import StepSize
-from ghcm.runtime.engine.watermarks import Inputs, least_of_partitions
+from ghcm.runtime.engine.watermarks import Inputs, Member, least_of_partitions
+
+_FORGETS, _DEAR = 1.05, 2.0
+"""By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
+the records' own cost.
+"""
+
+
+class StepSize:
+    """How many records a step takes, so that it lasts about as long as it may: fewer when they are dear, more when they
+    are cheap. A step that was long for another reason (work that is the same for any number, a busy machine) is not
+    followed by shorter ones, which would only be more.
+    """
+
+    def __init__(self, least: int = 256, most: int = 65_536) -> None:
+        self.rows = 2048
+        self._least, self._most = least, most
+        self._cheapest = math.inf
+
+    def took(self, rows: int, seconds: float, longest: float) -> None:
+        """A step of so many records lasted so long; the next should last `longest` at most."""
+        each = seconds / max(rows, 1)
+        self._cheapest = min(each, self._cheapest * _FORGETS)
+        if seconds > longest:
+            if each < _DEAR * self._cheapest:
+                self.rows = max(self._least, min(self.rows, int(rows * longest / seconds)))
+        elif seconds * 3 < longest and rows * 2 > self.rows:
+            self.rows = min(self._most, self.rows * 2)
 
 
 class OperatorTasklet:

@@ -1,15 +1,21 @@
 """How far event time has come at a task: the least of its inputs, and at an `EventTime` task the least of its source
-partitions.
+partitions; and what the `EventTime` tasks of a unit tell each other, so that an idle partition goes on with those that
+are not.
 
 A partition that has not begun holds time back, one that has ended does not; an input that has ended does not. Whether
-a record is late is not decided here but by the watermark that it carries.
+a record is late is not decided here but by the watermark that it carries; which partitions are idle is the operators'
+business (`Idler`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from ghcm.runtime.engine.operator import INFINITY, NEVER
+from ghcm.runtime.contract import INFINITY, NEVER, Idler
+from ghcm.spg.graph import Unit
+from ghcm.spg.meetings import companies
+from ghcm.spg.ops import EventTime
 
 
 class Inputs:
@@ -71,3 +77,73 @@ def least_of_partitions(open_partitions: frozenset[str] | None, watermarks: Mapp
     if open_partitions is None:
         return NEVER
     return min((watermarks.get(name, NEVER) for name in open_partitions), default=INFINITY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """How far a task has come: the least watermark of its partitions that are not silent, the greatest of those that
+    have ended; None where there are none.
+    """
+
+    least: int | None = NEVER
+    ended: int | None = None
+
+
+class Idleness:
+    """What is common to the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
+
+    def __init__(self, unit: Unit) -> None:
+        idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
+        self._companies = {id: company for id, company in companies(unit).items() if company & idle}
+        self._reached = dict.fromkeys(self._companies, _Reached())
+        self._members: dict[str, Member] = {}
+
+    def member(self, task: str) -> Member | None:
+        """The part of a task in it; None where no partition that its records may meet is ever idle."""
+        if task not in self._companies:
+            return None
+        return self._members.setdefault(task, Member(self, task))
+
+    def tell(self, task: str, reached: _Reached) -> int | None:
+        """A task has come so far; how far idle partitions of its company go on: as far as the least that is not silent,
+        or, once there is none, as far as what has ended had come. None: nowhere.
+        """
+        company = self._companies[task]
+        if self._reached[task] != reached:
+            self._reached[task] = reached
+            for other in company - {task}:
+                if other in self._members:
+                    self._members[other].stir()
+        all_reached = [self._reached[id] for id in company]
+        awake = [each.least for each in all_reached if each.least is not None]
+        ended = [each.ended for each in all_reached if each.ended is not None]
+        return min(awake) if awake else max(ended, default=None)
+
+
+class Member:
+    """The part of one task. `wake` is called when another task has gone on, `stirred` asks for
+    a `settle`."""
+
+    def __init__(self, idleness: Idleness, task: str) -> None:
+        self.wake: Callable[[], None] = lambda: None
+        self.stirred = False
+        self._idleness = idleness
+        self._task = task
+
+    def stir(self) -> None:
+        """Another task of the company has gone on."""
+        self.stirred = True
+        self.wake()
+
+    def settle(self, open_partitions: frozenset[str] | None, clock: Idler) -> None:
+        """Tell how far the partitions have come, and have the idle ones follow the others."""
+        if open_partitions is None:
+            return
+        marks = clock.watermarks()
+        awake = open_partitions - clock.silent()
+        ended = [mark for partition, mark in marks.items() if partition not in open_partitions]
+        reached = _Reached(least_of_partitions(awake, marks) if awake else None, max(ended, default=None))
+        watermark = self._idleness.tell(self._task, reached)
+        if watermark is not None:
+            for partition in clock.idle() & open_partitions:
+                clock.follow(partition, watermark)

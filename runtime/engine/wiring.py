@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias, assert_never
 
+from ghcm.runtime.contract import Table, TableReader
 from ghcm.runtime.engine.edge import Edge, Inlet
-from ghcm.runtime.engine.operator import Table, TableReader
-from ghcm.runtime.engine.reply_tasklet import ReplyTasklet
 from ghcm.runtime.engine.scheduler import Scheduler
-from ghcm.runtime.engine.sink_tasklet import SinkTasklet
+from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.spg.graph import Task, Unit

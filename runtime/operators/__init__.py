@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghcm.runtime.engine.operator import Context, Operator
+from ghcm.runtime.contract import Context, Operator
 from ghcm.runtime.native.code import TaskCode
 from ghcm.spg.graph import Task, Unit
 

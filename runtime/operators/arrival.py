@@ -8,10 +8,10 @@ from typing import assert_never
 
 import polars as pl
 
+from ghcm.runtime.contract import NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.engine.operator import NEVER, Context, Outbox
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Fused, Sliding, Tumbling, Window
 

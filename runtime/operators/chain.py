@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
+from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import RowCode
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import grouping, identity_of
-from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task
 
 _FEW = 1024

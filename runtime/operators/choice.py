@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar, assert_never
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.engine.operator import Context, Operator
+from ghcm.runtime.contract import Context, Operator
 from ghcm.runtime.native.code import (
     GroupCode,
     IterateCode,

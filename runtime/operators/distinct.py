@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import grouping, identity_of
-from ghcm.runtime.engine.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.grouped_later import GroupedLater
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import unpack
 from ghcm.runtime.operators.windows import lateness_of
+from ghcm.runtime.state.packing import unpack
 from ghcm.spg.graph import Task, Unit
 
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from ghcm.runtime.contract import NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import key_group
-from ghcm.runtime.engine.operator import NEVER, Context, Outbox
 from ghcm.runtime.native.code import TimeCode
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
 from ghcm.runtime.operators.pieces import in_pieces
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime
 from ghcm.types import INT_MAX, String

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ghcm.runtime.contract import Context, Outbox, Table
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Context, Outbox, Table
 from ghcm.runtime.operators.pending import Pending, chunks
 from ghcm.spg.graph import Task
 

@@ -14,7 +14,7 @@ from typing import cast
 
 import polars as pl
 
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 
 _PLACE = 0
 

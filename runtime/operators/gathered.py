@@ -10,8 +10,8 @@ from typing import cast
 
 import polars as pl
 
+from ghcm.runtime.contract import INFINITY, Outbox
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import INFINITY, Outbox
 
 
 class Gathered:

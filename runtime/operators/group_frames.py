@@ -12,8 +12,8 @@ from typing import TypeAlias, cast
 
 import polars as pl
 
+from ghcm.runtime.contract import INFINITY
 from ghcm.runtime.data.columns import values
-from ghcm.runtime.engine.operator import INFINITY
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.operators.chain import in_columns
 from ghcm.types import Type

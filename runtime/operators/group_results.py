@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from ghcm.runtime.contract import NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import identity_of, value_of
-from ghcm.runtime.engine.operator import NEVER, Context, Outbox
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.chain import in_columns

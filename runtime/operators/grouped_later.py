@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 
 E = TypeVar("E")
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
+from ghcm.runtime.contract import INFINITY, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import value_of
-from ghcm.runtime.engine.operator import INFINITY, Context, Outbox
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.chain import columnar, in_columns

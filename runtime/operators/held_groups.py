@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from ghcm.runtime.contract import INFINITY, Context
 from ghcm.runtime.data.columns import series, values
-from ghcm.runtime.engine.operator import INFINITY, Context
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.operators.frame_state import FrameState, unpack_groups
 from ghcm.runtime.operators.group_frames import GroupFrames

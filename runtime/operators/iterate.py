@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.operator import INFINITY, Context, Operator, Outbox, Publication
 from ghcm.runtime.native.code import IterateCode, TaskCode, TotalsCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import Iterate

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ghcm.functions import Failure
+from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
@@ -23,7 +23,7 @@ from ghcm.runtime.operators.join_frames import joined_frames
 from ghcm.runtime.operators.joined_rows import JoinedRows
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join

@@ -7,8 +7,8 @@ from functools import partial
 
 import polars as pl
 
+from ghcm.runtime.contract import Context
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Context
 from ghcm.runtime.native.code import JoinColumns, Parameters
 from ghcm.runtime.operators.chain import in_columns
 from ghcm.spg.joining import JoinKind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from ghcm.runtime.contract import NEVER
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import NEVER
 from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Struct, Type

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ghcm.functions import Failure
+from ghcm.runtime.contract import Outbox
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.operator import Outbox
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Fused
 from ghcm.types import Struct, Type

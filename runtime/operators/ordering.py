@@ -7,15 +7,15 @@ from operator import itemgetter
 
 import polars as pl
 
+from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
 from ghcm.types import Null

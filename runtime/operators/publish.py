@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
+from ghcm.runtime.contract import INFINITY, Context, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import INFINITY, Context, Outbox, Publication
 from ghcm.runtime.native.code import Parameters, PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.letters import Letters, group_type
-from ghcm.runtime.operators.state import pack, unpack
 from ghcm.runtime.operators.windows import lateness_of
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Struct

@@ -13,9 +13,9 @@ import polars as pl
 import pyarrow as pa
 
 from ghcm.functions import Failure
+from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import Context, Outbox
 from ghcm.runtime.formats.arrow import conform, to_arrow
 from ghcm.runtime.native.exchanges import exchange_of
 from ghcm.runtime.operators.letters import Letters

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
+from ghcm.runtime.contract import INFINITY, NEVER, Context
 from ghcm.runtime.data.keys import grouping, identity_of, value_of
-from ghcm.runtime.engine.operator import INFINITY, NEVER, Context
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.operators.group_layout import GroupLayout
 from ghcm.runtime.operators.grouped_later import GroupedLater

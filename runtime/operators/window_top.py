@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.chain import columnar, in_columns
 from ghcm.runtime.operators.letters import Letters
 from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.state import pack, unpack
 from ghcm.runtime.operators.windows import lateness_of
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Top
 from ghcm.types import Null

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.worker import Worker
 
 _MOST_BYTES = 32 << 20
 

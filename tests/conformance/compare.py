@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.operator import Publication
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import DeadLetterRow, Published, Result
 from ghcm.types import Float, List, Map, Struct, Type, strip

@@ -12,9 +12,9 @@ from types import ModuleType
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from tests.unit.runtime.operators.harness import module_of

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from ghcm.aggregates import AGGREGATES
 from ghcm.reducers import AggregateFunction
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.runtime.native.hyperloglog import Approximate
 from ghcm.runtime.native.order import plain
 from ghcm.runtime.native.summaries import Collected, Different

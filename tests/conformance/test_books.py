@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 
 PROGRAM = """program books
 

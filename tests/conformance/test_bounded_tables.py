@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from ghcm.optimizer import optimise
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
 from tests.conformance.compare import differences

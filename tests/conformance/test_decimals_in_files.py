@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from ghcm.language import parse
 from ghcm.lowering import lower
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run

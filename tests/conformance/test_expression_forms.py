@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.expr import Lambda, Literal, MakeStruct, Var
-from ghcm.runtime.engine.operator import Form as Way
+from ghcm.runtime.contract import Form as Way
 from ghcm.spg.ops import FlatMap, Map, Reply, Union
 from ghcm.spg.reference import run
 from ghcm.types import List, as_nullable, strip

@@ -14,7 +14,7 @@ from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.expr import Call, Get, Var
 from ghcm.functions import FAMILIES, FUNCTIONS, Nulls
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.reference.functions import MEANINGS

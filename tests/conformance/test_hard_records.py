@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.operators import OPERATORS
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run

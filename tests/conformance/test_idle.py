@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.runtime.contract import NEVER, Context, Form, Idler
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import NEVER, Context, Form, Idler
 from ghcm.runtime.operators import build
 from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.spg.meetings import companies

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ghcm.expr import Expr, Get, Lambda, Literal, Var
 from ghcm.functions import FUNCTIONS
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ghcm.optimizer import optimise
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Form
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import ReadSink, Sort, Top
 from ghcm.spg.reference import Result, run

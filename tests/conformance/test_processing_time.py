@@ -10,8 +10,8 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.optimizer import optimise
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Form
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import ArrivalTime
 from ghcm.spg.reference import run

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.spark.failure import spark_failure
 
 pytestmark = pytest.mark.slow

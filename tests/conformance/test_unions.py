@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from ghcm.language import parse
 from ghcm.lowering import lower
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Form
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.source import Source
 from ghcm.spg.graph import Program

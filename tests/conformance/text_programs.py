@@ -8,9 +8,9 @@ from pathlib import Path
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import Form
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run

@@ -14,8 +14,8 @@ import duckdb
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.engine import Engine
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "traffic"
 SOURCES = ("zeek", "json", "argus", "suricata")

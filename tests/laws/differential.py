@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from ghcm.optimizer import optimise
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Form
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Socket
 from ghcm.spg.graph import Task

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from threading import Event
 
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
 
 TEXT = """program tailing

@@ -77,7 +77,7 @@ def start(base: Path, bundle: Path, url: str) -> subprocess.Popen[str]:
     ]
     with (base / "engine.log").open("a") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "ghcm.runtime.engine.process", *arguments],
+            [sys.executable, "-m", "ghcm.runtime.slot.process", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -16,9 +16,9 @@ from ghcm.driver import build
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
 from ghcm.spg import reference
 from ghcm.spg.graph import Program

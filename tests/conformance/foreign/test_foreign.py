@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from tests.conformance.foreign.cases import CaseSet
 from tests.conformance.foreign.catalogue import SETS, table
 from tests.conformance.foreign.rows import differences

@@ -17,8 +17,8 @@ import pytest
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.engine import Engine
 from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator
 
 EVE = {

@@ -10,9 +10,9 @@ from ghcm.functions import Failure
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.manual.example import Aggregated, Example, Pipeline
+from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.engine.operator import Form
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.source import Source as Text
 from ghcm.spg.graph import Program, Task

@@ -14,7 +14,7 @@ from ghcm.manual import aggregates, functions, operators
 from ghcm.manual.example import Aggregated, Example, Pipeline
 from ghcm.manual.forms import FORMS
 from ghcm.operators import OPERATORS, Role
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.spg.ops import Map
 from ghcm.support import Yes
 from tests.unit.manual.executing import by_form, by_reference_engine, program_of

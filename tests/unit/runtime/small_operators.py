@@ -11,14 +11,14 @@ from types import ModuleType
 
 from ghcm.expr import Lambda, Literal, Var
 from ghcm.functions import Failure
+from ghcm.runtime.contract import NEVER, Context, Operator, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.engine import Engine
-from ghcm.runtime.engine.operator import NEVER, Context, Operator, Outbox, Publication
 from ghcm.runtime.native.code import TaskCode
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin
 from ghcm.spg.graph import Forward, Input, Mode, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import (

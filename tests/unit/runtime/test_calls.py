@@ -13,13 +13,13 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.run import CallRun
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.jobs.calls import Call, CallStore, Start
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import MessageCache, cache_place
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
+from ghcm.runtime.slot.engine import Engine
 from ghcm.spg.graph import Parameter, Program
 from ghcm.spg.ops import (
     CallTemplate,

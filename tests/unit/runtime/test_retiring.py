@@ -12,10 +12,10 @@ from threading import Event
 
 import pytest
 
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.cache import MessageCache, cache_place
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.slot.engine import Engine
 from tests.unit.runtime.small_operators import Compiled
 from tests.unit.runtime.test_calls import serving, started
 

@@ -14,9 +14,7 @@ from enum import Enum
 from types import ModuleType
 
 from ghcm.codegen.native import generate
-from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.operator import (
+from ghcm.runtime.contract import (
     INFINITY,
     Clock,
     Context,
@@ -28,6 +26,8 @@ from ghcm.runtime.engine.operator import (
     TableReader,
     WallClock,
 )
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory

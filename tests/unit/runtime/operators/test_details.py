@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghcm.functions import Failure
+from ghcm.runtime.contract import Context, Timer
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Context, Timer
 from ghcm.runtime.native import aggregates, python
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators import build
-from ghcm.runtime.operators.state import pack, unpack
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.ops import CallTemplate, Policy, Publish
 from ghcm.types import Collection, Field, Int, Shape, Struct
 from tests.unit.runtime.operators.building import Builder

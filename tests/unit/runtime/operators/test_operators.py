@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.operators import OPERATORS
-from ghcm.runtime.engine.operator import Form
+from ghcm.runtime.contract import Form
 from ghcm.source import Source as Text
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import (

@@ -10,8 +10,8 @@ from types import ModuleType
 
 from ghcm.functions import Failure
 from ghcm.reducers import Builtin, Kind
+from ghcm.runtime.contract import Context, Operator, Table
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.operator import Context, Operator, Table
 from ghcm.runtime.native.code import TaskCode
 from ghcm.runtime.operators import build
 from ghcm.source import Origin

@@ -19,15 +19,15 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.calls.receiver import Calls
 from ghcm.runtime.calls.responder import Responder
 from ghcm.runtime.calls.responders import Responders
-from ghcm.runtime.engine.operator import Context, Form
+from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Build, Compiled, Services
-from ghcm.runtime.engine.unit_run import State, UnitRun
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.policy_swap import UnitSwap, unit_swaps
+from ghcm.runtime.slot.tables import Copy, Tables
+from ghcm.runtime.slot.unit import State, UnitRun
 from ghcm.runtime.sources.pieces import FIRST_PIECE
-from ghcm.runtime.state.tables import Copy, Tables
 from ghcm.runtime.upgrade.changes import Since
-from ghcm.runtime.upgrade.swap import UnitSwap, unit_swaps
 from ghcm.spg.graph import Unit
 
 _log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from threading import Event
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.engine import source_tasklet, step_size
-from ghcm.runtime.engine.engine import Engine
-from ghcm.runtime.snapshot.rounds import Rounds
-from ghcm.runtime.snapshot.snapshot import Snapshot, SnapshotStore
+from ghcm.runtime.engine import source_tasklet, tasklet
+from ghcm.runtime.slot.engine import Engine
+from ghcm.runtime.snapshot.coordinator import Rounds
+from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Generate, Source, To
 from tests.unit.runtime.small_operators import (
@@ -127,7 +127,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         events(base)
         piece = chance.choice([60, 200, 1000, 100_000])
         monkeypatch.setattr(
-            step_size.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
+            tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
         program = windows("*.json", disorder=disorder)
         engine(program, base, commit_s=chance.choice([0.001, 1.0]), piece=piece).run()

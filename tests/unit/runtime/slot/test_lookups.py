@@ -11,17 +11,17 @@ from ghcm.driver import build as build_bundle
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Item
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.engine.host import Saved
-from ghcm.runtime.engine.operator import Context, Form
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.operators import build
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 

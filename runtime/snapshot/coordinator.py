@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from ghcm.runtime.calls.publisher import Publisher
+from ghcm.runtime.contract import Publication
+from ghcm.runtime.contract import Timer as Timed
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.host import Saved
-from ghcm.runtime.engine.operator import Publication
-from ghcm.runtime.engine.operator import Timer as Timed
+from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.wiring import Graph
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
-from ghcm.runtime.snapshot.snapshot import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
 DEAD = "@dead"

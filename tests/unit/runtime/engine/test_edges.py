@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.contract import INFINITY, NEVER
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Watermark
-from ghcm.runtime.engine.operator import INFINITY, NEVER
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.watermarks import Inputs
-from ghcm.runtime.snapshot.snapshot import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore, TaskState
 from ghcm.types import Field, Int, String, Struct
 
 NUMBER = Struct((Field("n", Int()),))

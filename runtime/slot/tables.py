@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.engine.operator import INFINITY, NEVER
-from ghcm.runtime.engine.unit_run import UnitRun
+from ghcm.runtime.contract import INFINITY, NEVER
 from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.runtime.slot.unit import UnitRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import cast
 
-from ghcm.runtime.engine.operator import Publication
+from ghcm.runtime.contract import Publication
 from ghcm.runtime.engine.services import plain
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.pubsub.cache import MessageCache
 from ghcm.runtime.pubsub.connections import Connections, place_of
 from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program
 from ghcm.values import to_json
 

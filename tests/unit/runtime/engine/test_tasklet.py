@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from ghcm.runtime.contract import Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
-from ghcm.runtime.engine.operator import Outbox
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.operators.pending import Pending

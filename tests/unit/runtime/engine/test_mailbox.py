@@ -7,9 +7,9 @@ from threading import Event
 
 import pytest
 
-from ghcm.runtime.engine.worker import Worker
 from ghcm.runtime.sources.mailbox import Mailbox
 from ghcm.runtime.sources.tcp import SocketSource
+from ghcm.runtime.worker import Worker
 from ghcm.spg.ops import Format, Socket
 from ghcm.types import Field, String, Struct
 

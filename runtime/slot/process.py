@@ -1,4 +1,4 @@
-"""An engine as a process of its own: `python -m ghcm.runtime.engine.process --bundle FILE --job ID --state DIR
+"""An engine as a process of its own: `python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR
 [--base DIR] [--redis URL]`.
 
 Reports are JSON objects, one a line, on standard output:
@@ -34,11 +34,11 @@ from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.engine.engine import Engine
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.parent import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
+from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.upgrade.changes import Since
 
 _log = logging.getLogger(__name__)
@@ -211,7 +211,7 @@ def _request(line: str) -> str | _Grow | None:
 
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        "python -m ghcm.runtime.engine.process", description="Run the stream units of a bundle."
+        "python -m ghcm.runtime.slot.process", description="Run the stream units of a bundle."
     )
     parser.add_argument("--bundle", type=Path, required=True, help="bundle file or directory")
     parser.add_argument("--job", required=True, help="name of the run across restarts")

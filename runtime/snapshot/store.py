@@ -4,7 +4,7 @@ there at all.
     <folder>/<20-digit number>/state             the bytes of all key groups, one behind the other
     <folder>/<20-digit number>/manifest.json     renamed into place last; holds the checksum of `state`
 
-When to take one and what it means for sinks is decided elsewhere (`unit_run`).
+When to take one and what it means for sinks is decided by the coordinator.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Clock(Protocol):
 
 @runtime_checkable
 class Idler(Clock, Protocol):
-    """What a `Clock` also offers if silent partitions may go on with others (see `ghcm.runtime.engine.idleness`)."""
+    """What a `Clock` also offers if silent partitions may go on with others (see `ghcm.runtime.engine.watermarks`)."""
 
     def silent(self) -> frozenset[str]:
         """The partitions of which nothing has come for so long, as far as was looked: nobody waits for them."""
