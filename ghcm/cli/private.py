@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.child import tethered
 from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.parent_death import ending_with_parent
 
 _STOP_SECONDS = 60.0
 
@@ -80,7 +80,7 @@ def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> G
         str(port),
         "--spare",
     ]
-    line = tethered([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
+    line = ending_with_parent([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
     with (state.logs / "daemon.log").open("ab") as log:
         # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
 """A child process that the daemon keeps alive: started, watched, started again with growing pauses, ended with it.
 
-Children are spawned through `tether`, so none outlives the daemon. What they say on standard error goes to a log file
+Children get a parent-death signal, so none outlives the daemon. What they say on standard error goes to a log file
 of their own; those that report do so in JSON lines on standard output, and are told things on standard input.
 """
 
@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import signal
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +20,10 @@ from pathlib import Path
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
+from ghcm.runtime.parent_death import ending_with_parent
 
 log = logging.getLogger("ghcm.daemon")
 
-_TETHER = Path(__file__).with_name("tether.py")
 _LOG_BYTES = 10_000_000
 _HEALTHY_SECONDS = 10.0
 
@@ -52,11 +51,6 @@ class Command:
     inherits: Sequence[int] = ()
     patience: float = 10.0
     """Seconds between asking it to stop (SIGTERM) and making it (SIGKILL)."""
-
-
-def tethered(arguments: Sequence[str], on_death: int = signal.SIGKILL) -> list[str]:
-    """The arguments that start a program which gets the signal `on_death` when this process ends."""
-    return [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), str(int(on_death)), *arguments]
 
 
 class Child:
@@ -209,13 +203,13 @@ class Child:
 
 
 async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Process:
-    """Start a tethered process. `reports`: its standard output is for us, not for the log."""
+    """Start a process that ends with this one. `reports`: its standard output is for us, not for the log."""
     command.log.parent.mkdir(parents=True, exist_ok=True)
     if command.log.exists() and command.log.stat().st_size > _LOG_BYTES:
         command.log.replace(command.log.with_suffix(".log.1"))
     with command.log.open("ab") as output:
         return await asyncio.create_subprocess_exec(
-            *tethered(command.arguments),
+            *ending_with_parent(command.arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if reports else output,
             stderr=output,

@@ -11,7 +11,7 @@ from pathlib import Path
 from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.job_list import Job
-from ghcm.runtime.pubsub.embedded import EmbeddedRedis
+from ghcm.runtime.pubsub.embedded import embedded_command
 
 SLOT: dict[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
@@ -22,9 +22,9 @@ the loop does not wait for what is decoded or saved beside it.
 """
 
 
-def redis(server: EmbeddedRedis, state: StateDirectory) -> Command:
+def redis(state: StateDirectory) -> Command:
     """The private Redis."""
-    return Command("redis", server.command(), state.logs / "redis.log")
+    return Command("redis", embedded_command(state.redis), state.logs / "redis.log")
 
 
 def http(state: StateDirectory, url: str, listener: int) -> Command:

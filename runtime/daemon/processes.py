@@ -21,7 +21,7 @@ from ghcm.runtime.daemon.log_files import last_words
 from ghcm.runtime.daemon.options import Options
 from ghcm.runtime.daemon.protocol import Document
 from ghcm.runtime.daemon.spare import Spare
-from ghcm.runtime.pubsub.embedded import EmbeddedRedis
+from ghcm.runtime.pubsub.embedded import embedded_url
 from ghcm.runtime.settings import EMBEDDED
 
 log = logging.getLogger("ghcm.daemon")
@@ -51,8 +51,8 @@ class Processes:
         self.first_results = asyncio.Event()
         self._options = options
         self._state = options.state
-        self._server = EmbeddedRedis(options.state.redis) if options.redis == EMBEDDED else None
-        self.redis_url = self._server.url if self._server is not None else options.redis
+        self._embedded = options.redis == EMBEDDED
+        self.redis_url = embedded_url(options.state.redis) if self._embedded else options.redis
         self._listener = listener
         self._listeners = listeners
         self._spark_deaths = 0
@@ -111,16 +111,16 @@ class Processes:
         await self._stop("redis")
 
     def _start_redis(self) -> None:
-        if self._server is None:
+        if not self._embedded:
             self._listeners.calls_may_be_lost()  # those that an earlier daemon had accepted and not sent
             return
-        place = Path(self._server.url.removeprefix("unix://"))
+        socket_path = Path(self.redis_url.removeprefix("unix://"))
 
         async def answering() -> None:
-            await _answers_ping(place)
+            await _answers_ping(socket_path)
             self._listeners.calls_may_be_lost()
 
-        command = commands.redis(self._server, self._state)
+        command = commands.redis(self._state)
         self._keep("redis", Child(command, Lives(limit=None), started=answering, changed=self._changed))
 
     async def _start_http_second(self) -> None:

@@ -35,7 +35,7 @@ from typing import Any, cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.parent import end_with_parent
+from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.slot.engine import Engine

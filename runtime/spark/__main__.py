@@ -25,7 +25,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.parent import end_with_parent
+from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.spark.driver import Driver
 

@@ -16,7 +16,6 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, Inbox
 from ghcm.runtime.pubsub.cache import START, Delivery
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.embedded import EmbeddedRedis
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
 from ghcm.runtime.pubsub.redis_cache import RedisCache
 from ghcm.runtime.sinks.keyed_form import KeyedForm
@@ -24,6 +23,7 @@ from ghcm.runtime.sinks.redis_sink import RedisWriter
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.spg.graph import Mode
 from ghcm.types import Field, String, Struct
+from tests.system.private_redis import PrivateRedis
 
 pytestmark = pytest.mark.system
 
@@ -307,7 +307,7 @@ def test_an_instruction_over_the_limit_never_reaches_the_wire(caches: Caches, cl
 
 
 def test_killing_the_server_while_sending_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / "redis")
+    server = PrivateRedis(tmp_path / "redis")
     publisher = RedisCache(server.start(), "k", "p", "publisher")
     executor = RedisCache(server.url, "k", "p", "engine")
     total, acknowledged, received = 3000, [], set[str]()
@@ -331,9 +331,7 @@ def test_killing_the_server_while_sending_loses_nothing_acknowledged(tmp_path: P
     kills = 0
     while any(thread.is_alive() for thread in threads):
         if len(acknowledged) < total and kills < 5 and len(acknowledged) >= kills * 500 + 200:
-            assert server.process is not None
-            server.process.kill()
-            server.process.wait()
+            server.kill()
             server.start()
             kills += 1
         threads[0].join(0.005)
@@ -348,7 +346,7 @@ def test_killing_the_server_while_sending_loses_nothing_acknowledged(tmp_path: P
 
 
 def test_waiting_callers_outlive_the_server(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / "redis")
+    server = PrivateRedis(tmp_path / "redis")
     server.start()
 
     async def follow() -> list[str]:
@@ -365,9 +363,7 @@ def test_waiting_callers_outlive_the_server(tmp_path: Path) -> None:
         reading = asyncio.create_task(read())
         for number in range(3):
             await asyncio.to_thread(sender.send_feedback, "fb", Feedback(f"before {number}", State.DONE))
-            assert server.process is not None
-            server.process.kill()
-            server.process.wait()
+            server.kill()
             server.start()
         await asyncio.to_thread(sender.send_feedback, "fb", Feedback("last", State.DONE))
         await asyncio.wait_for(reading, 20)

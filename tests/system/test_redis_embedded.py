@@ -1,4 +1,4 @@
-"""The private Redis server: found, started, kept to itself, and gone with its owner."""
+"""The private Redis server: found, kept to itself, and gone with its owner."""
 
 import os
 import signal
@@ -13,13 +13,14 @@ import redis
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import embedded
-from ghcm.runtime.pubsub.embedded import EmbeddedRedis, find_redis_server, socket_path
+from ghcm.runtime.pubsub.embedded import find_redis_server, socket_path
+from tests.system.private_redis import PrivateRedis
 
 pytestmark = pytest.mark.system
 
 
 def test_it_listens_on_a_private_socket_only(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / "redis")
+    server = PrivateRedis(tmp_path / "redis")
     with redis.Redis.from_url(server.start()) as client:
         assert client.config_get("port") == {"port": "0"}
         assert client.config_get("appendonly") == {"appendonly": "yes"}
@@ -27,48 +28,33 @@ def test_it_listens_on_a_private_socket_only(tmp_path: Path) -> None:
     assert server.process is not None
     assert psutil.Process(server.process.pid).net_connections("inet") == []
     server.stop()
-    assert not server.running
+    assert not psutil.pid_exists(server.process.pid)
 
 
 def test_what_it_has_answered_outlives_a_kill(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / "redis")
+    server = PrivateRedis(tmp_path / "redis")
     for number in range(3):
         with redis.Redis.from_url(server.start()) as client:
             assert client.llen("k") == number
             client.rpush("k", number)
-        assert server.process is not None
-        server.process.kill()
-        server.process.wait()
-        assert not server.running
+        server.kill()
     with redis.Redis.from_url(server.start()) as client:
         assert client.lrange("k", 0, -1) == [b"0", b"1", b"2"]
     server.stop()
 
 
 def test_a_directory_of_a_long_name_gets_a_short_socket(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / ("long" * 30) / "redis")
+    server = PrivateRedis(tmp_path / ("long" * 30) / "redis")
     assert len(os.fsencode(socket_path(server.directory))) <= 107
     with redis.Redis.from_url(server.start()) as client:
         assert client.ping()
     server.stop()
 
 
-def test_two_owners_of_one_directory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_LOCK_SECONDS", 0.1)
-    first = EmbeddedRedis(tmp_path / "redis")
-    first.start()
-    with pytest.raises(GhcmError, match="another GHCM uses"):
-        EmbeddedRedis(tmp_path / "redis").start()
-    first.stop()
-    second = EmbeddedRedis(tmp_path / "redis")
-    second.start()
-    second.stop()
-
-
 def test_it_ends_with_its_owner_and_the_next_one_takes_over(tmp_path: Path) -> None:
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom ghcm.runtime.pubsub.embedded import EmbeddedRedis\n"
-        "server = EmbeddedRedis(Path(sys.argv[1]))\nserver.start()\n"
+        "import sys, time\nfrom pathlib import Path\nfrom tests.system.private_redis import PrivateRedis\n"
+        "server = PrivateRedis(Path(sys.argv[1]))\nserver.start()\n"
         "print(server.process.pid, flush=True)\nsys.stdin.read()\n"
     )
     owner = subprocess.Popen(
@@ -81,22 +67,10 @@ def test_it_ends_with_its_owner_and_the_next_one_takes_over(tmp_path: Path) -> N
     orphan = psutil.Process(int(owner.stdout.readline()))
     owner.send_signal(signal.SIGKILL)
     owner.communicate()
-    next_one = EmbeddedRedis(tmp_path / "redis")
+    next_one = PrivateRedis(tmp_path / "redis")
     next_one.start()
     assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
     next_one.stop()
-
-
-def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
-    server = EmbeddedRedis(tmp_path / "redis")
-    server.directory.mkdir()
-    (server.directory / "appendonly.aof").write_bytes(b"*2\r\n$3\r\nNOT\r\njunk that is no protocol at all\r\n" * 10)
-    (server.directory / "appendonlydir").write_text("in the way of later versions")
-    with pytest.raises(GhcmError) as refused:
-        server.start()
-    assert "did not start" in refused.value.message
-    assert "redis.log" in refused.value.hint
-    server.stop()
 
 
 def test_no_binary_anywhere_names_the_ways_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

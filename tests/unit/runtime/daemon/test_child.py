@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from ghcm.runtime.daemon import child as children
-from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn, tethered
+from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn
 from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
 
 REPORTING = """\
@@ -24,8 +25,8 @@ sys.stdin.read()
 """
 PARENT = """\
 import subprocess, sys, time
-from ghcm.runtime.daemon.child import tethered
-print(subprocess.Popen(tethered([sys.executable, "-c", "import time; time.sleep(60)"])).pid, flush=True)
+from ghcm.runtime.parent_death import ending_with_parent
+print(subprocess.Popen(ending_with_parent([sys.executable, "-c", "import time; time.sleep(60)"])).pid, flush=True)
 time.sleep(60)
 """
 
@@ -125,7 +126,7 @@ def test_a_child_is_told_things(tmp_path: Path) -> None:
     asyncio.run(live())
 
 
-def test_a_tethered_process_ends_with_its_parent() -> None:
+def test_a_process_ends_with_its_parent() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
@@ -133,8 +134,8 @@ def test_a_tethered_process_ends_with_its_parent() -> None:
     assert gone([child])
 
 
-def test_the_tether_says_what_cannot_be_started() -> None:
-    done = subprocess.run(tethered(["/no/such/program"]), capture_output=True, text=True, check=False)
+def test_a_program_that_cannot_be_started_is_named() -> None:
+    done = subprocess.run(ending_with_parent(["/no/such/program"]), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert 'cannot start "/no/such/program"' in done.stderr
 

@@ -1,0 +1,38 @@
+"""A private Redis server as the daemon starts it, for tests that kill it."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghcm.runtime.parent_death import ending_with_parent
+from ghcm.runtime.pubsub.embedded import embedded_command, embedded_url
+from tests.conftest import await_redis
+
+
+@dataclass
+class PrivateRedis:
+    """The server with its data in `directory`; it may be started again after it was killed, at the same URL."""
+
+    directory: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return embedded_url(self.directory)
+
+    def start(self) -> str:
+        """Its URL, once it answers."""
+        line = ending_with_parent(embedded_command(self.directory))
+        self.process = subprocess.Popen(line, cwd=self.directory, stdout=subprocess.DEVNULL)
+        await_redis(self.url, self.directory / "redis.log")
+        return self.url
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(10)
