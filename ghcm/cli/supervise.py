@@ -18,7 +18,7 @@ Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Red
 def command(host: Host = None, port: Port = None, redis: Redis = None, state: State = None, json: Json = False) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
     from ghcm.runtime.daemon.daemon import run
-    from ghcm.runtime.daemon.options import options
+    from ghcm.runtime.daemon.state import options
     from ghcm.runtime.settings import load_settings
 
     settings = load_settings({"state": state, "redis": redis, "http": {"host": host, "port": port}})

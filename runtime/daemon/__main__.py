@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.daemon import run
-from ghcm.runtime.daemon.options import options
 from ghcm.runtime.daemon.protocol import Document, encode, error_document
+from ghcm.runtime.daemon.state import options
 from ghcm.runtime.settings import load_settings
 
 
@@ -27,13 +27,15 @@ def main() -> None:
     parser.add_argument("--redis", help='a URL, or "embedded" for a private server')
     parser.add_argument("--host", help="where HTTP listens")
     parser.add_argument("--port", type=int, help="0 takes any free one")
-    parser.add_argument("--spare", action="store_true", help="start an engine before there is a job for it")
+    parser.add_argument(
+        "--spare", dest="standby", action="store_true", help="start an engine before there is a job for it"
+    )
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
-        run(options(settings, spare=arguments.spare), ready=_announce)
+        run(options(settings, standby=arguments.standby), ready=_announce)
     except GhcmError as error:
         _announce(error_document(error))
         sys.exit(str(error))

@@ -1,7 +1,8 @@
-"""A child process that the daemon keeps alive: started, watched, started again with growing pauses, ended with it.
+"""A child process that the daemon keeps alive: started, watched, started again as its restart policy says, ended.
 
-Children get a parent-death signal, so none outlives the daemon. What they say on standard error goes to a log file
-of their own; those that report do so in JSON lines on standard output, and are told things on standard input.
+Children get a parent-death signal, so none outlives the daemon. What they say on standard error goes to a log file of
+their own, which is read here too; those that report do so in JSON lines on standard output, and are told things on
+standard input.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.lives import Lives
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 from ghcm.runtime.parent_death import ending_with_parent
 
@@ -64,12 +65,12 @@ class Child:
     def __init__(
         self,
         command: Command,
-        lives: Lives,
+        restarts: RestartPolicy,
         *,
         started: Callable[[], Awaitable[None]] | None = None,
         reported: Callable[[Document], None] | None = None,
         died: Callable[[int], bool] | None = None,
-        spare: Callable[[Command], asyncio.subprocess.Process | None] | None = None,
+        standby: Callable[[Command], asyncio.subprocess.Process | None] | None = None,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.command = command
@@ -77,11 +78,11 @@ class Child:
         self.restarts = 0
         self.reason = ""
         self.ready = asyncio.Event()
-        self._lives = lives
+        self._restarts = restarts
         self._started = started
         self._reported = reported
         self._died = died
-        self._spare = spare
+        self._standby = standby
         self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
         self._last_pid = 0
@@ -91,7 +92,7 @@ class Child:
 
     def progressed(self) -> None:
         """Note that the process has come further than the ones before it, so that it may die as often again."""
-        self._lives.progressed()
+        self._restarts.progressed()
 
     @property
     def age(self) -> float:
@@ -145,9 +146,9 @@ class Child:
             log.warning("%s (process %s) ended: %s", self.command.name, self._last_pid, ending(code))
             if self._died is not None and not self._died(code):
                 break
-            pause = self._lives.died(time.monotonic())
+            pause = self._restarts.died(time.monotonic())
             if pause is None:
-                self.reason = f"it died {self._lives.limit} times within a minute, the last time {ending(code)}"
+                self.reason = f"it died {self._restarts.limit} times within a minute, the last time {ending(code)}"
                 self._move(Phase.FAILED)
                 return
             self._move(Phase.WAITING)
@@ -173,7 +174,7 @@ class Child:
             ready.cancel()
             await asyncio.gather(ready, reports, return_exceptions=True)
         if self.age > _HEALTHY_SECONDS:
-            self._lives.progressed()
+            self._restarts.progressed()
         return code
 
     async def _become_ready(self) -> None:
@@ -193,8 +194,8 @@ class Child:
                 log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        spare = None if self._spare is None else self._spare(self.command)
-        return spare or await spawn(self.command, reports=self._reported is not None)
+        standby = None if self._standby is None else self._standby(self.command)
+        return standby or await spawn(self.command, reports=self._reported is not None)
 
     def _move(self, phase: Phase) -> None:
         if self.phase is not phase:
@@ -233,3 +234,79 @@ def ending(code: int) -> str:
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(number)
+
+
+@dataclass(slots=True)
+class RestartPolicy:
+    """The deaths of one process. `limit` deaths within `window` seconds without progress between them are too many;
+    None: never too many.
+    """
+
+    limit: int | None
+    window: float = 60.0
+    shortest: float = 0.05
+    longest: float = 5.0
+    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=64))
+
+    def died(self, now: float) -> float | None:
+        """Note a death at `now` (seconds of a clock that never goes back): the pause before the next start, or None to
+        give up.
+
+        >>> restarts = RestartPolicy(limit=3)
+        >>> [restarts.died(0.0), restarts.died(0.1), restarts.died(0.2)]
+        [0.05, 0.1, None]
+        """
+        self._deaths.append(now)
+        recent = sum(1 for death in self._deaths if now - death <= self.window)
+        if self.limit is not None and recent >= self.limit:
+            return None
+        return float(min(self.longest, self.shortest * 2 ** (recent - 1)))
+
+    def progressed(self) -> None:
+        """Forget the deaths: what was started has come further than the one before."""
+        self._deaths.clear()
+
+
+_BLOCK = 64 * 1024
+_LOG_LOOK_SECONDS = 0.3
+
+
+def tail(path: Path, lines: int) -> list[str]:
+    """The last lines of a file; none if there is no such file."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, 2)
+            data = b""
+            while end > 0 and data.count(b"\n") <= lines:
+                start = max(0, end - _BLOCK)
+                file.seek(start)
+                data = file.read(end - start) + data
+                end = start
+    except FileNotFoundError:
+        return []
+    return data.decode("utf-8", "replace").splitlines()[-lines:] if lines else []
+
+
+def last_words(path: Path) -> str:
+    """The last line of a log as the end of a sentence; empty if it says nothing."""
+    last = next((line for line in reversed(tail(path, 20)) if line.strip()), "")
+    return f". Its log ends with: {last[:300]}" if last else ""
+
+
+async def follow(path: Path) -> AsyncIterator[str]:
+    """The lines that are added to a file from now on, without end. A file that was replaced is read from its start."""
+    position = path.stat().st_size if path.exists() else 0
+    rest = b""
+    while True:
+        size = path.stat().st_size if path.exists() else 0
+        position = 0 if size < position else position
+        if size > position:
+            with path.open("rb") as file:
+                file.seek(position)
+                data = rest + file.read(size - position)
+            position = size
+            *whole, rest = data.split(b"\n")
+            for line in whole:
+                yield line.decode("utf-8", "replace")
+        # Files do not tell when they grow; who looks at a log sees a third of a second as now.
+        await asyncio.sleep(_LOG_LOOK_SECONDS)

@@ -1,6 +1,6 @@
-"""The daemon: owns a state directory, puts its parts together, and lives until it is told to stop.
+"""The daemon: owns a state directory, puts its parts together, answers requests, and lives until it is told to stop.
 
-One asyncio loop that only decides; whatever blocks runs in the children or in threads of the keepers.
+One asyncio loop that only decides; whatever blocks runs in the children or in threads beside it.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from ghcm.runtime.daemon.call_keeper import CallKeeper
-from ghcm.runtime.daemon.child import Child
-from ghcm.runtime.daemon.claims import Claims, NoClaims, RedisClaims, owner_of
-from ghcm.runtime.daemon.control import ControlServer
+from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.daemon.call_reconciler import CallReconciler
+from ghcm.runtime.daemon.child import Child, follow, tail
+from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
-from ghcm.runtime.daemon.listening import listen
-from ghcm.runtime.daemon.options import Options
+from ghcm.runtime.daemon.leases import Leases, owner_of
 from ghcm.runtime.daemon.processes import Listeners, Processes
-from ghcm.runtime.daemon.protocol import Document
-from ghcm.runtime.daemon.requests import answers, status
-from ghcm.runtime.daemon.state import Lock
+from ghcm.runtime.daemon.protocol import Document, call_document
+from ghcm.runtime.daemon.resubmission import Again
+from ghcm.runtime.daemon.state import Lock, Options
+from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import EMBEDDED
 from ghcm.spg.graph import Program
+from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
+
+_REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shutdown")
 
 
 class Daemon:
@@ -47,16 +50,16 @@ class Daemon:
         listeners = Listeners(self.tell, self._calls_may_be_lost, self._spark_is_broken)
         self.processes = Processes(options, listener, listeners)
         connections = Connections(Path.cwd(), self.processes.redis_url)
-        self._calls = CallKeeper(store, connections, self._programs, self._present, options.call_timeout)
-        embedded = options.redis == EMBEDDED
-        self._claims: Claims = NoClaims() if embedded else RedisClaims(options.redis, owner_of(options.state.path))
-        self.jobs = Jobs(options, store, self._calls, self.processes, self._claims, self.tell)
+        self._calls = CallReconciler(store, connections, self._programs, self._present, options.call_timeout)
+        shared_redis = None if options.redis == EMBEDDED else options.redis
+        self._leases = Leases(shared_redis, owner_of(options.state.path))
+        self.jobs = Jobs(options, store, self._calls, self.processes, self._leases, self.tell)
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
 
     @property
     def children(self) -> dict[str, Child]:
         """All processes by name; engines by their job."""
-        engines = {id: keeper.child for id, keeper in self.jobs.keepers.items() if keeper.child is not None}
+        engines = {id: runner.child for id, runner in self.jobs.runners.items() if runner.child is not None}
         return {**self.processes.children, **engines}
 
     async def run(self, ready: Callable[[Document], None]) -> None:
@@ -65,20 +68,20 @@ class Daemon:
         ready(status(self))
         await self.processes.start()
         keeping = asyncio.create_task(self._calls.run(), name="calls")
-        claiming: asyncio.Task[None] | None = None
+        leasing: asyncio.Task[None] | None = None
         try:
             self.jobs.resume()
-            claiming = asyncio.create_task(self._claims.keep(self._claimed, self.jobs.claim_is_lost), name="claims")
+            leasing = asyncio.create_task(self._leases.keep(self._leased, self.jobs.lease_is_lost), name="leases")
             await self.stopping.wait()
         finally:
             log.info("stopping")
-            tasks = [task for task in (keeping, claiming) if task is not None]
+            tasks = [task for task in (keeping, leasing) if task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.processes.stop(self.jobs.leave)
             await self._control.close()
-            await self._claims.close()
+            await self._leases.close()
             await asyncio.to_thread(self._calls.close)
 
     async def watch(self, name: str) -> AsyncIterator[Document]:
@@ -108,8 +111,8 @@ class Daemon:
     def _spark_is_broken(self, why: str) -> None:
         self.jobs.spark_is_broken(why)
 
-    def _claimed(self) -> list[str]:
-        return [keeper.program.name for keeper in self.jobs.keepers.values() if not keeper.job.over]
+    def _leased(self) -> list[str]:
+        return [runner.program.name for runner in self.jobs.runners.values() if not runner.job.over]
 
     def _programs(self) -> list[Program]:
         return self.jobs.programs()
@@ -138,3 +141,106 @@ async def _live(options: Options, store: Store, listener: socket.socket, ready: 
         loop.add_signal_handler(number, daemon.stopping.set)
     log.info("daemon %d in %s, http at %s", os.getpid(), options.state.path, daemon.url)
     await daemon.run(ready)
+
+
+# --- the requests of the control socket ------------------------------------------------------------------------------
+
+
+async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator[Document]:
+    """The answers to one request; GhcmError where it cannot be done."""
+    match op:
+        case "status":
+            yield status(daemon)
+        case "submit":
+            path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
+            again = Again(_optional(arguments, "again") or Again.UNSAID.value)
+            beside = bool(arguments.get("beside"))
+            job, growth = await daemon.jobs.submit(path, base, again, beside=beside)
+            changed = {} if growth is None else {"growth": growth.document()}
+            yield {"job": daemon.jobs.document(job), **changed}
+        case "list":
+            yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
+        case "stop":
+            async for line in _stop(daemon, arguments):
+                yield line
+        case "calls":
+            state = arguments.get("state")
+            found = daemon.store.calls.find(
+                _optional(arguments, "program"),
+                _optional(arguments, "unit"),
+                None if state is None else CallState(str(state)),
+                int(str(arguments.get("limit", 100))),
+            )
+            yield {"calls": [call_document(call) for call in found]}
+        case "logs":
+            async for line in _logs(daemon, arguments):
+                yield line
+        case "watch":
+            async for event in daemon.watch(str(arguments.get("name", ""))):
+                yield event
+        case "shutdown":
+            yield {"stopping": True}
+            daemon.stopping.set()
+        case _:
+            raise GhcmError(f'the daemon knows no request "{op}"', code="GHCM-722", hint=suggest(op, _REQUESTS))
+
+
+def status(daemon: Daemon) -> Document:
+    """What runs, and where it is reached."""
+    processes: list[Document] = [
+        {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
+        for name, child in daemon.children.items()
+    ]
+    return {
+        "pid": os.getpid(),
+        "version": __version__,
+        "state": str(daemon.state.path.absolute()),
+        "url": daemon.url,
+        "redis": daemon.processes.redis_url,
+        "embedded": daemon.options.redis == EMBEDDED,
+        "processes": processes,
+    }
+
+
+async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
+    """How many calls are waited for, where there are any; then the job, and what became of those without an answer."""
+    grace = arguments.get("grace")
+    seconds = daemon.options.grace if grace is None else float(str(grace))
+    waiting: asyncio.Queue[int] = asyncio.Queue()
+    stop = asyncio.ensure_future(daemon.jobs.stop(_text(arguments, "job"), seconds, waiting.put_nowait))
+    told = asyncio.ensure_future(waiting.get())
+    await asyncio.wait((stop, told), return_when=asyncio.FIRST_COMPLETED)
+    if told.done():
+        yield {"waiting": told.result(), "grace": seconds}
+    told.cancel()
+    job, settled = await stop
+    yield {"job": daemon.jobs.document(job), "calls": {"kept": settled.kept, "answered": settled.answered}}
+
+
+async def _logs(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
+    name = _text(arguments, "name")
+    files = {path.stem: path for path in sorted(daemon.state.logs.glob("*.log"))}
+    jobs = {job.program: job.id for job in reversed(daemon.store.jobs.find())}
+    path = files.get(name) or files.get(jobs.get(name, ""))
+    if path is None:
+        known = ", ".join(f'"{each}"' for each in files) or "none"
+        raise GhcmError(
+            f'there is no log "{name}"', code="GHCM-726", detail=f"There are {known}.", hint=suggest(name, files)
+        )
+    for line in await asyncio.to_thread(tail, path, int(str(arguments.get("lines", 100)))):
+        yield {"line": line}
+    if arguments.get("follow"):
+        async for line in follow(path):
+            yield {"line": line}
+
+
+def _text(arguments: Document, name: str) -> str:
+    found = _optional(arguments, name)
+    if found is None:
+        raise GhcmError(f'the request lacks "{name}"', code="GHCM-722")
+    return found
+
+
+def _optional(arguments: Document, name: str) -> str | None:
+    found = arguments.get(name)
+    return None if found is None else str(found)

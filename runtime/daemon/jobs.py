@@ -11,20 +11,16 @@ from typing import Any, TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.daemon import commands
+from ghcm.runtime.daemon import processes
 from ghcm.runtime.daemon.appending import Appending
-from ghcm.runtime.daemon.call_keeper import CallKeeper, Settled
+from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
-from ghcm.runtime.daemon.claims import Claims
-from ghcm.runtime.daemon.earlier import EarlierJobs, own_call
-from ghcm.runtime.daemon.growing import grow
-from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
-from ghcm.runtime.daemon.options import Options
+from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, Stop
+from ghcm.runtime.daemon.leases import Leases
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
-from ghcm.runtime.daemon.reruns import Again
-from ghcm.runtime.daemon.state import copy_bundle
-from ghcm.runtime.daemon.stopping import REQUESTED, Stop
+from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, grow, own_call
+from ghcm.runtime.daemon.state import Options, copy_bundle
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
@@ -47,18 +43,18 @@ class Jobs:
         self,
         options: Options,
         store: Store,
-        calls: CallKeeper,
+        calls: CallReconciler,
         processes: Processes,
-        claims: Claims,
+        leases: Leases,
         tell: Callable[[Document], None],
     ) -> None:
-        self.keepers: dict[str, JobKeeper] = {}
+        self.runners: dict[str, JobRunner] = {}
         self._state = options.state
         self._restarts = options.restarts
         self._store = store
         self._calls = calls
         self._processes = processes
-        self._claims = claims
+        self._leases = leases
         self._tell = tell
         self._earlier = EarlierJobs(options.state, store)
         self._submitting = asyncio.Lock()
@@ -83,9 +79,9 @@ class Jobs:
             program = bundle.program
             if (stopping := self._stopping.get(program.name)) is not None:
                 await asyncio.wait((stopping,))
-            for keeper in self.keepers.values():
-                if keeper.program.name == program.name and not keeper.job.over:
-                    return await self._grow(keeper, bundle, base, again, beside=beside)
+            for runner in self.runners.values():
+                if runner.program.name == program.name and not runner.job.over:
+                    return await self._grow(runner, bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
             resumed = await asyncio.to_thread(self._earlier.resumed, bundle, base, again)
@@ -93,7 +89,7 @@ class Jobs:
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
             self._appending.take(id, program, base, beside=beside)
             try:
-                await self._claims.take(program.name)
+                await self._leases.take(program.name)
                 job, growth = resumed or (await self._new(path, program.name, base, id), None)
             except BaseException:
                 self._appending.drop(id)
@@ -108,24 +104,24 @@ class Jobs:
             return self._store.jobs.known(job.id), growth
 
     async def _grow(
-        self, keeper: JobKeeper, bundle: Bundle, base: Path, again: Again, *, beside: bool
+        self, runner: JobRunner, bundle: Bundle, base: Path, again: Again, *, beside: bool
     ) -> tuple[Job, Growth]:
-        taken = self._appending.take(keeper.id, bundle.program, base, beside=beside)
+        taken = self._appending.take(runner.id, bundle.program, base, beside=beside)
         try:
-            changed = await grow(keeper, bundle, base, again, self._state, self._store)
+            changed = await grow(runner, bundle, base, again, self._state, self._store)
         except BaseException:
-            self._appending.drop(keeper.id, taken)
+            self._appending.drop(runner.id, taken)
             raise
-        await self._adopt(keeper)
-        return keeper.job, changed
+        await self._adopt(runner)
+        return runner.job, changed
 
-    async def _adopt(self, keeper: JobKeeper) -> None:
+    async def _adopt(self, runner: JobRunner) -> None:
         """Let everyone know that the job is another version of its program now, which the store has already."""
-        job = keeper.job
-        keeper.become((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
-        log.info('job "%s" is version %d of its program', keeper.id, keeper.job.version)
-        self._tell({"event": "job", "job": self.document(keeper.job)})
-        if keeper.batches:
+        job = runner.job
+        runner.become((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
+        log.info('job "%s" is version %d of its program', runner.id, runner.job.version)
+        self._tell({"event": "job", "job": self.document(runner.job)})
+        if runner.batches:
             self._processes.start_spark()
         self._processes.refresh_spark()
         self._calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
@@ -166,17 +162,17 @@ class Jobs:
         `grace` seconds; `waiting` is told how many calls that is waited for. A job that is being stopped is stopped
         sooner, if `grace` says so.
         """
-        keeper = self._find(name)
-        program = keeper.program.name
+        runner = self._find(name)
+        program = runner.program.name
         if program not in self._stopping:
-            self._stops[program] = Stop(keeper, self._calls, waiting)
+            self._stops[program] = Stop(runner, self._calls, waiting)
             self._stopping[program] = self._spawn(self._stop(self._stops[program]))
         self._stops[program].hurry(grace)
         await asyncio.shield(self._stopping[program])
-        return keeper.job, await asyncio.shield(self._retirements[program])
+        return runner.job, await asyncio.shield(self._retirements[program])
 
     async def _stop(self, stop: Stop) -> None:
-        program = stop.keeper.program.name
+        program = stop.runner.program.name
         try:
             await stop.run()
             await asyncio.wait((self._retirements[program],))
@@ -185,108 +181,108 @@ class Jobs:
 
     async def leave(self) -> None:
         """End all engine processes; another daemon goes on with the jobs."""
-        await asyncio.gather(*(keeper.leave() for keeper in self.keepers.values()))
+        await asyncio.gather(*(runner.leave() for runner in self.runners.values()))
         await asyncio.gather(*(self._give_up(program) for program in {each.name for each in self.programs()}))
 
-    def claim_is_lost(self, program: str, reason: str) -> None:
+    def lease_is_lost(self, program: str, reason: str) -> None:
         """End the job of a program that another daemon runs."""
-        for keeper in self.keepers.values():
-            if keeper.program.name == program and not keeper.job.over:
-                keeper.fail(reason)
+        for runner in self.runners.values():
+            if runner.program.name == program and not runner.job.over:
+                runner.fail(reason)
 
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
-        for keeper in self.keepers.values():
-            units = [unit.name for unit in keeper.batches]
-            self._spawn(self._calls.fail(keeper.program.name, reason, units))
+        for runner in self.runners.values():
+            units = [unit.name for unit in runner.batches]
+            self._spawn(self._calls.fail(runner.program.name, reason, units))
 
     def programs(self) -> list[Program]:
         """The programs that have a job."""
-        return [keeper.program for keeper in self.keepers.values()]
+        return [runner.program for runner in self.runners.values()]
 
     def present(self, name: str) -> Program | None:
         """The program of that name as its job is now; None while that changes. From any thread."""
-        found = [keeper for keeper in list(self.keepers.values()) if keeper.program.name == name]
+        found = [runner for runner in list(self.runners.values()) if runner.program.name == name]
         return found[-1].present if found else None
 
     def document(self, job: Job) -> Document:
-        """A job as JSON, with what only its keeper knows: whether all its inputs are read and written."""
-        keeper = self.keepers.get(job.id)
-        return {**job_document(job), "inputs_done": keeper is not None and keeper.inputs_done}
+        """A job as JSON, with what only its runner knows: whether all its inputs are read and written."""
+        runner = self.runners.get(job.id)
+        return {**job_document(job), "inputs_done": runner is not None and runner.inputs_done}
 
-    def _find(self, name: str) -> JobKeeper:
-        running = [keeper for keeper in self.keepers.values() if not keeper.job.over]
-        for keeper in running:
-            if name in (keeper.id, keeper.program.name):
-                return keeper
-        known = ", ".join(f'"{keeper.id}"' for keeper in running) or "none"
+    def _find(self, name: str) -> JobRunner:
+        running = [runner for runner in self.runners.values() if not runner.job.over]
+        for runner in running:
+            if name in (runner.id, runner.program.name):
+                return runner
+        known = ", ".join(f'"{runner.id}"' for runner in running) or "none"
         raise GhcmError(f'no job "{name}" runs', code="GHCM-744", detail=f"Running: {known}.")
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
-        command = commands.engine(self._state, self._processes.redis_url, job, base)
-        around = Around(self._store, self._changed, self._heard, self._restarts, self._processes.spare.take)
-        keeper = self.keepers[job.id] = JobKeeper(job, program, command, around)
-        keeper.start()
+        command = processes.engine_command(self._state, self._processes.redis_url, job, base)
+        around = JobServices(self._store, self._changed, self._heard, self._restarts, self._processes.standby.take)
+        runner = self.runners[job.id] = JobRunner(job, program, command, around)
+        runner.start()
 
-    def _changed(self, keeper: JobKeeper) -> None:
-        job = keeper.job
+    def _changed(self, runner: JobRunner) -> None:
+        job = runner.job
         log.info('job "%s": %s', job.id, job.state.value)
         self._tell({"event": "job", "job": self.document(job)})
         if job.state is JobState.RUNNING:
             self._processes.first_results.set()
-            if keeper.begin_batches():
-                self._spawn(self._start_batches(keeper))
-        if keeper.inputs_done and keeper.begin_completion():
-            self._spawn(self._complete(keeper))
-        if job.over and keeper.begin_retirement():
-            self._retirements[keeper.program.name] = self._spawn(self._retire(keeper))
-        if keeper.child is not None and keeper.child.phase is Phase.WAITING:
+            if runner.begin_batches():
+                self._spawn(self._start_batches(runner))
+        if runner.inputs_done and runner.begin_completion():
+            self._spawn(self._complete(runner))
+        if job.over and runner.begin_retirement():
+            self._retirements[runner.program.name] = self._spawn(self._retire(runner))
+        if runner.child is not None and runner.child.phase is Phase.WAITING:
             self._calls.send_again()
 
-    def _heard(self, keeper: JobKeeper, report: Document) -> None:
-        if report.get("event") == "grown" and keeper.grown is None:  # nobody has waited for it so long
-            self._spawn(self._adopt(keeper))
+    def _heard(self, runner: JobRunner, report: Document) -> None:
+        if report.get("event") == "grown" and runner.grown is None:  # nobody has waited for it so long
+            self._spawn(self._adopt(runner))
         if report.get("event") != "running":
-            self._tell({**report, "job": keeper.id, "event": f"job.{report.get('event')}"})
+            self._tell({**report, "job": runner.id, "event": f"job.{report.get('event')}"})
 
-    async def _start_batches(self, keeper: JobKeeper) -> None:
+    async def _start_batches(self, runner: JobRunner) -> None:
         """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
-        if keeper.batches:
+        if runner.batches:
             self._processes.start_spark()
         try:
-            for unit in keeper.batches:
-                id = own_call(keeper.id, unit)
+            for unit in runner.batches:
+                id = own_call(runner.id, unit)
                 if not unit.responsive and self._store.calls.get(id) is None:
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
-                    instruction = Instruction(id, keeper.program.name, unit.name, deadline=deadline, publisher=DAEMON)
-                    await self._calls.call(keeper.program, instruction)
+                    instruction = Instruction(id, runner.program.name, unit.name, deadline=deadline, publisher=DAEMON)
+                    await self._calls.call(runner.program, instruction)
         except GhcmError as error:
-            keeper.fail(f"its batch units cannot be called: {error.message}")
+            runner.fail(f"its batch units cannot be called: {error.message}")
         finally:
-            keeper.batches_called.set()
+            runner.batches_called.set()
 
-    async def _complete(self, keeper: JobKeeper) -> None:
+    async def _complete(self, runner: JobRunner) -> None:
         """Wait until the calls that the inputs led to are answered; then the job is done, unless it serves."""
-        await keeper.batches_called.wait()
-        while not keeper.job.over and self._store.calls.open_calls(keeper.program.name) > 0:
+        await runner.batches_called.wait()
+        while not runner.job.over and self._store.calls.open_calls(runner.program.name) > 0:
             await asyncio.sleep(_LOOK_SECONDS)  # executors end calls in the store, which tells nobody
-        if not keeper.job.over:
-            self._tell({"event": "job.complete", "job": keeper.id})
-            if not keeper.serves:
-                keeper.finish()
+        if not runner.job.over:
+            self._tell({"event": "job.complete", "job": runner.id})
+            if not runner.serves:
+                runner.finish()
 
-    async def _retire(self, keeper: JobKeeper) -> Settled:
+    async def _retire(self, runner: JobRunner) -> Settled:
         """Forget a job that is over, once nothing of it runs and it is decided what becomes of its calls."""
-        job = keeper.job
+        job = runner.job
         if job.state is JobState.FAILED:
             log.error('job "%s" has failed: %s', job.id, job.reason)
-        await keeper.leave()
-        if keeper.batches:
+        await runner.leave()
+        if runner.batches:
             await self._processes.release_spark(job.id)
         settled = await self._settle(job)
         await self._give_up(job.program)
         self._appending.drop(job.id)
-        self.keepers.pop(keeper.id, None)
+        self.runners.pop(runner.id, None)
         return settled
 
     async def _settle(self, job: Job) -> Settled:
@@ -301,9 +297,9 @@ class Jobs:
 
     async def _give_up(self, program: str) -> None:
         try:
-            await self._claims.drop(program)
+            await self._leases.drop(program)
         except GhcmError as error:  # it ends by itself soon
-            log.warning('the claim on "%s" could not be given up: %s', program, error.message)
+            log.warning('the lease on "%s" could not be given up: %s', program, error.message)
 
     def _spawn(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

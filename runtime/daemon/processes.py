@@ -1,7 +1,8 @@
-"""The processes that all jobs share: Redis, HTTP, the Spark driver, a spare engine; when they start and in which order
-they stop.
+"""The processes of the daemon: how each is started (command line, environment), and of those that all jobs share
+(Redis, HTTP, the Spark driver, a warm standby) when they start and in which order they stop.
 
-Keeping one alive is the business of `Child`, what to do about calls that of whoever is told here.
+All of them take SIGTERM as the request to finish what is half done and end with 0. Keeping one alive is the business of
+`Child`, what to do about calls that of whoever is told here.
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ import asyncio
 import contextlib
 import logging
 import socket
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghcm.runtime.daemon import commands
-from ghcm.runtime.daemon.child import Child, ending
-from ghcm.runtime.daemon.lives import Lives
-from ghcm.runtime.daemon.log_files import last_words
-from ghcm.runtime.daemon.options import Options
+from ghcm.runtime.daemon.child import Child, Command, RestartPolicy, ending, last_words
 from ghcm.runtime.daemon.protocol import Document
-from ghcm.runtime.daemon.spare import Spare
-from ghcm.runtime.pubsub.embedded import embedded_url
+from ghcm.runtime.daemon.state import Options, StateDirectory
+from ghcm.runtime.daemon.warm_standby import WarmStandby
+from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.pubsub.embedded import embedded_command, embedded_url
 from ghcm.runtime.settings import EMBEDDED
 
 log = logging.getLogger("ghcm.daemon")
@@ -46,7 +46,7 @@ class Processes:
 
     def __init__(self, options: Options, listener: socket.socket, listeners: Listeners) -> None:
         self.children: dict[str, Child] = {}
-        self.spare = Spare(commands.spare(options.state))
+        self.standby = WarmStandby(standby_command(options.state))
         self.http_watches = asyncio.Event()
         self.first_results = asyncio.Event()
         self._options = options
@@ -62,8 +62,8 @@ class Processes:
     async def start(self) -> None:
         """Start what is needed before there is a job."""
         self._start_redis()
-        if self._options.spare:
-            await self.spare.start()
+        if self._options.standby:
+            await self.standby.start()
             self._later = asyncio.create_task(self._start_http_second(), name="http")
         else:
             self._start_http()
@@ -73,9 +73,10 @@ class Processes:
         if "spark" in self.children:
             self.refresh_spark()
             return
-        command = commands.spark(self._state, self.redis_url)
+        command = spark_command(self._state, self.redis_url)
         self._keep(
-            "spark", Child(command, Lives(limit=None), reported=self._heard, died=self._died, changed=self._changed)
+            "spark",
+            Child(command, RestartPolicy(limit=None), reported=self._heard, died=self._died, changed=self._changed),
         )
 
     def refresh_spark(self) -> None:
@@ -107,7 +108,7 @@ class Processes:
             self._later.cancel()
             await asyncio.gather(self._later, return_exceptions=True)
         await self._stop("http")
-        await asyncio.gather(executors(), self._stop("spark"), self.spare.stop())
+        await asyncio.gather(executors(), self._stop("spark"), self.standby.stop())
         await self._stop("redis")
 
     def _start_redis(self) -> None:
@@ -120,8 +121,8 @@ class Processes:
             await _answers_ping(socket_path)
             self._listeners.calls_may_be_lost()
 
-        command = commands.redis(self._state)
-        self._keep("redis", Child(command, Lives(limit=None), started=answering, changed=self._changed))
+        command = redis_command(self._state)
+        self._keep("redis", Child(command, RestartPolicy(limit=None), started=answering, changed=self._changed))
 
     async def _start_http_second(self) -> None:
         """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
@@ -135,8 +136,8 @@ class Processes:
             self.http_watches.clear()
             self._listeners.calls_may_be_lost()  # those that the one before had accepted and not sent
 
-        command = commands.http(self._state, self.redis_url, self._listener.fileno())
-        self._keep("http", Child(command, Lives(limit=None), started=watching, changed=self._changed))
+        command = http_command(self._state, self.redis_url, self._listener.fileno())
+        self._keep("http", Child(command, RestartPolicy(limit=None), started=watching, changed=self._changed))
 
     def _died(self, code: int) -> bool:
         """Calls survive a driver that dies, but not one that never gets as far as being ready."""
@@ -181,3 +182,53 @@ async def _answers_ping(path: Path) -> None:
             if answer.startswith(b"+PONG"):
                 return
         await asyncio.sleep(0.01)  # a server that starts has no way to tell
+
+
+SLOT: dict[str, str] = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
+    "POLARS_MAX_THREADS": "2",
+}
+"""Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
+the loop does not wait for what is decoded or saved beside it.
+"""
+
+
+def redis_command(state: StateDirectory) -> Command:
+    """The private Redis."""
+    return Command("redis", embedded_command(state.redis), state.logs / "redis.log")
+
+
+def http_command(state: StateDirectory, url: str, listener: int) -> Command:
+    """The Supervisor's HTTP process on a socket that is already bound."""
+    arguments = ["--state", str(state.path), "--redis", url, "--fd", str(listener)]
+    return _python("http", "ghcm.supervisor", arguments, state, inherits=(listener,))
+
+
+def engine_command(state: StateDirectory, url: str, job: Job, base: Path) -> Command:
+    """The engine process of one job: runs its stream units, writes its reports to standard output."""
+    arguments = ["--bundle", job.bundle, "--job", job.id, "--state", str(state.path)]
+    arguments += ["--base", str(base), "--redis", url]
+    return _python(job.id, "ghcm.runtime.slot.process", arguments, state, patience=30.0)
+
+
+def standby_command(state: StateDirectory) -> Command:
+    """A process that becomes an engine."""
+    return _python("spare", "ghcm.runtime.daemon.warm_standby", [], state)
+
+
+def spark_command(state: StateDirectory, url: str) -> Command:
+    """The Spark driver of all jobs."""
+    return _python("spark", "ghcm.runtime.spark", ["--state", str(state.path), "--redis", url], state, patience=20.0)
+
+
+def _python(
+    name: str,
+    module: str,
+    arguments: list[str],
+    state: StateDirectory,
+    *,
+    inherits: tuple[int, ...] = (),
+    patience: float = 10.0,
+) -> Command:
+    line = [sys.executable, "-u", "-m", module, *arguments]
+    return Command(name, line, state.logs / f"{name}.log", SLOT, inherits, patience)

@@ -1,10 +1,18 @@
 """What is said over the control socket: one JSON object a line; a request, then its answers.
 
-{"op": "submit", "bundle": "/x/traffic.ghcm", "base": "/x"}   ->   {"job": {...}} {"op": "watch"}
-->   {"event": "job", "job": {...}} and so on, without end anything that cannot be done
-->   {"error": {"code", "message", "detail", "hint", "place"}}
+::
 
-The last answer of a request that has several is `{"end": true}`.
+    {"op": "status"}                                          {"pid": 1, "url": "http://...", "processes": [...], ...}
+    {"op": "submit", "bundle": "/x/a.ghcm", "base": "/x"}     {"job": {...}}, with "growth" where it ran already
+    {"op": "list"}                                            {"jobs": [...]}
+    {"op": "stop", "job": "a", "grace": 30}                   {"waiting": 2, "grace": 30}, {"job", "calls"}
+    {"op": "calls", "program": "a", "limit": 100}             {"calls": [...]}
+    {"op": "logs", "name": "http", "follow": true}            {"line": "..."}, and so on
+    {"op": "watch"}                                           {"event": "job", "job": {...}}, and so on, without end
+    {"op": "shutdown"}                                        {"stopping": true}
+    what cannot be done                                       {"error": {"code", "message", "detail", "hint", "place"}}
+
+The last line of each answer that ends is `{"end": true}`, unless it is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state directory: what stands where in it, and the lock that makes one daemon its owner."""
+"""The state directory: what stands where in it, the lock that makes one daemon its owner, and that daemon's options."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.settings import EMBEDDED, Settings
 
 _LONGEST_SOCKET = 100  # the kernel's limit is 107 bytes
 
@@ -113,3 +114,29 @@ class Lock:
     def release(self) -> None:
         """Give the directory back."""
         os.close(self._file)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Its state directory, its Redis ("embedded" or a URL), where HTTP listens (port 0: any free one), the seconds that
+    a call without a deadline has, the deaths within a minute that are too many, and the seconds that calls have when
+    their program is stopped. `standby`: start an engine before
+    there is a job for it.
+    """
+
+    state: StateDirectory
+    redis: str = EMBEDDED
+    host: str = "127.0.0.1"
+    port: int = 8000
+    call_timeout: float = 3600.0
+    restarts: int = 5
+    standby: bool = False
+    grace: float = 30.0
+
+
+def options(settings: Settings, *, standby: bool = False) -> Options:
+    """What the settings say to the daemon."""
+    http, limits = settings.http, settings.limits
+    state = StateDirectory(settings.state)
+    address = (settings.redis, http.host, http.port)
+    return Options(state, *address, settings.call_timeout, limits.restarts, standby, limits.grace)

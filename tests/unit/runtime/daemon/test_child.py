@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from ghcm.runtime.daemon import child as children
-from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn
-from ghcm.runtime.daemon.lives import Lives
+from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, ending, spawn
 from ghcm.runtime.daemon.protocol import Document
 from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
@@ -46,7 +45,7 @@ def test_a_child_reports_and_its_words_go_to_the_log(tmp_path: Path) -> None:
     heard: asyncio.Queue[Document] = asyncio.Queue()
 
     async def live() -> None:
-        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.put_nowait)
+        child = Child(command(tmp_path, REPORTING), RestartPolicy(limit=3), reported=heard.put_nowait)
         child.start()
         assert await said(heard) == {"event": "running"}
         await child.stop()
@@ -66,7 +65,7 @@ def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
         return True
 
     async def live() -> None:
-        child = Child(command(tmp_path, REPORTING), Lives(limit=3), reported=heard.put_nowait, died=note)
+        child = Child(command(tmp_path, REPORTING), RestartPolicy(limit=3), reported=heard.put_nowait, died=note)
         child.start()
         await said(heard)
         first = child.pid
@@ -83,7 +82,7 @@ def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
 
 def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> None:
     async def live() -> Child:
-        child = Child(command(tmp_path, "raise SystemExit(7)"), Lives(limit=3))
+        child = Child(command(tmp_path, "raise SystemExit(7)"), RestartPolicy(limit=3))
         child.start()
         async with asyncio.timeout(20):
             await child.wait()
@@ -99,7 +98,7 @@ def test_a_child_that_does_not_stop_is_killed(tmp_path: Path) -> None:
     heard: asyncio.Queue[Document] = asyncio.Queue()
 
     async def live() -> None:
-        child = Child(command(tmp_path, code, patience=0.2), Lives(limit=None), reported=heard.put_nowait)
+        child = Child(command(tmp_path, code, patience=0.2), RestartPolicy(limit=None), reported=heard.put_nowait)
         child.start()
         await said(heard)
         pid = child.pid
@@ -116,7 +115,7 @@ def test_a_child_is_told_things(tmp_path: Path) -> None:
 
     async def live() -> None:
         code = "print('{}', flush=True)\nwhile True: print(input(), flush=True)"
-        child = Child(command(tmp_path, code), Lives(limit=2), reported=heard.put_nowait)
+        child = Child(command(tmp_path, code), RestartPolicy(limit=2), reported=heard.put_nowait)
         child.start()
         assert await said(heard) == {}
         child.tell({"op": "refresh"})
@@ -171,7 +170,7 @@ def test_a_child_that_is_stopped_while_it_is_being_spawned_is_killed_if_it_does_
             return process
 
         monkeypatch.setattr(children, "spawn", slowly)
-        child = Child(command(tmp_path, DEAF, patience=0.1), Lives(limit=1), reported=lambda _: None)
+        child = Child(command(tmp_path, DEAF, patience=0.1), RestartPolicy(limit=1), reported=lambda _: None)
         child.start()
         async with asyncio.timeout(60):
             await spawning.wait()

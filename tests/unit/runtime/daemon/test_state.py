@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.lives import Lives
-from ghcm.runtime.daemon.log_files import follow, last_words, tail
+from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
 from ghcm.runtime.daemon.state import Lock, StateDirectory, short_socket
 
@@ -79,17 +78,17 @@ def test_what_is_no_request_is_refused(line: bytes) -> None:
 
 
 def test_deaths_are_forgotten_with_time_and_with_progress() -> None:
-    lives = Lives(limit=2, window=10)
-    assert lives.died(0) is not None
-    assert lives.died(11) is not None
-    lives.progressed()
-    assert lives.died(12) is not None
-    assert lives.died(13) is None
+    restarts = RestartPolicy(limit=2, window=10)
+    assert restarts.died(0) is not None
+    assert restarts.died(11) is not None
+    restarts.progressed()
+    assert restarts.died(12) is not None
+    assert restarts.died(13) is None
 
 
 def test_pauses_grow_to_a_limit() -> None:
-    lives = Lives(limit=None, shortest=1, longest=5)
-    assert [lives.died(0) for _ in range(5)] == [1, 2, 4, 5, 5]
+    restarts = RestartPolicy(limit=None, shortest=1, longest=5)
+    assert [restarts.died(0) for _ in range(5)] == [1, 2, 4, 5, 5]
 
 
 def test_the_tail_of_a_log(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Settled:
     answered: int = 0
 
 
-class CallKeeper:
+class CallReconciler:
     """`programs` gives the programs that have a job; `present` one of them as it is at this moment, None while it
     changes, from any thread; `timeout` is the seconds that a call without a deadline has. Blocking work happens in one
     thread of its own.

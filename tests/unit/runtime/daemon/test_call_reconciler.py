@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ghcm.runtime.daemon import call_keeper
-from ghcm.runtime.daemon.call_keeper import CallKeeper, Settled
+from ghcm.runtime.daemon import call_reconciler
+from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.jobs.calls import CallState, Start
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import cache_place
@@ -50,8 +50,8 @@ def state(store: Store, id: str) -> CallState:
 def test_calls_of_a_stopped_program_wait_or_are_answered_by_who_made_them(
     store: Store, connections: Connections
 ) -> None:
-    keeper = CallKeeper(store, connections, list, lambda _: None, timeout=60)
-    assert asyncio.run(keeper.settle("work", WHY)) == Settled(kept=2, answered=1)
+    reconciler = CallReconciler(store, connections, list, lambda _: None, timeout=60)
+    assert asyncio.run(reconciler.settle("work", WHY)) == Settled(kept=2, answered=1)
     assert [state(store, id) for id in ("own", "work-1.all", "theirs")] == [CallState.ACCEPTED] * 3
     told = connections.cache("caller", "work", "test").feedback("caller", timeout=0)
     assert [placed.feedback.error for placed in told] == [WHY]
@@ -60,16 +60,16 @@ def test_calls_of_a_stopped_program_wait_or_are_answered_by_who_made_them(
     # What it was at has ended all the same: there is one answer.
     store.calls.finish("own", Feedback("own", State.DONE))
     assert not store.calls.keep("own")
-    assert asyncio.run(keeper.settle("work", WHY)) == Settled(kept=1, answered=0)
+    assert asyncio.run(reconciler.settle("work", WHY)) == Settled(kept=1, answered=0)
     assert state(store, "own") is CallState.DONE
 
 
 def test_a_program_that_begins_anew_answers_what_has_waited(store: Store, connections: Connections) -> None:
-    keeper = CallKeeper(store, connections, list, lambda _: None, timeout=60)
+    reconciler = CallReconciler(store, connections, list, lambda _: None, timeout=60)
 
     async def scene() -> None:
-        await keeper.settle("work", WHY)
-        await keeper.give_up("work")
+        await reconciler.settle("work", WHY)
+        await reconciler.give_up("work")
 
     asyncio.run(scene())
     assert state(store, "own") is CallState.FAILED
@@ -84,11 +84,11 @@ def test_the_time_in_which_a_program_does_not_run_is_not_counted(
 ) -> None:
     running: list[Program] = []
     swept = threading.Event()
-    keeper = CallKeeper(store, connections, lambda: running, lambda _: PROGRAM, timeout=1)
+    reconciler = CallReconciler(store, connections, lambda: running, lambda _: PROGRAM, timeout=1)
     later = now_us() + 10_000_000
-    monkeypatch.setattr(call_keeper, "now_us", lambda: later)
-    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
-    monkeypatch.setattr(call_keeper, "_SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(call_reconciler, "now_us", lambda: later)
+    monkeypatch.setattr(call_reconciler, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(call_reconciler, "_SWEEP_SECONDS", 0.01)
     forget = store.calls.forget
 
     def swept_once(before: int) -> int:  # it comes last in a round
@@ -98,7 +98,7 @@ def test_the_time_in_which_a_program_does_not_run_is_not_counted(
     monkeypatch.setattr(store.calls, "forget", swept_once)
 
     async def scene() -> None:
-        keeping = asyncio.create_task(keeper.run())
+        keeping = asyncio.create_task(reconciler.run())
         assert await asyncio.to_thread(swept.wait, 30)
         swept.clear()
         keeping.cancel()
@@ -124,13 +124,13 @@ def test_a_call_that_nobody_has_sent_is_sent(
     forgotten = [replace(OWN, id=f"forgotten-{number}") for number in range(2)]
     for instruction in forgotten:
         store.calls.accept(instruction)
-    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
-    monkeypatch.setattr(call_keeper, "_FORGOTTEN_US", 0)
+    monkeypatch.setattr(call_reconciler, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(call_reconciler, "_FORGOTTEN_US", 0)
     cache = connections.cache(cache_place("work", "keep"), "work", "test")
 
     async def scene() -> None:
-        keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: PROGRAM, timeout=60)
-        keeping = asyncio.create_task(keeper.run())
+        reconciler = CallReconciler(store, connections, lambda: [PROGRAM], lambda _: PROGRAM, timeout=60)
+        keeping = asyncio.create_task(reconciler.run())
         for instruction in forgotten:  # the second when it is the first
             delivery = await asyncio.to_thread(cache.receive, "keep", 30)
             assert delivery is not None and delivery.instruction.id == instruction.id
@@ -141,19 +141,19 @@ def test_a_call_that_nobody_has_sent_is_sent(
     asyncio.run(scene())
 
 
-def look_once(keeper: CallKeeper, monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
-    """Have the keeper look after all calls, one round long."""
+def look_once(reconciler: CallReconciler, monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    """Have the reconciler look after all calls, one round long."""
     looked = threading.Event()
 
     def over(before: int) -> int:  # it comes last in a round
         looked.set()
         return 0
 
-    monkeypatch.setattr(call_keeper, "_SWEEPS_FOR_OVERDUE", 1)
+    monkeypatch.setattr(call_reconciler, "_SWEEPS_FOR_OVERDUE", 1)
     monkeypatch.setattr(store.calls, "forget", over)
 
     async def scene() -> None:
-        keeping = asyncio.create_task(keeper.run())
+        keeping = asyncio.create_task(reconciler.run())
         assert await asyncio.to_thread(looked.wait, 30)
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
@@ -170,8 +170,8 @@ def test_a_call_of_a_unit_that_has_come_this_moment_is_no_orphan(
     store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch, known: Program | None
 ) -> None:
     store.calls.accept(NEW)  # by the engine, which is a version further than the programs that the round begins with
-    keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: known, timeout=60)
-    look_once(keeper, monkeypatch, store)
+    reconciler = CallReconciler(store, connections, lambda: [PROGRAM], lambda _: known, timeout=60)
+    look_once(reconciler, monkeypatch, store)
     assert state(store, "new") is CallState.ACCEPTED
 
 
@@ -179,25 +179,25 @@ def test_orphans_of_the_dead_are_answered_when_it_is_known_what_the_program_has(
     store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     present: list[Program | None] = [None]
-    keeper = CallKeeper(store, connections, lambda: [PROGRAM], lambda _: present[0], timeout=60)
+    reconciler = CallReconciler(store, connections, lambda: [PROGRAM], lambda _: present[0], timeout=60)
     assert store.calls.started(NEW, "engine-1")[0] is Start.RUN
-    keeper.send_again(died=True)
-    look_once(keeper, monkeypatch, store)
+    reconciler.send_again(died=True)
+    look_once(reconciler, monkeypatch, store)
     assert state(store, "new") is CallState.RUNNING
     present[0] = PROGRAM
-    keeper.send_again(died=False)
-    look_once(keeper, monkeypatch, store)
+    reconciler.send_again(died=False)
+    look_once(reconciler, monkeypatch, store)
     assert state(store, "new") is CallState.FAILED
 
 
 def test_a_call_that_was_accepted_behind_the_end_of_its_program_is_answered(
     store: Store, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio.run(CallKeeper(store, connections, list, lambda _: None, timeout=60).settle("work", WHY))
+    asyncio.run(CallReconciler(store, connections, list, lambda _: None, timeout=60).settle("work", WHY))
     store.jobs.submit("other-1", "other", "other.ghcm")  # which is being started
     late = [replace(OUTSIDE, id=f"late {program}", program=program) for program in ("work", "other")]
     for instruction in late:
         store.calls.accept(instruction)
-    look_once(CallKeeper(store, connections, list, lambda _: None, timeout=60), monkeypatch, store)
+    look_once(CallReconciler(store, connections, list, lambda _: None, timeout=60), monkeypatch, store)
     assert [state(store, call.id) for call in late] == [CallState.FAILED, CallState.ACCEPTED]
     assert [state(store, id) for id in ("own", "theirs")] == [CallState.ACCEPTED] * 2

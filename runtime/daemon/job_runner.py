@@ -1,6 +1,6 @@
 """One job: its engine process kept alive, its state in the store moved as the process reports.
 
-Knows nothing of other jobs. Calls of its units are the business of `CallKeeper`.
+Knows nothing of other jobs. Calls of its units are the business of `CallReconciler`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.child import Child, Command, Phase
-from ghcm.runtime.daemon.lives import Lives
-from ghcm.runtime.daemon.log_files import last_words
+from ghcm.runtime.daemon.call_reconciler import CallReconciler
+from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
 from ghcm.runtime.jobs.job_list import Job, JobState
 from ghcm.runtime.jobs.store import Store
@@ -33,22 +32,22 @@ _ENDED = error_document(GhcmError("the engine ended before it had changed", code
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class JobServices:
     """What a job has to do with: the store, who is told of each change of its state and of each report, the deaths
-    within a minute that are too many, and who may have a spare process.
+    within a minute that are too many, and who may have a standby process.
     """
 
     store: Store
-    changed: Callable[[JobKeeper], None]
-    heard: Callable[[JobKeeper, Document], None]
+    changed: Callable[[JobRunner], None]
+    heard: Callable[[JobRunner, Document], None]
     deaths: int
-    spare: Callable[[Command], asyncio.subprocess.Process | None]
+    standby: Callable[[Command], asyncio.subprocess.Process | None]
 
 
-class JobKeeper:
+class JobRunner:
     """Keeps one job. `command` starts its engine process."""
 
-    def __init__(self, job: Job, program: Program, command: Command, around: Around) -> None:
+    def __init__(self, job: Job, program: Program, command: Command, around: JobServices) -> None:
         self.id = job.id
         self.program = program
         self.version = job.version
@@ -89,11 +88,11 @@ class JobKeeper:
     def _engine(self) -> Child:
         return Child(
             self._command,
-            Lives(limit=self._around.deaths),
+            RestartPolicy(limit=self._around.deaths),
             reported=self._reported,
             died=self._died,
             changed=self._child_changed,
-            spare=self._around.spare,
+            standby=self._around.standby,
         )
 
     @property
@@ -230,3 +229,48 @@ class JobKeeper:
             return  # it was still being started
         self._store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
         self._changed(self)
+
+
+REQUESTED = "stopped by request"
+
+_CALL_LOOK_SECONDS = 0.1
+
+
+@dataclass
+class Stop:
+    """One stop. `waiting` is told how many calls are waited for, where there are any."""
+
+    runner: JobRunner
+    calls: CallReconciler
+    waiting: Callable[[int], None]
+    _end: float = float("inf")
+
+    def hurry(self, grace: float) -> None:
+        """Wait for calls no longer than so many seconds from now."""
+        self._end = min(self._end, asyncio.get_running_loop().time() + grace)
+
+    async def run(self) -> None:
+        """Stop the job; it has ended for good when this returns."""
+        runner = self.runner
+        runner.take_no_more()
+        count = await self._open("stream") + await self._open("batch")
+        if count:
+            self.waiting(count)
+        if runner.runs:
+            await self._drain("stream")
+        await runner.leave()
+        await self._drain("batch")
+        await runner.stop(reason=REQUESTED)
+
+    async def _drain(self, kind: str) -> None:
+        """Wait until the open calls of units of this kind have their answers, or the grace is over."""
+        loop = asyncio.get_running_loop()
+        while not self.runner.job.over and await self._open(kind):
+            left = self._end - loop.time()
+            if left <= 0:
+                return
+            await asyncio.sleep(min(left, _CALL_LOOK_SECONDS))  # executors end calls in the store, which tells nobody
+
+    async def _open(self, kind: str) -> int:
+        units = [unit.name for unit in self.runner.program.units if unit.kind == kind]
+        return await self.calls.open(self.runner.program.name, units)

@@ -1,7 +1,7 @@
-"""Which daemon runs a program, where several share one Redis: a claim per program that its owner renews.
+"""Which daemon runs a program, where several share one Redis: a lease per program that its owner renews.
 
 Calls of a program travel through places that bear its name, so two daemons with the same program would take each
-other's calls. A private Redis has one owner and needs no claims.
+other's calls. A private Redis has one owner and needs no leases.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import cast
 
 import redis
 
@@ -21,10 +21,8 @@ from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
 
 log = logging.getLogger("ghcm.daemon")
 
-T = TypeVar("T")
-
-CLAIM_SECONDS = 30.0
-"""How long the claim of a daemon that is gone keeps others out."""
+LEASE_SECONDS = 30.0
+"""How long the lease of a daemon that is gone keeps others out."""
 
 _TAKE = """
 -- ARGV: owner, milliseconds; returns who else owns it, or nothing
@@ -38,66 +36,32 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 
 
-class Claims(Protocol):
-    """The programs of a daemon, held against others."""
+class Leases:
+    """The programs of a daemon, held against others by keys that expire. `owner` tells this daemon from others and is
+    the same after a restart. Without a `url` there are none: nobody else can reach the Redis.
+    """
 
-    async def take(self, program: str) -> None:
-        """Claim a program. GhcmError if another daemon has it, or the server cannot be reached."""
-        ...
-
-    async def drop(self, program: str) -> None:
-        """Give a program up."""
-        ...
-
-    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
-        """Renew the claims on these programs until cancelled; `lost` is told program and reason of one that another
-        daemon has.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Give the connection back."""
-        ...
-
-
-class NoClaims:
-    """For a Redis that nobody else can reach."""
-
-    async def take(self, program: str) -> None:
-        """As `Claims.take`."""
-
-    async def drop(self, program: str) -> None:
-        """As `Claims.drop`."""
-
-    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
-        """As `Claims.keep`."""
-
-    async def close(self) -> None:
-        """As `Claims.close`."""
-
-
-class RedisClaims:
-    """Claims as keys that expire. `owner` tells this daemon from others and is the same after a restart."""
-
-    def __init__(self, url: str, owner: str, *, seconds: float = CLAIM_SECONDS) -> None:
-        self._url = url
+    def __init__(self, url: str | None, owner: str, *, seconds: float = LEASE_SECONDS) -> None:
+        self._url = url or ""
         self._owner = owner
         self._seconds = seconds
-        self._client = open_async_client(url)
+        self._client = open_async_client(url) if url else None
 
     async def take(self, program: str) -> None:
-        """As `Claims.take`."""
+        """Lease a program. GhcmError if another daemon has it, or the server cannot be reached."""
         found = await self._run(_TAKE, program, str(int(self._seconds * 1000)))
         if found:
             raise self._taken(program, cast("bytes", found).decode())
 
     async def drop(self, program: str) -> None:
-        """As `Claims.drop`."""
+        """Give a program up."""
         await self._run(_DROP, program)
 
     async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
-        """As `Claims.keep`."""
-        while True:
+        """Renew the leases on these programs until cancelled; `lost` is told program and reason of one that another
+        daemon has.
+        """
+        while self._client is not None:
             for program in set(programs()):
                 try:
                     await self.take(program)
@@ -105,14 +69,17 @@ class RedisClaims:
                     if error.code == "GHCM-729":
                         lost(program, f"{error.message}. {error.detail}")
                     else:
-                        log.warning('the claim on "%s" could not be renewed: %s', program, error.message)
+                        log.warning('the lease on "%s" could not be renewed: %s', program, error.message)
             await asyncio.sleep(self._seconds / 3)
 
     async def close(self) -> None:
-        """As `Claims.close`."""
-        await self._client.aclose()
+        """Give the connection back."""
+        if self._client is not None:
+            await self._client.aclose()
 
     async def _run(self, script: str, program: str, *arguments: str) -> object:
+        if self._client is None:
+            return None
         evaluated = cast(
             "Awaitable[object]", self._client.eval(script, 1, f"ghcm:owner:{program}", self._owner, *arguments)
         )

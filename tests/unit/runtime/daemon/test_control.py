@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.listening import listen
+from ghcm.runtime.daemon.control import listen
 
 
 def test_an_address_that_is_given_up_meanwhile_is_taken() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.runtime.daemon.child import Command
-from ghcm.runtime.daemon.job_keeper import Around, JobKeeper
+from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
 from ghcm.runtime.jobs.job_list import JobState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.spg.graph import Program
@@ -25,16 +25,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def keeper(store: Store, base: Path) -> JobKeeper:
+def runner(store: Store, base: Path) -> JobRunner:
     """Of a program without stream units, so that it has no engine process."""
     job = store.jobs.submit("work-1", "work", "work.ghcm")
-    around = Around(store, lambda _: None, lambda _, __: None, 5, lambda _: None)
-    return JobKeeper(job, BATCHES, Command("engine", ["/nothing"], base / "engine.log"), around)
+    around = JobServices(store, lambda _: None, lambda _, __: None, 5, lambda _: None)
+    return JobRunner(job, BATCHES, Command("engine", ["/nothing"], base / "engine.log"), around)
 
 
 def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late(store: Store, tmp_path: Path) -> None:
     async def scene() -> None:
-        stopped = keeper(store, tmp_path)
+        stopped = runner(store, tmp_path)
         stopped.start()
         store.jobs.grow("work-1", 2, "work.ghcm", {})
         stopped.take_no_more()
@@ -47,7 +47,7 @@ def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late
 
 
 def test_what_a_program_is_now_is_not_known_while_the_store_is_a_version_further(store: Store, tmp_path: Path) -> None:
-    grows = keeper(store, tmp_path)
+    grows = runner(store, tmp_path)
 
     def known() -> Program | None:
         return grows.present

@@ -1,7 +1,7 @@
-"""A spare engine: a process that has loaded everything an engine needs and waits for its arguments.
+"""A warm standby: a process that has loaded everything an engine needs and waits for its arguments.
 
-Started beside the compiler, it takes half a second off the first result. As a module, `python -m
-ghcm.runtime.daemon.spare` is that process: one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
+Started beside the compiler, it takes half a second off the first result. This module is that process too, with `-m`:
+one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ghcm.runtime.daemon.child import Command, spawn
 from ghcm.runtime.daemon.protocol import encode
 
 
-class Spare:
+class WarmStandby:
     """At most one process that waits. Taken by the first engine that starts; never replaced."""
 
     def __init__(self, command: Command) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.claims import RedisClaims, owner_of
+from ghcm.runtime.daemon.leases import Leases, owner_of
 from tests.conftest import RedisServer
 
 
 def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:
     async def scene() -> None:
-        one, other = (RedisClaims(redis_server.url, f"{name} the {name} one") for name in ("first", "second"))
+        one, other = (Leases(redis_server.url, f"{name} the {name} one") for name in ("first", "second"))
         await one.take("claimed")
         await one.take("claimed")  # as after a restart
         with pytest.raises(GhcmError, match="It is the first one"):
@@ -23,15 +23,15 @@ def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:
             await other.take("claimed")
         await one.drop("claimed")
         await other.take("claimed")
-        for claims in (one, other):
-            await claims.close()
+        for leases in (one, other):
+            await leases.close()
 
     asyncio.run(scene())
 
 
 def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(redis_server: RedisServer) -> None:
     async def scene() -> None:
-        one, other = (RedisClaims(redis_server.url, name, seconds=0.3) for name in ("first", "second"))
+        one, other = (Leases(redis_server.url, name, seconds=0.3) for name in ("first", "second"))
         lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         await one.take("kept")
         await other.take("taken")
@@ -41,18 +41,18 @@ def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(redis_
         await asyncio.gather(keeping, return_exceptions=True)
         with pytest.raises(GhcmError, match="GHCM-729"):
             await other.take("kept")
-        for claims in (one, other):
-            await claims.close()
+        for leases in (one, other):
+            await leases.close()
 
     asyncio.run(scene())
 
 
 def test_a_server_that_is_away_is_told_at_once(tmp_path: Path) -> None:
     async def scene() -> None:
-        claims = RedisClaims(f"unix://{tmp_path}/none.sock", "me")
+        leases = Leases(f"unix://{tmp_path}/none.sock", "me")
         with pytest.raises(GhcmError, match="cannot be reached"):
-            await claims.take("any")
-        await claims.close()
+            await leases.take("any")
+        await leases.close()
 
     asyncio.run(scene())
 

@@ -1,0 +1,203 @@
+"""A program is submitted again: its job goes on where it ended, begins anew, or is upgraded while it runs.
+
+Decided from the bundles and from what earlier jobs have written; starting a job is the business of `Jobs`. The job
+store decides which version a job is. The engine notes it there between two snapshots, so that whoever is killed and
+starts again finds the old version whole, or the new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import assert_never
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon.job_runner import JobRunner
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
+from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.upgrade.changes import Growth
+from ghcm.runtime.upgrade.compare import compare
+from ghcm.runtime.upgrade.versions import version_of
+from ghcm.spg.graph import Mode, Program, Unit
+from ghcm.spg.ops import Publish, To
+
+
+class Again(Enum):
+    """What a submission says of an earlier job of its program."""
+
+    UNSAID = "unsaid"
+    RESUME = "resume"
+    """Go on from its last snapshot."""
+    FRESH = "fresh"
+    """Read everything from the start, and leave what it has written as it is."""
+
+
+def refuse_doubles(job: Job, before: Program, after: Program) -> None:
+    """GhcmError if the program, run from its start, would append what this job of it has appended already."""
+    doubled = [f'"{name}"' for name in _appended(after) if _connector(after, name) in _connectors(before)]
+    if doubled:
+        raise GhcmError(
+            f'program "{job.program}" has run before, as job "{job.id}" ({job.state.value})',
+            code="GHCM-606",
+            detail=f"From the start it would append to {', '.join(doubled)} what that job has appended already.",
+            hint="ghcm submit --resume goes on where that job ended; --fresh reads everything again and appends it.",
+        )
+
+
+def resumable(job: Job, before: Bundle, after: Bundle) -> Growth:
+    """What becomes of the program's parts. GhcmError if the state of the job does not fit what is submitted: only
+    responsive units and publish policies may differ; where in the file a thing stands plays no part."""
+    growth = compare(version_of(before), version_of(after))
+    obstacles = [str(each) for each in growth.obstacles if not each.resumable]
+    if obstacles:
+        raise GhcmError(
+            f'job "{job.id}" cannot be resumed: the program has changed since',
+            code="GHCM-607",
+            detail=f"The state in its last snapshot is that of the program as it was: {'; '.join(obstacles)}.",
+            hint="undo that part of the edit, or begin anew with --fresh.",
+        )
+    return growth
+
+
+def _appended(program: Program) -> list[str]:
+    """The append sinks of units that run without being asked to from outside: by themselves, or called by a policy."""
+    tasks = [task.op for unit in program.units for task in unit.tasks]
+    called = {op.call.unit for op in tasks if isinstance(op, Publish)}
+    units: list[Unit] = [unit for unit in program.units if not unit.responsive or unit.name in called]
+    written = {task.op.sink for unit in units for task in unit.tasks if isinstance(task.op, To)}
+    return sorted(name for name in written if program.sink(name).mode is Mode.APPEND)
+
+
+def _connectors(program: Program) -> list[object]:
+    return [_connector(program, name) for name in _appended(program)]
+
+
+def _connector(program: Program, sink: str) -> object:
+    return program.sink(sink).connector
+
+
+log = logging.getLogger("ghcm.daemon")
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierJobs:
+    """Those that this state directory and store know."""
+
+    state: StateDirectory
+    store: Store
+
+    def resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Growth | None] | None:
+        """The job that goes on, None where one begins; GhcmError if it cannot go on, or if a new one would append again
+        what it has appended.
+        """
+        found = self._latest(bundle.program.name, base, again)
+        if found is None:
+            return None
+        job, before = found
+        match again:
+            case Again.RESUME:
+                growth = resumable(job, before, bundle)
+                if growth.nothing:
+                    return job, None
+                version = job.version + 1
+                copy = self.state.version(job.id, version)
+                copy_bundle(bundle.path, copy)
+                return self.store.jobs.grow(job.id, version, str(copy), growth.since(job.since, version)), growth
+            case Again.UNSAID:
+                refuse_doubles(job, before.program, bundle.program)
+                return None
+            case Again.FRESH:
+                return None
+            case _:
+                assert_never(again)
+
+    def _has_written(self, job: Job, program: Program) -> bool:
+        """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""
+        if any(self.state.snapshots(job.id).glob("*/*/manifest.json")):
+            return True
+        calls = (self.store.calls.get(own_call(job.id, unit)) for unit in program.units if unit.kind == "batch")
+        return any(call is not None and call.attempts > 0 for call in calls)
+
+    def _latest(self, program: str, base: Path, again: Again) -> tuple[Job, Bundle] | None:
+        """The latest job of the program in this folder, with its bundle: the latest that has written something where
+        it matters what was written. GhcmError if there is none to be resumed.
+        """
+        for job in self.store.jobs.find(program):
+            try:
+                if Path(self.state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
+                    before = Bundle.open(Path(job.bundle))
+                    if again is not Again.UNSAID or self._has_written(job, before.program):
+                        return job, before
+            except (GhcmError, OSError) as error:
+                log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
+        if again is Again.RESUME:
+            raise GhcmError(
+                f'program "{program}" has no earlier job that could be resumed',
+                code="GHCM-607",
+                detail=f'None was submitted for "{base.absolute()}" to this daemon, or its bundle is gone.',
+                hint="submit it without --resume; ghcm ps --all lists the jobs.",
+            )
+        return None
+
+
+def own_call(job: str, unit: Unit) -> str:
+    """The id of the call by which the daemon starts a batch unit."""
+    return f"{job}.{unit.name}"
+
+
+_PATIENCE_S = 90.0
+
+
+async def grow(
+    runner: JobRunner, bundle: Bundle, base: Path, again: Again, state: StateDirectory, store: Store
+) -> Growth:
+    """Make the bundle the job's version and return what that changes. GhcmError, and nothing is changed, if it is the
+    version that runs already, if it needs more than can be changed, or if the engine cannot do it just now.
+    """
+    job = runner.job
+    if again is not Again.UNSAID:
+        raise _runs(runner, f"--{again.value} is for a program that has ended", "end it first")
+    before = await asyncio.to_thread(Bundle.open, Path(job.bundle))
+    growth = compare(version_of(before), version_of(bundle))
+    if growth.nothing:
+        raise _runs(runner, "Nothing in it has changed", "end it first to have it begin anew")
+    there = Path(state.base(job.id).read_text(encoding="utf-8"))
+    if there != base.absolute():
+        raise _runs(runner, f'It runs in the folder "{there}"', f'submit it with -C "{there}" to change it, or end it')
+    if growth.obstacles:
+        raise growth.refusal(job.program, job.id)
+    version, copy = job.version + 1, state.version(job.id, job.version + 1)
+    since = growth.since(job.since, version)
+    await asyncio.to_thread(copy_bundle, bundle.path, copy)
+    if not runner.runs:
+        store.jobs.grow(job.id, version, str(copy), since)
+        return growth
+    try:
+        await asyncio.wait_for(runner.grow(version, copy, since), _PATIENCE_S)
+    except (GhcmError, TimeoutError) as error:
+        if runner.job.version != version:  # else it died right after it had changed, and starts again as what it is
+            raise error if isinstance(error, GhcmError) else _no_answer(runner) from error
+    return growth
+
+
+def _runs(runner: JobRunner, detail: str, hint: str) -> GhcmError:
+    return GhcmError(
+        f'program "{runner.program.name}" runs already as job "{runner.id}"',
+        code="GHCM-724",
+        detail=f"{detail}.",
+        hint=f"{hint}: ghcm stop {runner.id}",
+    )
+
+
+def _no_answer(runner: JobRunner) -> GhcmError:
+    return GhcmError(
+        f'the engine of job "{runner.id}" does not answer',
+        code="GHCM-755",
+        detail=f"It was asked to change and has said nothing for {_PATIENCE_S:.0f} seconds.",
+        hint="ghcm ps shows its version, ghcm logs what it does.",
+    )
