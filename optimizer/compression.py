@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, with_tasks
 from ghcm.spg.graph import Forward, Program, Task, Unit
-from ghcm.spg.ops import Filter, FlatMap, Fused, KeyBy, Map, MapToPair, MapValues, PythonCall, Stage, Window
+from ghcm.spg.ops import Fused, RowOp, Stage
 
 _LAW = "finite dependency"
 
@@ -80,10 +80,6 @@ def _obstacle(parent: Task, task: Task, readers: int) -> str:
 
 
 def _stages(task: Task) -> tuple[Stage, ...]:
-    match task.op:
-        case Fused(stages=stages):
-            return stages
-        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() as op:
-            return (Stage(task.id, op, task.collection.element, str(task.origin)),)
-        case _:
-            return ()
+    if isinstance(task.op, Fused):
+        return task.op.stages
+    return (Stage(task.id, task.op, task.collection.element, str(task.origin)),) if isinstance(task.op, RowOp) else ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, with_tasks
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import Publish, Reply, To
+from ghcm.spg.ops import traits_of
 from ghcm.types import Shape
 
 
@@ -44,4 +44,4 @@ def _live(unit: Unit, remarks: Remarks) -> Unit:
 
 
 def _is_root(task: Task) -> bool:
-    return isinstance(task.op, To | Publish | Reply) or (task.named and task.collection.shape is Shape.TABLE)
+    return traits_of(task.op).role.ends or (task.named and task.collection.shape is Shape.TABLE)

@@ -23,7 +23,7 @@ from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, 
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, is_total, merge, remove, rewire, substitute
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op, Union
+from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op, Union, traits_of
 from ghcm.types import Bool, Nullable, Struct, Type, is_nullable
 
 
@@ -111,7 +111,8 @@ def _filters(first: Lambda, second: Lambda) -> _Combined | _Declined:
 
 
 def _maps(first: Lambda, op: Map | FlatMap | MapToPair | KeyBy) -> _Combined | _Declined:
-    law = f"map(f).{_NAMES[type(op)]}(g) = {_NAMES[type(op)]}(g of f)"
+    word = traits_of(op).word
+    law = f"map(f).{word}(g) = {word}(g of f)"
     if isinstance(op, KeyBy):
         return _Declined(law, "key_by keeps the record that map made")
     reason = _obstacle(first.body, op.function)
@@ -134,9 +135,6 @@ def _values(first: Lambda, second: Lambda) -> _Combined | _Declined | None:
     return _Combined(
         law, MapToPair(Lambda(first.parameters, MakeStruct((key, changed), Struct(fields, pair.type.name))))
     )
-
-
-_NAMES: dict[type, str] = {Map: "map", FlatMap: "flat_map", MapToPair: "map_to_pair", KeyBy: "key_by"}
 
 
 def _obstacle(argument: Expr, function: Lambda) -> str:

@@ -4,29 +4,12 @@ of one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ghcm.codegen.native.panes import Panes
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import (
-    Filter,
-    FlatMap,
-    Fused,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Op,
-    PythonBatch,
-    PythonCall,
-    Stage,
-    Window,
-)
+from ghcm.spg.ops import Fused, Op, RowOp, Stage, traits_of
 from ghcm.types import Field, Struct, Type
-
-RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +48,7 @@ def columns_of(element: Type) -> Struct:
 def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None:
     """The chain of a row task; None for any other."""
     op = task.op
-    if not isinstance(op, Fused | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window):
+    if not isinstance(op, Fused | RowOp):
         return None
     source = unit.task(task.inputs[0].producer).collection
     stages = op.stages if isinstance(op, Fused) else (Stage(task.id, op, task.collection.element, str(task.origin)),)
@@ -84,10 +67,6 @@ def operator_name(op: Op) -> str:
     >>> operator_name(GroupByKey())
     'group_by_key'
     """
-    match op:
-        case Fused(stages=stages):
-            return " ".join(operator_name(stage.op) for stage in stages)
-        case PythonCall() | PythonBatch():
-            return "python"
-        case _:
-            return re.sub(r"(?<!^)(?=[A-Z])", "_", type(op).__name__).lower()
+    if isinstance(op, Fused):
+        return " ".join(operator_name(stage.op) for stage in op.stages)
+    return traits_of(op).word

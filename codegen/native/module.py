@@ -32,30 +32,23 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     EventTime,
-    Filter,
-    FlatMap,
     Fused,
     GroupByKey,
     Iterate,
     Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
     Publish,
     PythonBatch,
-    PythonCall,
     ReadSink,
     ReadTable,
     ReduceByKey,
     Reply,
+    RowOp,
     Sessions,
     Sort,
     Source,
     To,
     Top,
     Union,
-    Window,
 )
 
 
@@ -123,9 +116,10 @@ def _rule(title: str) -> str:
 def _section(program: Program, unit: Unit, task: Task, name: str, module: Module) -> _Section | None:
     op = task.op
     section = _Section(task, f"{task.id}: {operator_name(op)}  ({task.origin})")
+    if isinstance(op, RowOp | Fused):
+        _rows(section, unit, name, module)
+        return section
     match op:
-        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
-            _rows(section, unit, name, module)
         case EventTime():
             _times(section, unit, op, name, module)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():

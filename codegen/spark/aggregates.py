@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
-from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.text import quote
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.spg.ops.traits import TIME
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
 from ghcm.types.unification import MAX_SUMMED_PRECISION
 

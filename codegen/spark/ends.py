@@ -7,7 +7,6 @@ from typing import assert_never
 
 from ghcm.codegen.spark.aggregates import RECORD, argument_columns, final_value, grouped_columns
 from ghcm.codegen.spark.expressions import can_fail
-from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
 from ghcm.errors import GhcmError
@@ -15,6 +14,7 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Mode
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
+from ghcm.spg.ops.traits import TIME
 
 
 def reply_body(scope: Scope) -> list[str]:

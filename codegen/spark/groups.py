@@ -13,11 +13,11 @@ from ghcm.codegen.spark.aggregates import (
     grouped_columns,
 )
 from ghcm.codegen.spark.expressions import OF_VALUES, can_fail, value_binding
-from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
+from ghcm.spg.ops.traits import TIME
 from ghcm.types import Float, Shape, Struct, Type, strip
 
 

@@ -6,55 +6,31 @@ They are carried only where a later task asks for them, so that a job without wi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
     EventTime,
-    Filter,
-    FlatMap,
     Fused,
-    GroupByKey,
     Iterate,
     Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
     Op,
     Publish,
-    PythonBatch,
-    PythonCall,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    Sessions,
-    Sort,
-    Source,
-    To,
-    Top,
-    Union,
-    Window,
+    Time,
+    traits_of,
 )
+from ghcm.spg.ops.traits import TIME, WATERMARK
 
-TIME, WATERMARK = "@time", "@watermark"
 ORDER = frozenset({"@partition", "@order"})
-_WINDOW = frozenset({TIME, WATERMARK})
 
 
 def live_tasks(unit: Unit, result: str | None = None) -> tuple[Task, ...]:
     """The tasks whose records reach an end, or the result of a step, in order."""
     live: set[str] = set()
     for task in reversed(unit.tasks):
-        if isinstance(task.op, To | Publish | Reply) or task.id in live or task.id == result:
+        if traits_of(task.op).role.ends or task.id in live or task.id == result:
             live |= {task.id, *(edge.producer for edge in task.inputs)}
     return tuple(task for task in unit.tasks if task.id in live)
 
@@ -79,42 +55,21 @@ def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozense
 
 def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
     """What a task needs from its inputs to give those columns."""
+    facts = traits_of(op)
     match op:
         case EventTime(disorder_us=disorder):
             own = ORDER if WATERMARK in given and disorder is not None else frozenset[str]()
             return (given - {TIME, WATERMARK}) | own
-        case Window() | Sessions():
-            return given | _WINDOW
         case Fused(stages=stages):
-            return given | (_WINDOW if any(isinstance(stage.op, Window) for stage in stages) else frozenset[str]())
-        case (
-            Filter()
-            | Map()
-            | FlatMap()
-            | MapToPair()
-            | MapValues()
-            | KeyBy()
-            | PythonCall()
-            | PythonBatch()
-            | Union()
-            | Sort()
-            | Top()
-        ):
-            return given
+            return given.union(*(traits_of(stage.op).hidden for stage in stages))
         case Join():
             return frozenset({TIME}) if op.by_time else given & {TIME}
         case AggregateByKey(aggregates=aggregates):
             return _placing(aggregates)
         case Publish(call=call):
             return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
-        case ReduceByKey() | GroupByKey() | Count() | Changes() | Distinct() | Iterate():
-            return frozenset()
-        case ArrivalTime():  # which no batch unit has
-            return frozenset()
-        case Source() | ReadSink() | ReadTable() | To() | Reply():
-            return frozenset()
-        case _:
-            assert_never(op)
+        case _:  # the others read the same columns whatever their arguments are: their traits say it
+            return facts.hidden | (given if facts.time is Time.KEEPS else frozenset[str]())
 
 
 def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:

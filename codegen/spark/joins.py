@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codegen.spark.expressions import can_fail, value_binding
-from ghcm.codegen.spark.hidden import TIME
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
 from ghcm.spg.graph import Task
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
+from ghcm.spg.ops.traits import TIME
 from ghcm.types import Struct, strip
 
 

@@ -8,7 +8,6 @@ from typing import assert_never
 from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
 from ghcm.codegen.spark.expressions import can_fail, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
-from ghcm.codegen.spark.hidden import TIME, WATERMARK
 from ghcm.codegen.spark.iterations import iterate_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.scope import Scope
@@ -41,6 +40,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    RowOp,
     Sessions,
     Sliding,
     Sort,
@@ -52,9 +52,8 @@ from ghcm.spg.ops import (
     Union,
     Window,
 )
+from ghcm.spg.ops.traits import TIME, WATERMARK
 from ghcm.types import Collection, Shape, Struct, Type, is_nullable
-
-_RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
 
 def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[str]:
@@ -62,6 +61,8 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
     round of an iteration, which take the rows `state`.
     """
     op = task.op
+    if isinstance(op, RowOp):
+        return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
     match op:
         case Source():
             return source_body(scope, task, op)
@@ -77,9 +78,7 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return _event_time(scope, op)
         case ArrivalTime():
             raise GhcmError(f'"{task.id}" goes by the clock, and a batch job has none', code="GHCM-520")
-        case (
-            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
-        ):
+        case PythonBatch():
             return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
         case Fused():
             return _fused(scope, op)
@@ -120,7 +119,7 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
 # --- single records --------------------------------------------------------------------------------------------------
 
 
-def _row_op(scope: Scope, op: _RowOp, gives: Type, rows: str) -> str:
+def _row_op(scope: Scope, op: RowOp | PythonBatch, gives: Type, rows: str) -> str:
     """The call that turns the rows into those of the operation."""
     match op:
         case Filter(predicate=predicate):

@@ -6,118 +6,75 @@ from typing import assert_never
 
 from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
+from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
+from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.types import print_type
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Filter,
-    FlatMap,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    JoinKind,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Op,
-    Policy,
-    Publish,
-    PythonBatch,
-    PythonCall,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    Sessions,
-    Sliding,
-    Sort,
-    Source,
-    To,
-    Top,
-    Tumbling,
-    Union,
-    Window,
-)
+from ghcm.spg.ops import Op, Policy, Sliding, Tumbling, traits_of
 from ghcm.types import Struct
 
 
 def summary(op: Op) -> str:
     """The operation in a line; a fused one has a line per stage of its own."""
+    label = traits_of(op).label
+    return label.format_map(_Words(op)) if label else _made(op)
+
+
+class _Words(dict[str, str]):
+    """The fields of an operation as texts, by their names in a label."""
+
+    def __init__(self, op: Op) -> None:
+        super().__init__()
+        self._op = op
+
+    def __missing__(self, name: str) -> str:
+        held: object = getattr(self._op, name)
+        return _body(held) if isinstance(held, Lambda) else str(held)
+
+
+def _made(op: Op) -> str:
+    """What no template says."""
     match op:
-        case Source(connector=connector):
+        case ops.Source(connector=connector):
             return place_text(connector)
-        case EventTime(time=time, disorder_us=disorder, idle_us=idle):
+        case ops.EventTime(time=time, disorder_us=disorder, idle_us=idle):
             bound = f", disorder {duration_text(disorder)}" if disorder is not None else ""
             return f"event_time {_body(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
-        case ArrivalTime():
-            return "arrival_time"
-        case Filter(predicate=predicate):
-            return f"filter {_body(predicate)}"
-        case Map(function=function) | FlatMap(function=function) | MapToPair(function=function):
-            word = {Map: "map", FlatMap: "flat_map", MapToPair: "map_to_pair"}[type(op)]
-            return f"{word} {_body(function)}"
-        case MapValues(function=function):
-            return f"map_values {_body(function)}"
-        case KeyBy(function=function):
-            return f"key_by {_body(function)}"
-        case PythonCall(module=module, function=name):
-            return f"python {module}:{name}"
-        case PythonBatch(module=module, function=name):
-            return f"python {module}:{name} by batch"
-        case Window(assigner=assigner, allowed_lateness_us=lateness):
-            late = f", lateness {duration_text(lateness)}" if lateness else ""
-            return f"window {_windows(assigner)}{late}"
-        case Sessions(gap_us=gap, allowed_lateness_us=lateness):
-            late = f", lateness {duration_text(lateness)}" if lateness else ""
-            return f"window session({duration_text(gap)}){late}"
-        case Union():
-            return "union"
-        case ReduceByKey(reducer=reducer):
+        case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
+            return f"window {_windows(assigner)}{_late(lateness)}"
+        case ops.Sessions(gap_us=gap, allowed_lateness_us=lateness):
+            return f"window session({duration_text(gap)}){_late(lateness)}"
+        case ops.ReduceByKey(reducer=reducer):
             return f"reduce_by_key {_reducer(reducer)}"
-        case AggregateByKey(aggregates=aggregates):
+        case ops.AggregateByKey(aggregates=aggregates):
             return f"aggregate_by_key {', '.join(map(_aggregate, aggregates))}"
-        case GroupByKey():
-            return "group_by_key"
-        case Count():
-            return "count"
-        case Changes(final=final):
+        case ops.Changes(final=final):
             return "final pairs" if final else "changes"
-        case Distinct():
-            return "distinct"
-        case Sort(by=by, descending=descending):
+        case ops.Sort(by=by, descending=descending):
             return f"sort {_body(by)}{', descending' if descending else ''}"
-        case Top(count=count, by=by, descending=descending):
+        case ops.Top(count=count, by=by, descending=descending):
             return f"top {_expr(count)} by {_body(by)}{'' if descending else ', ascending'}"
-        case Join(kind=kind, left_keys=left, right_keys=right):
+        case ops.Join(kind=kind, left_keys=left, right_keys=right):
             pairs = zip(left, right, strict=False)
             word = "join" if kind is JoinKind.INNER else f"{kind.value} join"
             return f"{word} {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
-        case Iterate(tasks=tasks, limit=limit):
+        case ops.Iterate(tasks=tasks, limit=limit):
             return f"iterate {len(tasks)} tasks, at most {_expr(limit)} times"
-        case ReadSink(sink=sink):
-            return f"read {sink}"
-        case ReadTable(unit=unit, task=task, key=key):
+        case ops.ReadTable(unit=unit, task=task, key=key):
             return f"read {unit}.{task}{'' if key is None else f'[{_expr(key)}]'}"
-        case To(sink=sink):
-            return f"to {sink}"
-        case Publish(call=call, policy=policy):
+        case ops.Publish(call=call, policy=policy):
             return f"publish {call.unit} {_policy(policy)}"
-        case Reply():
-            return "reply"
-        case Fused(stages=stages):
+        case ops.Fused(stages=stages):
             return f"fused, {len(stages)} stages"
-        case _:
-            assert_never(op)
+        case _:  # the others have a template as a trait
+            raise ValueError(f"{op} has no label")
+
+
+def _late(lateness_us: int) -> str:
+    return f", lateness {duration_text(lateness_us)}" if lateness_us else ""
 
 
 def _body(function: Lambda) -> str:

@@ -62,7 +62,7 @@ def links_of(unit: Unit, caches: Mapping[str, str | None]) -> Iterator[Link]:
                 cache = caches.get(call.unit)
                 target = f"unit {call.unit}" if cache is None else f"cache {cache}"
                 yield Link(me, target, call=True, from_task=task.id)
-            case _:
+            case _:  # the others meet nothing outside of the unit
                 pass
 
 

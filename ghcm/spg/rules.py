@@ -7,9 +7,10 @@ own words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import assert_never
 
+from ghcm.expr import Lambda
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.group_rules import changes_problems, grouped_problems, join_problems, whole_record_problems
 from ghcm.spg.iteration_rules import iterate_problems
@@ -20,7 +21,6 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     EventTime,
-    Filter,
     FlatMap,
     Fused,
     GroupByKey,
@@ -30,7 +30,6 @@ from ghcm.spg.ops import (
     Map,
     MapToPair,
     MapValues,
-    Op,
     Publish,
     PythonBatch,
     PythonCall,
@@ -38,6 +37,7 @@ from ghcm.spg.ops import (
     ReadTable,
     ReduceByKey,
     Reply,
+    RowOp,
     Sessions,
     Sliding,
     Sort,
@@ -47,6 +47,7 @@ from ghcm.spg.ops import (
     Tumbling,
     Union,
     Window,
+    traits_of,
 )
 from ghcm.spg.rule_parts import Around, collection_problems, flowing, function_problems, keyed, pairs, part, with_value
 from ghcm.spg.well_typed import is_value
@@ -66,61 +67,38 @@ from ghcm.types import (
 )
 
 
-def arity(op: Op) -> tuple[int, int]:
-    """The least and the greatest number of inputs."""
-    match op:
-        case Source() | ReadSink() | ReadTable():
-            return (0, 0)
-        case Union():
-            return (1, 1_000_000)
-        case Join():
-            return (2, 2)
-        case Iterate():
-            return (1, 1_000_000)
-        case _:
-            return (1, 1)
-
-
 def task_problems(around: Around) -> Iterator[str]:
     """What is wrong with a task of the right number of inputs, but for what needs the rest of the program."""
     op, gives = around.op, around.gives
+    if isinstance(op, RowOp):
+        return _row(around, op)
     match op:
         case Source(connector=connector):
-            yield from _source(connector, gives)
+            return _source(connector, gives)
         case ReadSink() | ReadTable():
-            yield from collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
-        case (
-            EventTime()
-            | ArrivalTime()
-            | Filter()
-            | Map()
-            | FlatMap()
-            | MapToPair()
-            | MapValues()
-            | KeyBy()
-            | PythonCall()
-            | PythonBatch()
-            | Window()
-        ):
-            yield from _row(around, op)
+            return collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
+        case EventTime() | ArrivalTime():
+            return _timed(around, op)
+        case PythonBatch():
+            return _row(around, op)
         case Sessions():
-            yield from _sessions(around, op)
-        case Fused(stages=stages):
-            yield from _fused(around, stages)
+            return _sessions(around, op)
+        case Fused():
+            return _fused(around, op)
         case Union():
-            yield from _union(around)
+            return _union(around)
         case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
-            yield from grouped_problems(around, op)
+            return grouped_problems(around, op)
         case Changes(final=final):
-            yield from changes_problems(around, final=final)
+            return changes_problems(around, final=final)
         case Distinct() | Sort() | Top():
-            yield from whole_record_problems(around, op)
+            return whole_record_problems(around, op)
         case Join():
-            yield from join_problems(around, op)
+            return join_problems(around, op)
         case Iterate():
-            yield from iterate_problems(around, op)
+            return iterate_problems(around, op)
         case To() | Publish() | Reply():
-            yield from collection_problems(gives, around.takes[0])
+            return collection_problems(gives, around.takes[0])
         case _:
             assert_never(op)
 
@@ -140,9 +118,9 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
     yield from collection_problems(gives, Collection(Shape.STREAM, gives.element, _ends(connector)))
     match connector:
         case Memory(rows=rows):
-            fields = gives.columns.fields
+            columns = gives.columns.fields
             for row in rows:
-                if len(row) != len(fields) or not all(is_value(v, f.type) for v, f in zip(row, fields, strict=True)):
+                if len(row) != len(columns) or not all(is_value(v, f.type) for v, f in zip(row, columns, strict=True)):
                     yield f'{row!r} is no row of "{gives.element}"'
         case Generate():
             if not isinstance(gives.element, Struct) or [f.type for f in gives.element.fields] != [Int(), Timestamp()]:
@@ -158,28 +136,38 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
             assert_never(connector)
 
 
-RowOp = (
-    EventTime | ArrivalTime | Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
-)
+def _timed(around: Around, op: EventTime | ArrivalTime) -> Iterator[str]:
+    takes = around.takes[0]
+    yield from flowing(takes)
+    if isinstance(op, EventTime):
+        yield from function_problems(around, op.time, takes.element, Timestamp())
+        if op.idle_us is not None and op.idle_us <= 0:
+            yield "a partition becomes idle after no time"
+        elif op.idle_us is not None and op.disorder_us is None:
+            yield "idle without a bound of disorder"
+        if op.disorder_us is None and not takes.bounded:
+            yield "unbounded input has event time without a bound of disorder"
+    yield from collection_problems(around.gives, replace(takes, timed=True))
 
 
-def _row(around: Around, op: RowOp) -> Iterator[str]:
+def _picked(around: Around) -> Iterator[str]:
+    """What is wrong with what gives on some of its records as they are: its functions are predicates."""
+    takes = around.takes[0]
+    for part_ in fields(around.op):
+        function: object = getattr(around.op, part_.name)
+        if isinstance(function, Lambda):
+            yield from function_problems(around, function, takes.element, Bool())
+    yield from collection_problems(around.gives, takes, narrowed=True)
+
+
+def _row(around: Around, op: RowOp | PythonBatch) -> Iterator[str]:
     takes, gives = around.takes[0], around.gives
     made = replace(takes, shape=Shape.STREAM, windowed=False)
     yield from flowing(takes)
+    if traits_of(op).picks:
+        yield from _picked(around)
+        return
     match op:
-        case EventTime(time=time, disorder_us=disorder, idle_us=idle):
-            yield from function_problems(around, time, takes.element, Timestamp())
-            if idle is not None and (idle <= 0 or disorder is None):
-                yield "a partition becomes idle after no time" if idle <= 0 else "idle without a bound of disorder"
-            if disorder is None and not takes.bounded:
-                yield "unbounded input has event time without a bound of disorder"
-            yield from collection_problems(gives, replace(takes, timed=True))
-        case ArrivalTime():
-            yield from collection_problems(gives, replace(takes, timed=True))
-        case Filter(predicate=predicate):
-            yield from function_problems(around, predicate, takes.element, Bool())
-            yield from collection_problems(gives, takes, narrowed=True)
         case Map(function=function):
             yield from around.of(function, takes.element)
             yield from collection_problems(gives, replace(made, element=function.body.type))
@@ -211,8 +199,8 @@ def _row(around: Around, op: RowOp) -> Iterator[str]:
         case Window(assigner=assigner):
             yield from _assigner(assigner)
             yield from _windowed(takes, gives)
-        case _:
-            assert_never(op)
+        case _:  # those that pick are done
+            raise ValueError(f"{op} has no rule")
 
 
 def _windowed(takes: Collection, gives: Collection) -> Iterator[str]:
@@ -244,12 +232,11 @@ def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:
         yield f"windows every {every} us do not start {assigner.offset_us} us later"
 
 
-def _fused(around: Around, stages: tuple[object, ...]) -> Iterator[str]:
+def _fused(around: Around, op: Fused) -> Iterator[str]:
     takes = around.takes[0]
-    if not stages:
+    if not op.stages:
         yield "it has no stages"
-    op = around.op
-    for stage in op.stages if isinstance(op, Fused) else ():
+    for stage in op.stages:
         gives = _after(stage.op, takes, stage.element)
         for problem in _row(Around(stage.op, (takes,), gives, around.parameters), stage.op):
             yield f'stage "{stage.id}": {problem}'
@@ -258,7 +245,7 @@ def _fused(around: Around, stages: tuple[object, ...]) -> Iterator[str]:
 
 
 def _after(op: RowOp, takes: Collection, element: Type) -> Collection:
-    if isinstance(op, Filter | MapValues | Window):
+    if traits_of(op).picks or isinstance(op, MapValues | Window):
         return replace(takes, element=element, windowed=takes.windowed or isinstance(op, Window))
     shape = Shape.PAIRS if isinstance(op, MapToPair | KeyBy) else Shape.STREAM
     return replace(takes, shape=shape, element=element, windowed=False)

@@ -12,11 +12,10 @@ from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.labels import summary, way_text
 from ghcm.spg.layout import Layout, Point, Size, lay_out
 from ghcm.spg.links import CALL, DATA, Block, draw_link, draw_place, links_of, places_of
-from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, Reply, Source, To
+from ghcm.spg.ops import Fused, Op, Role, State, traits_of
 from ghcm.spg.paths import clip, curve, number, text_width, xml_text
 
 _INK, _PALE = "#1f2933", "#66727f"
-_STRIPES = {"source": "#3c8d5a", "row": "#2f6fb0", "state": "#7a55a8", "end": "#b0842f", "call": CALL}
 _PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0
 _ABOVE, _BELOW = 34.0, 32.0
 """Room for links above the first layer and below the last."""
@@ -129,7 +128,7 @@ def _box(task: Task, corner: Point, size: Size) -> Iterator[str]:
     )
     yield (
         f'<rect x="{number(x + 5)}" y="{number(y + 6)}" width="3" height="{number(size[1] - 12)}" rx="1.5" '
-        f'fill="{_STRIPES[_family(task.op)]}"/>'
+        f'fill="{_stripe(task.op)}"/>'
     )
     for index, (class_, text, font) in enumerate(lines):
         shown = clip(text, font, _MOST)
@@ -138,33 +137,18 @@ def _box(task: Task, corner: Point, size: Size) -> Iterator[str]:
         yield f'<text class="{class_}" {place}>{full}{xml_text(shown)}</text>'
 
 
-def _family(op: Op) -> str:
-    match op:
-        case Source() | ReadSink() | ReadTable():
-            return "source"
-        case To() | Reply():
-            return "end"
-        case Publish():
-            return "call"
-        case _:
-            return "state" if _keeps_state(op) else "row"
-
-
-def _keeps_state(op: Op) -> bool:
-    names = (
-        "ReduceByKey",
-        "AggregateByKey",
-        "GroupByKey",
-        "Count",
-        "Changes",
-        "Distinct",
-        "Sort",
-        "Top",
-        "Join",
-        "Iterate",
-        "Sessions",
-    )
-    return type(op).__name__ in names
+def _stripe(op: Op) -> str:
+    """The colour of an operation's stripe: by where it stands and whether it keeps state."""
+    facts = traits_of(op)
+    match facts.role:
+        case Role.SOURCE:
+            return "#3c8d5a"
+        case Role.SINK | Role.REPLY:
+            return "#b0842f"
+        case Role.CALL:
+            return CALL
+        case Role.TRANSFORM:
+            return "#2f6fb0" if facts.state is State.NONE else "#7a55a8"
 
 
 def _edges(

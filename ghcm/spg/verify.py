@@ -14,41 +14,22 @@ from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Mode, Pro
 from ghcm.spg.group_rules import aggregate_problems
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
     Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Filter,
-    FlatMap,
-    Fused,
-    GroupByKey,
     Iterate,
-    Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
     Op,
     Policy,
     Publish,
-    PythonBatch,
-    PythonCall,
     ReadSink,
     ReadTable,
-    ReduceByKey,
     Reply,
-    Sessions,
-    Sort,
-    Source,
+    Role,
     To,
-    Top,
+    Together,
     Union,
-    Window,
+    traits_of,
 )
 from ghcm.spg.rule_parts import Around
-from ghcm.spg.rules import arity, task_problems
+from ghcm.spg.rules import task_problems
 from ghcm.spg.well_typed import expr_problems, is_value, lambda_problems
 from ghcm.types import Bool, Shape, Type, strip
 from ghcm.types.unification import accepts
@@ -113,7 +94,7 @@ def _step(program: Program, unit: Unit, task: Task, op: Iterate) -> Iterator[str
     """What is wrong inside of an iteration."""
     step = step_unit(unit, task, op)
     yield from (f'task "{id}" exists twice' for id in _twice(each.id for each in step.tasks))
-    if any(isinstance(each.op, To | Publish | Reply | Source | ReadSink | ReadTable) for each in op.tasks):
+    if any(traits_of(each.op).role is not Role.TRANSFORM for each in op.tasks):
         yield "a step reads and writes nothing outside of the unit"
     yield from _tasks(program, step, {each.id: each for each in step.tasks[: len(task.inputs)]})
 
@@ -123,7 +104,7 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
     if missing:
         yield f'no task before it is called "{missing[0]}"'
         return
-    least, greatest = arity(task.op)
+    least, greatest = traits_of(task.op).arity.value
     if not least <= len(task.inputs) <= greatest:
         yield f"it has {len(task.inputs)} inputs"
         return
@@ -131,7 +112,7 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
         yield f"its parallelism is {task.parallelism}"
     for edge in task.inputs:
         producer = before[edge.producer]
-        if isinstance(producer.op, To | Publish | Reply):
+        if traits_of(producer.op).role.ends:
             yield f'"{producer.id}" gives nothing on'
         yield from _exchange(task, producer, edge.exchange)
     around = Around(
@@ -154,7 +135,12 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
     if isinstance(exchange, Hash) and not set(exchange.columns) <= set(columns):
         yield f'{exchange} names columns that "{producer.id}" has not'
     needed = _needed(task.op, keyed=producer.collection.shape is not Shape.STREAM)
-    if task.parallelism == 1 and isinstance(exchange, Forward) and producer.parallelism == 1 and needed != "key":
+    if (
+        task.parallelism == 1
+        and isinstance(exchange, Forward)
+        and producer.parallelism == 1
+        and needed is not Together.KEY
+    ):
         return
     match exchange:
         case Global():
@@ -162,42 +148,27 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
         case Hash(columns=by):
             windowed = producer.collection.windowed
             together = by in (("key",), ("key", "window")) or (windowed and by == ("window",))
-            fits = needed != "all" and (needed != "key" or together)
+            fits = needed is not Together.ALL and (needed is not Together.KEY or together)
         case Forward():
-            fits = needed == "none" and (producer.parallelism == task.parallelism or isinstance(task.op, Union))
+            fits = needed is Together.NONE and (producer.parallelism == task.parallelism or isinstance(task.op, Union))
         case Rebalance():
-            fits = needed == "none" and not producer.collection.timed
+            fits = needed is Together.NONE and not producer.collection.timed
         case Broadcast():
             fits = False
         case _:
             assert_never(exchange)
     if not fits:
-        yield f'records come from "{producer.id}" by {exchange}, and it needs {needed} together'
+        yield f'records come from "{producer.id}" by {exchange}, and it needs {needed.value} together'
 
 
-def _needed(op: Op, *, keyed: bool) -> str:
-    """What has to meet in one instance: nothing, records of a key, equal ones by some columns, or all."""
-    match op:
-        case Changes(final=final):
-            return "none" if final else "key"
-        case ReduceByKey() | AggregateByKey() | GroupByKey():
-            return "key"
-        case Count():
-            return "key" if keyed else "all"
-        case Sessions():
-            return "key" if keyed else "all"
-        case Distinct() | Join():
-            return "equal"
-        case Sort() | Top() | Publish() | Iterate():
-            return "all"
-        case (
-            Source() | ReadSink() | ReadTable() | EventTime() | ArrivalTime() | Filter() | Map() | FlatMap()
-            | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window() | Union() | To() | Reply()
-            | Fused()
-        ):  # fmt: skip
-            return "none"
-        case _:
-            assert_never(op)
+def _needed(op: Op, *, keyed: bool) -> Together:
+    """What has to meet in one instance."""
+    needed = traits_of(op).exchange
+    if isinstance(op, Changes) and op.final:  # which reads where the table stands
+        return Together.NONE
+    if needed is Together.KEY_OR_ALL:
+        return Together.KEY if keyed else Together.ALL
+    return needed
 
 
 # --- what stands outside of the unit ---------------------------------------------------------------------------------
@@ -218,7 +189,7 @@ def _outside(program: Program, unit: Unit, task: Task, around: Around) -> Iterat
         case Reply():
             if not unit.responsive:
                 yield "nobody called"
-        case _:
+        case _:  # the others ask for nothing outside of the unit
             pass
 
 

@@ -19,38 +19,7 @@ from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Filter,
-    FlatMap,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Publish,
-    PythonBatch,
-    PythonCall,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    Sessions,
-    Sort,
-    Source,
-    To,
-    Top,
-    Union,
-    Window,
-)
+from ghcm.spg.ops import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
 
@@ -124,40 +93,15 @@ def wire(unit: Unit, parts: Parts) -> Graph:
 
 
 def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, graph: Graph) -> AnyTasklet:
-    match task.op:
-        case Source() | ReadSink() | ReadTable():
+    role = traits_of(task.op).role
+    match role:
+        case Role.SOURCE:
             return graph.sources.setdefault(task.id, parts.source(task, outputs))
-        case To():
+        case Role.SINK:
             return graph.sinks.setdefault(task.id, parts.sink(task, inputs[0]))
-        case Reply():
+        case Role.REPLY:
             return graph.replies.setdefault(task.id, parts.reply(task, inputs[0]))
-        case (
-            EventTime()
-            | ArrivalTime()
-            | Filter()
-            | Map()
-            | FlatMap()
-            | MapToPair()
-            | MapValues()
-            | KeyBy()
-            | PythonCall()
-            | PythonBatch()
-            | Window()
-            | Sessions()
-            | Union()
-            | ReduceByKey()
-            | AggregateByKey()
-            | GroupByKey()
-            | Count()
-            | Changes()
-            | Distinct()
-            | Sort()
-            | Top()
-            | Join()
-            | Iterate()
-            | Publish()
-            | Fused()
-        ):
+        case Role.TRANSFORM | Role.CALL:
             return graph.operators.setdefault(task.id, parts.operator(task, inputs, outputs))
         case _:
-            assert_never(task.op)
+            assert_never(role)

@@ -40,30 +40,23 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     EventTime,
-    Filter,
-    FlatMap,
     Fused,
     GroupByKey,
     Iterate,
     Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
     Publish,
     PythonBatch,
-    PythonCall,
     ReadSink,
     ReadTable,
     ReduceByKey,
     Reply,
+    RowOp,
     Sessions,
     Sort,
     Source,
     To,
     Top,
     Union,
-    Window,
 )
 
 C = TypeVar("C")
@@ -72,9 +65,9 @@ C = TypeVar("C")
 def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> Operator:
     """As `ghcm.runtime.operators.build`."""
     op = task.op
+    if isinstance(op, RowOp | Fused):
+        return ChainOperator(task, unit, _code(task, code, RowCode), context)
     match op:
-        case Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | Window() | Fused():
-            return ChainOperator(task, unit, _code(task, code, RowCode), context)
         case EventTime():
             return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
         case ArrivalTime():

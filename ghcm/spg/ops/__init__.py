@@ -1,8 +1,7 @@
 """What a task does: the closed set of operations of the SPG.
 
-Plain frozen data. Every choice over `Op` is a total `match`. Types of inputs and outputs stand on the tasks; the
-rules that relate them are in the
-operator table (`ghcm.operators`) and are checked by `ghcm.spg.verify`.
+Plain frozen data. The facts of an operation stand beside it as traits; where a layer has to choose by class, the
+`match` is total. Types of inputs and outputs stand on the tasks; `ghcm.spg.verify` checks how they belong together.
 """
 
 from __future__ import annotations
@@ -11,25 +10,40 @@ from typing import TypeAlias
 
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.joining import JoinKind
-from ghcm.spg.ops.ends import CallTemplate, Policy, Publish, Reply, To
-from ghcm.spg.ops.fused import Fused, Stage
-from ghcm.spg.ops.groups import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
-from ghcm.spg.ops.iterations import Iterate, Until
-from ghcm.spg.ops.joins import Join
+from ghcm.spg.ops.ends import CallTemplate, Policy, Publish, ReadSink, ReadTable, Reply, Source, To
+from ghcm.spg.ops.groups import (
+    AggregateByKey,
+    Changes,
+    Count,
+    Distinct,
+    GroupByKey,
+    Iterate,
+    Join,
+    ReduceByKey,
+    Sort,
+    Top,
+    Until,
+)
 from ghcm.spg.ops.rows import (
+    ArrivalTime,
     EventTime,
     Filter,
     FlatMap,
+    Fused,
     KeyBy,
     Map,
     MapToPair,
     MapValues,
     PythonBatch,
     PythonCall,
+    RowOp,
+    Sessions,
+    Sliding,
+    Stage,
+    Tumbling,
     Union,
+    Window,
 )
-from ghcm.spg.ops.sources import ReadSink, ReadTable, Source
-from ghcm.spg.ops.windows import ArrivalTime, Sessions, Sliding, Tumbling, Window
 
 __all__ = [
     "AggregateByKey",
@@ -67,33 +81,34 @@ __all__ = [
     "Redis",
     "ReduceByKey",
     "Reply",
+    "Role",
+    "RowOp",
     "Sessions",
     "Sliding",
     "Socket",
     "Sort",
     "Source",
     "Stage",
+    "State",
+    "Time",
     "To",
+    "Together",
     "Top",
+    "Traits",
     "Tumbling",
     "Union",
     "Until",
     "Window",
+    "traits_of",
 ]
+from ghcm.spg.ops.traits import Role, State, Time, Together, Traits, traits_of
 
 Op: TypeAlias = (
     Source
     | EventTime
     | ArrivalTime
-    | Filter
-    | Map
-    | FlatMap
-    | MapToPair
-    | MapValues
-    | KeyBy
-    | PythonCall
+    | RowOp
     | PythonBatch
-    | Window
     | Sessions
     | Union
     | ReduceByKey

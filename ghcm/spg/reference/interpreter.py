@@ -20,30 +20,24 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     EventTime,
-    Filter,
-    FlatMap,
     Fused,
     GroupByKey,
     Iterate,
     Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
     Publish,
     PythonBatch,
-    PythonCall,
     ReadSink,
     ReadTable,
     ReduceByKey,
     Reply,
+    RowOp,
     Sessions,
     Sort,
     Source,
     To,
     Top,
     Union,
-    Window,
+    traits_of,
 )
 from ghcm.spg.reference.ends import publish, write
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
@@ -97,7 +91,7 @@ def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Rec
             outputs[task.id] = looked_up_in_time(run, _step(run, task), task.op, _sides(run, task, inputs), table_at)
         else:
             outputs[task.id] = _run_task(run, task, inputs)
-        if task.collection.shape is Shape.TABLE and not isinstance(task.op, To | Publish | Reply):
+        if task.collection.shape is Shape.TABLE and not traits_of(task.op).role.ends:
             pairs = [cast("tuple[object, object]", record.value) for record in outputs[task.id]]
             run.result.tables[task.id] = pairs
     return outputs
@@ -132,6 +126,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
     records = [record for each in inputs for record in each]
     step = _step(run, task)
     op = task.op
+    if isinstance(op, RowOp):
+        return row_operation(run, step, op, records)
     match op:
         case Source():
             return source(run, step, op)
@@ -143,9 +139,7 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return event_time(run, step, op, records)
         case ArrivalTime():
             return arrival_time(run, step, records)
-        case (
-            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
-        ):
+        case PythonBatch():
             return row_operation(run, step, op, records)
         case Sessions():
             return in_sessions(run, step, op, records)

@@ -20,9 +20,11 @@ from ghcm.spg.ops import (
     MapValues,
     PythonBatch,
     PythonCall,
+    RowOp,
     Sliding,
     Tumbling,
     Window,
+    traits_of,
 )
 from ghcm.spg.reference.batches import batch_result
 from ghcm.spg.reference.functions import Failed, checked
@@ -30,10 +32,8 @@ from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.types import Collection, Shape, Struct
 
-RowOp = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | PythonBatch | Window
 
-
-def row_operation(run: Run, step: Step, op: RowOp, records: Sequence[Record]) -> list[Record]:
+def row_operation(run: Run, step: Step, op: RowOp | PythonBatch, records: Sequence[Record]) -> list[Record]:
     """What the operation makes of the records, in order."""
     match op:
         case Filter(predicate=predicate):
@@ -152,9 +152,13 @@ def fused(run: Run, step: Step, op: Fused, records: Sequence[Record]) -> list[Re
     """What the stages make of the records, one after the other."""
     takes = step.takes
     for stage in op.stages:
-        windowed = takes.windowed if isinstance(stage.op, Filter | MapValues) else isinstance(stage.op, Window)
+        windowed = takes.windowed if _keeps_window(stage.op) else isinstance(stage.op, Window)
         gives = Collection(Shape.STREAM, stage.element, takes.bounded, takes.timed, windowed)
         inner = Step(stage.id, stage.op, takes, gives, stage.origin)
         records = row_operation(run, inner, stage.op, records)
         takes = gives
     return list(records)
+
+
+def _keeps_window(op: RowOp) -> bool:
+    return traits_of(op).picks or isinstance(op, MapValues)
