@@ -44,7 +44,7 @@ def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> N
 
 
 def _check_name(name: str) -> None:
-    from ghcm.language.words import RESERVED
+    from ghcm.language.literals import RESERVED
 
     if name in RESERVED:
         detail = f'"{name}" is a reserved word of the language.'

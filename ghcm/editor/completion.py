@@ -18,7 +18,7 @@ from ghcm.editor.hover import about_function, about_operator
 from ghcm.editor.names import Node, names_at, path_to
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast
-from ghcm.language.words import RESERVED
+from ghcm.language.literals import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.finals import wants_final

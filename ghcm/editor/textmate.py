@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ghcm.language.literals import RESERVED
 from ghcm.language.tables import grammar
-from ghcm.language.words import RESERVED
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.expressions import METHODS
 from ghcm.lowering.operators.times import WINDOWS

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ghcm.language.loading import load
     from ghcm.language.parser import parse
-    from ghcm.language.printer import format_text, print_program
+    from ghcm.language.printing.printer import format_text, print_program
 
 __all__ = ["format_text", "load", "parse", "print_program"]
 
-_HOMES = {"format_text": "printer", "load": "loading", "parse": "parser", "print_program": "printer"}
+_HOMES = {"format_text": "printing.printer", "load": "loading", "parse": "parser", "print_program": "printing.printer"}
 
 
 def __getattr__(name: str) -> object:

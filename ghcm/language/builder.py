@@ -1,11 +1,12 @@
-"""From the parse tree to the syntax tree: places and constants. What of the form a grammar cannot say, `form_rules` do.
+"""From the parse tree to the syntax tree: source positions, constants, and the rules of form that a grammar cannot say.
 
-It decides no meaning: which names are operators, columns or units is the lowering's matter.
+It decides no meaning: which names are operators, columns or units, and what a type is, is the lowering's matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, TypeVar, cast
 
 from lark import Token, Tree
@@ -13,9 +14,8 @@ from lark.tree import Meta
 
 from ghcm.errors import Diagnostics
 from ghcm.language import ast, literals
-from ghcm.language.form_rules import check_claims, check_comparison, check_order, names_in, parameter_of
 from ghcm.source import Source, Span
-from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String, Type
+from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String
 
 _C = TypeVar("_C")
 
@@ -31,6 +31,8 @@ Node = (
     | ast.AnyOf
     | ast.Case
     | ast.Argument
+    | ast.Parameter
+    | ast.VariantDecl
     | tuple[object, ...]
 )
 
@@ -40,14 +42,30 @@ _BINARY: dict[str, ast.BinaryOp] = {
     "IN": "in",
 }  # fmt: skip
 
+_NODES: dict[str, Callable[..., Node]] = {
+    "tagged_variant": ast.VariantDecl, "cache": ast.CacheDecl, "sink": ast.SinkDecl, "function": ast.FunctionDecl,
+    "parameter": ast.Parameter, "assign": ast.Assign, "do": ast.Do, "nullable_type": ast.NullableType,
+    "if_else": ast.IfElse, "let": ast.Let, "range": ast.Range, "index": ast.Index, "slice": ast.Slice,
+    "typed": ast.Apply, "update": ast.Update,
+}  # fmt: skip
+"""The rules whose parts are the fields of a node, in order."""
+
+_LISTS: dict[str, tuple[Callable[..., Node], int]] = {
+    "program": (ast.Program, 1), "record": (ast.RecordDecl, 1), "enum": (ast.EnumDecl, 1), "union": (ast.UnionDecl, 2),
+    "match": (ast.Match, 1), "struct_type": (ast.StructType, 0), "tuple_type": (ast.TupleType, 0),
+    "enum_type": (ast.EnumType, 0), "any_of": (ast.AnyOf, 0), "tuple_expr": (ast.TupleExpr, 0),
+    "list_expr": (ast.ListExpr, 0),
+}  # fmt: skip
+"""The rules that end in a list, the last field of a node, and how many fields stand before it."""
+
 
 def build(tree: Tree[Token], source: Source, problems: Diagnostics) -> Node:
     """The syntax tree of a parse tree; mistakes of form are reported and the nearest well-formed tree is given."""
     builder = _Builder(source, problems)
     built: dict[int, object] = {}
     for part in tree.iter_subtrees():
-        children = (built[id(each)] if isinstance(each, Tree) else each for each in part.children)
-        built[id(part)] = getattr(builder, part.data)(part.meta, *children)
+        children = [built[id(each)] if isinstance(each, Tree) else each for each in part.children]
+        built[id(part)] = builder.node(part.data, part.meta, children)
     node = cast(Node, built[id(tree)])
     for span in builder.too_large.values():
         problems.error("GHCM-104", "the number does not fit into 64 bits", span)
@@ -55,7 +73,8 @@ def build(tree: Tree[Token], source: Source, problems: Diagnostics) -> Node:
 
 
 class _Builder:
-    """One method per rule of the grammar; arguments are the built parts, None for an option that is absent."""
+    """One method per rule of the grammar that no table has; arguments are the built parts, None for an option that is
+    absent."""
 
     def __init__(self, source: Source, problems: Diagnostics) -> None:
         self.source = source
@@ -65,16 +84,16 @@ class _Builder:
     def _span(self, meta: Meta) -> Span:
         return Span(self.source, meta.start_pos, meta.end_pos)
 
+    def node(self, rule: str, meta: Meta, parts: list[object]) -> object:
+        """What a rule makes of its built parts."""
+        if rule in _NODES:
+            return _NODES[rule](*parts, self._span(meta))
+        if rule in _LISTS:
+            make, fields = _LISTS[rule]
+            return make(*parts[:fields], _present(parts[fields:]), self._span(meta))
+        return getattr(self, rule)(meta, *parts)
+
     # --- declarations
-
-    def program(self, meta: Meta, name: ast.Name, *declarations: ast.Declaration) -> ast.Program:
-        return ast.Program(name, declarations, self._span(meta))
-
-    def record(self, meta: Meta, name: ast.Name, *fields: ast.FieldDecl | None) -> ast.RecordDecl:
-        return ast.RecordDecl(name, _present(fields), self._span(meta))
-
-    def enum(self, meta: Meta, name: ast.Name, *values: ast.Name | None) -> ast.EnumDecl:
-        return ast.EnumDecl(name, _present(values), self._span(meta))
 
     def bare_value(self, meta: Meta, name: ast.Name) -> ast.Name:
         return name
@@ -82,44 +101,14 @@ class _Builder:
     def quoted_value(self, meta: Meta, token: Token) -> ast.Name:
         return ast.Name(self._text(token), self._span(meta))
 
-    def union(self, meta: Meta, name: ast.Name, tag: ast.Name, *variants: ast.VariantDecl | None) -> ast.UnionDecl:
-        return ast.UnionDecl(name, tag, _present(variants), self._span(meta))
-
     def named_variant(self, meta: Meta, record: ast.Name) -> ast.VariantDecl:
         return ast.VariantDecl(record, record, self._span(meta))
-
-    def tagged_variant(self, meta: Meta, text: ast.Name, record: ast.Name) -> ast.VariantDecl:
-        return ast.VariantDecl(text, record, self._span(meta))
 
     def field(self, meta: Meta, name: ast.Name, type_: ast.TypeExpr, path: Token | None) -> ast.FieldDecl:
         return ast.FieldDecl(name, type_, None if path is None else self._text(path), self._span(meta))
 
-    def cache(self, meta: Meta, name: ast.Name, connector: ast.Expr) -> ast.CacheDecl:
-        return ast.CacheDecl(name, connector, self._span(meta))
-
-    def sink(self, meta: Meta, name: ast.Name, connector: ast.Expr) -> ast.SinkDecl:
-        return ast.SinkDecl(name, connector, self._span(meta))
-
-    def function(
-        self,
-        meta: Meta,
-        name: ast.Name,
-        parameters: tuple[ast.Parameter, ...],
-        result: ast.TypeExpr,
-        body: ast.Expr,
-    ) -> ast.FunctionDecl:
-        return ast.FunctionDecl(name, parameters, result, body, self._span(meta))
-
     def unit(self, meta: Meta, header: ast.UnitDecl, *body: ast.Statement | None) -> ast.UnitDecl:
-        return ast.UnitDecl(
-            header.name,
-            header.kind,
-            header.responsive,
-            header.parameters,
-            header.cache,
-            _present(body),
-            self._span(meta),
-        )
+        return replace(header, body=_present(body), span=self._span(meta))
 
     def unit_header(
         self,
@@ -136,15 +125,6 @@ class _Builder:
     def parameters(self, meta: Meta, *parameters: ast.Parameter | None) -> tuple[ast.Parameter, ...]:
         return _present(parameters)
 
-    def parameter(self, meta: Meta, name: ast.Name, type_: ast.TypeExpr, default: ast.Expr | None) -> ast.Parameter:
-        return ast.Parameter(name, type_, default, self._span(meta))
-
-    def assign(self, meta: Meta, name: ast.Name, value: ast.Expr) -> ast.Assign:
-        return ast.Assign(name, value, self._span(meta))
-
-    def do(self, meta: Meta, value: ast.Expr) -> ast.Do:
-        return ast.Do(value, self._span(meta))
-
     # --- types
 
     def named_type(self, meta: Meta, name: ast.Name) -> ast.NamedType:
@@ -158,18 +138,6 @@ class _Builder:
             name.text, tuple(self._constant(size, literals.parse_int, 0) for size in sizes), self._span(meta)
         )
 
-    def nullable_type(self, meta: Meta, of: ast.TypeExpr) -> ast.NullableType:
-        return ast.NullableType(of, self._span(meta))
-
-    def struct_type(self, meta: Meta, *fields: ast.FieldDecl) -> ast.StructType:
-        return ast.StructType(fields, self._span(meta))
-
-    def tuple_type(self, meta: Meta, *items: ast.TypeExpr) -> ast.TupleType:
-        return ast.TupleType(items, self._span(meta))
-
-    def enum_type(self, meta: Meta, *values: ast.Name) -> ast.EnumType:
-        return ast.EnumType(values, self._span(meta))
-
     # --- lambdas and choices
 
     def lambda_one(self, meta: Meta, parameter: ast.Name, body: ast.Expr) -> ast.Lambda:
@@ -180,46 +148,31 @@ class _Builder:
 
     def lambda_many(self, meta: Meta, cover: ast.Expr, body: ast.Expr) -> ast.Lambda:
         items = cover.items if isinstance(cover, ast.TupleExpr) else (cover,)
-        return ast.Lambda(tuple(parameter_of(item, self.problems) for item in items), body, self._span(meta))
+        return ast.Lambda(tuple(_parameter_of(item, self.problems) for item in items), body, self._span(meta))
 
     def claimed(self, meta: Meta, *parts: ast.Name | ast.Lambda) -> ast.Expr:
         claims = [part for part in parts if isinstance(part, ast.Name)]
         function = parts[-1]
         assert isinstance(function, ast.Lambda)
-        check_claims(claims, self.problems)
+        _check_claims(claims, self.problems)
         return ast.Lambda(function.parameters, function.body, self._span(meta), tuple(claim.text for claim in claims))
 
     def claim(self, meta: Meta, name: ast.Name) -> ast.Name:
         return ast.Name(name.text, self._span(meta))
 
-    def if_else(self, meta: Meta, condition: ast.Expr, yes: ast.Expr, no: ast.Expr) -> ast.IfElse:
-        return ast.IfElse(condition, yes, no, self._span(meta))
-
-    def let(self, meta: Meta, name: ast.Name, value: ast.Expr, body: ast.Expr) -> ast.Let:
-        return ast.Let(name, value, body, self._span(meta))
-
-    def match(self, meta: Meta, subject: ast.Expr, *cases: ast.Case) -> ast.Match:
-        return ast.Match(subject, cases, self._span(meta))
-
     def case(self, meta: Meta, pattern: ast.Pattern, value: ast.Expr) -> ast.Case:
         if isinstance(pattern, ast.Ref) and pattern.name == "_":
             return ast.Case(None, value, self._span(meta))
-        return ast.Case(None if names_in(pattern, self.problems) else pattern, value, self._span(meta))
-
-    def range(self, meta: Meta, first: ast.Expr, last: ast.Expr) -> ast.Range:
-        return ast.Range(first, last, self._span(meta))
+        return ast.Case(None if _names_in(pattern, self.problems) else pattern, value, self._span(meta))
 
     def bound_variant(self, meta: Meta, record: ast.Name, name: ast.Name) -> ast.BoundVariant:
         return ast.BoundVariant(record.text, name, self._span(meta))
-
-    def any_of(self, meta: Meta, *patterns: ast.Expr | ast.Range | ast.BoundVariant) -> ast.AnyOf:
-        return ast.AnyOf(patterns, self._span(meta))
 
     # --- operators
 
     def binary(self, meta: Meta, left: ast.Expr, op: Token, right: ast.Expr) -> ast.Binary:
         made = ast.Binary(_BINARY[op.type], left, right, self._span(meta))
-        check_comparison(made, self.problems)
+        _check_comparison(made, self.problems)
         return made
 
     def not_in(self, meta: Meta, left: ast.Expr, _not: Token, _in: Token, right: ast.Expr) -> ast.Binary:
@@ -245,23 +198,12 @@ class _Builder:
     def attribute(self, meta: Meta, of: ast.Expr, name: ast.Name) -> ast.Attribute:
         return ast.Attribute(of, name.text, self._span(meta), name.span)
 
-    def index(self, meta: Meta, of: ast.Expr, place: ast.Expr) -> ast.Index:
-        return ast.Index(of, place, self._span(meta))
-
-    def slice(self, meta: Meta, of: ast.Expr, start: ast.Expr | None, end: ast.Expr | None) -> ast.Slice:
-        return ast.Slice(of, start, end, self._span(meta))
-
     def call(self, meta: Meta, function: ast.Expr, arguments: tuple[ast.Argument, ...]) -> ast.Apply:
         return ast.Apply(function, arguments, None, self._span(meta))
 
-    def typed(
-        self, meta: Meta, function: ast.Expr, arguments: tuple[ast.Argument, ...], result: ast.TypeExpr
-    ) -> ast.Apply:
-        return ast.Apply(function, arguments, result, self._span(meta))
-
     def arguments(self, meta: Meta, *arguments: ast.Argument | None) -> tuple[ast.Argument, ...]:
         present = _present(arguments)
-        check_order(present, self.problems)
+        _check_order(present, self.problems)
         return present
 
     def argument(self, meta: Meta, name: ast.Name | None, value: ast.Expr) -> ast.Argument:
@@ -277,20 +219,11 @@ class _Builder:
         self.problems.error("GHCM-112", "a tuple has at least two items", self._span(meta), hint="leave the comma out")
         return inner
 
-    def tuple_expr(self, meta: Meta, *items: ast.Expr) -> ast.TupleExpr:
-        return ast.TupleExpr(items, self._span(meta))
-
-    def list_expr(self, meta: Meta, *items: ast.Expr | None) -> ast.ListExpr:
-        return ast.ListExpr(_present(items), self._span(meta))
-
     def record_expr(self, meta: Meta, name: ast.Name, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:
         return ast.RecordExpr(name.text, fields, self._span(meta))
 
     def anonymous_record(self, meta: Meta, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:
         return ast.RecordExpr(None, fields, self._span(meta))
-
-    def update(self, meta: Meta, of: ast.Expr, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.Update:
-        return ast.Update(of, fields, self._span(meta))
 
     def record_fields(self, meta: Meta, *fields: object) -> object:
         return _present(fields)
@@ -316,16 +249,13 @@ class _Builder:
         return ast.Literal(self._constant(token, literals.parse_duration, 0), Duration(), self._span(meta))
 
     def true(self, meta: Meta) -> ast.Literal:
-        return self._word(meta, True, Bool())
+        return ast.Literal(True, Bool(), self._span(meta))
 
     def false(self, meta: Meta) -> ast.Literal:
-        return self._word(meta, False, Bool())
+        return ast.Literal(False, Bool(), self._span(meta))
 
     def null(self, meta: Meta) -> ast.Literal:
-        return self._word(meta, None, Null())
-
-    def _word(self, meta: Meta, value: bool | None, type_: Type) -> ast.Literal:
-        return ast.Literal(value, type_, self._span(meta))
+        return ast.Literal(None, Null(), self._span(meta))
 
     def name(self, meta: Meta, token: Token) -> ast.Name:
         return ast.Name(str(token), self._span(meta))
@@ -344,5 +274,58 @@ class _Builder:
             return instead
 
 
-def _present(parts: tuple[_C | None, ...]) -> tuple[_C, ...]:
+def _present(parts: Sequence[_C | None]) -> tuple[_C, ...]:
     return tuple(part for part in parts if part is not None)
+
+
+def _parameter_of(item: ast.Expr, problems: Diagnostics) -> ast.Name:
+    """The parameter that an item in front of `=>` is; anything but a name is reported and becomes `_`."""
+    if isinstance(item, ast.Ref):
+        return ast.Name(item.name, item.span)
+    problems.error("GHCM-111", "a parameter of a function is a name", item.span, hint="write (a, b) => ...")
+    return ast.Name("_", item.span)
+
+
+def _check_claims(claims: Sequence[ast.Name], problems: Diagnostics) -> None:
+    """Report what cannot be claimed of a function."""
+    for claim in claims:
+        if claim.text not in literals.CLAIMS:
+            detail = "What can be claimed is @associative and @commutative."
+            problems.error("GHCM-114", f'"@{claim.text}" is no claim', claim.span, detail=detail)
+
+
+def _names_in(pattern: ast.Pattern, problems: Diagnostics) -> bool:
+    """Report the names that no pattern can be: the ends of ranges, and a `_` among others. Whether there are any."""
+    parts = pattern.patterns if isinstance(pattern, ast.AnyOf) else (pattern,)
+    ends = [end for part in parts if isinstance(part, ast.Range) for end in (part.first, part.last)]
+    names = [end for end in ends if isinstance(end, ast.Ref)]
+    names += [part for part in parts if isinstance(part, ast.Ref) and part.name == "_"]
+    for name in names:
+        hint = 'a string stands in quotes; "_" matches everything else'
+        if name.name == "_":
+            hint = '"_" stands alone and matches everything else'
+        problems.error("GHCM-117", f'"{name.name}" is no pattern', name.span, hint=hint)
+    return bool(names)
+
+
+def _check_comparison(made: ast.Binary, problems: Diagnostics) -> None:
+    """Report `x == null` and `x != null`."""
+    if made.op in ("==", "!=") and (_is_null(made.left) or _is_null(made.right)):
+        words = "is null" if made.op == "==" else "is not null"
+        detail = "Nothing is equal to null and nothing differs from it: the comparison would always be null."
+        problems.error("GHCM-110", "comparison with null", made.span, detail=detail, hint=f'write "{words}"')
+
+
+def _check_order(arguments: Sequence[ast.Argument], problems: Diagnostics) -> None:
+    """Report arguments without a name behind one with a name."""
+    named = False
+    for argument in arguments:
+        if named and argument.name is None:
+            hint = "put it before those with a name, or name it too"
+            message = "an argument without a name behind one with a name"
+            problems.error("GHCM-119", message, argument.span, hint=hint)
+        named = named or argument.name is not None
+
+
+def _is_null(expr: ast.Expr) -> bool:
+    return isinstance(expr, ast.Literal) and expr.value is None

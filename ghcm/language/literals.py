@@ -1,4 +1,4 @@
-"""Constants between text and canonical value: what a number, a duration and a string look like in a program.
+"""Reserved words and constants: what a number, a duration and a string look like in a program.
 
 Parsing raises `ValueError` with a message for the user; printing gives the one canonical form.
 """
@@ -10,6 +10,12 @@ from decimal import Decimal
 from math import isinf
 
 from ghcm.types import INT_MAX
+
+RESERVED = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")
+"""What cannot be a name in either front end."""
+
+CLAIMS = ("associative", "commutative")
+"""What can be claimed of a reducer: `@associative @commutative (a, b) => ...`."""
 
 _UNITS = {
     "d": 86_400_000_000,

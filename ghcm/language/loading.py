@@ -25,8 +25,8 @@ def load(path: Path | str) -> ast.Program:
 
 
 def read_program(path: Path) -> str:
-    """The text of a program without a byte order mark. GhcmError where it cannot be read, with the place where it is
-    not UTF-8.
+    """The text of a program without a byte order mark. GhcmError where it cannot be read, with the position at which it
+    is not UTF-8.
     """
     try:
         return decode_program(path.read_bytes(), str(path))

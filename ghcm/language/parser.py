@@ -12,8 +12,7 @@ from lark.exceptions import UnexpectedToken
 from ghcm.errors import Diagnostics
 from ghcm.language import ast
 from ghcm.language.builder import Node, build
-from ghcm.language.pieces import Piece, pieces
-from ghcm.language.syntax_errors import explain
+from ghcm.language.syntax_errors import Piece, explain, pieces
 from ghcm.language.tables import fed_parser
 from ghcm.language.tokens import Tokens, read_tokens
 from ghcm.source import Source
@@ -55,7 +54,7 @@ def _report(piece: Piece, tokens: Tokens, problems: Diagnostics) -> None:
     tree = _tree(piece)
     if isinstance(tree, Tree):
         build(tree, tokens.source, problems)
-    elif not any(piece.start <= place < piece.end for place in tokens.damaged):
+    elif not any(piece.start <= offset < piece.end for offset in tokens.damaged):
         problems.found.append(explain(piece, tree, tokens.source))
 
 

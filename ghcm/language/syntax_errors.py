@@ -1,17 +1,22 @@
-"""What a syntax error says: what was expected in words, what was found, and the likely fix."""
+"""Syntax errors: what each says (what was expected in words, what was found, the likely fix), and the pieces in which a
+wrong program is parsed again, so that each can report its own.
+
+Pieces are made of tokens alone: declarations, and in them statements or fields. A border is a separator outside
+brackets, or the word of a declaration where one can only begin.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lark import Token
 from lark.exceptions import UnexpectedToken
 
 from ghcm.errors import Diagnostic
-from ghcm.language.pieces import Piece
+from ghcm.language.literals import RESERVED
 from ghcm.language.tables import fed_parser, grammar
-from ghcm.language.tokens import SEPARATOR, span_of
-from ghcm.language.words import RESERVED
+from ghcm.language.tokens import SEPARATOR, Tokens, begins_declaration, span_of
 from ghcm.source import Source, Span
 
 _WORDS = {
@@ -99,7 +104,7 @@ def explain(piece: Piece, error: UnexpectedToken, source: Source) -> Diagnostic:
     found = piece.tokens[index] if index < len(piece.tokens) else None
     after = piece.tokens[index + 1].type if index + 1 < len(piece.tokens) else ""
     scene = _Scene(piece, before, found, after, _accepted(piece, index))
-    span = _place(scene, source)
+    span = _position(scene, source)
     reserved = _reserved_word(scene)
     if reserved is not None:
         elsewhere = f'; a field may say where it stands in the source: kind: string from "{reserved}"'
@@ -120,7 +125,7 @@ def _accepted(piece: Piece, index: int) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _place(scene: _Scene, source: Source) -> Span:
+def _position(scene: _Scene, source: Source) -> Span:
     if scene.found is not None and not scene.ends:
         return span_of(source, scene.found)
     end = 0 if scene.before is None else span_of(source, scene.before).end
@@ -244,3 +249,90 @@ def _found(scene: _Scene) -> str:
             return f"the duration {token}"
         case _:
             return f'"{token}"'
+
+
+# --- how a program with errors falls apart --------------------------------------------------------------------------
+
+_OPENERS, _CLOSERS = ("LPAR", "LSQB", "LBRACE"), ("RPAR", "RSQB", "RBRACE")
+_UNITS = ("STREAM", "BATCH", "RESPONSIVE")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Tokens that one start rule of the grammar should accept."""
+
+    rule: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def start(self) -> int:
+        """Where it begins, as an offset."""
+        return self.tokens[0].start_pos or 0 if self.tokens else 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends, exclusive."""
+        return self.tokens[-1].end_pos or 0 if self.tokens else 0
+
+
+def pieces(found: Tokens) -> Iterator[Piece]:
+    """The pieces of a program, in order."""
+    declarations = list(_declarations(found.tokens))
+    for index, tokens in enumerate(declarations):
+        if index == 0:
+            yield Piece("program", tokens)
+        else:
+            yield from _declaration(tokens)
+
+
+def _declarations(tokens: list[Token]) -> Iterator[tuple[Token, ...]]:
+    depth, begin = 0, 0
+    for index, token in enumerate(tokens):
+        after_separator = index > 0 and tokens[index - 1].type == SEPARATOR
+        if after_separator and index > begin and (depth == 0 or begins_declaration(tokens, index)):
+            yield _trimmed(tokens[begin:index])
+            begin, depth = index, 0
+        depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+    yield _trimmed(tokens[begin:])
+
+
+def _declaration(tokens: tuple[Token, ...]) -> Iterator[Piece]:
+    rule = {"RECORD": "field"}.get(tokens[0].type, "statement" if tokens[0].type in _UNITS else "")
+    body = next((index for index in range(len(tokens)) if _opens_body(tokens, index)), None)
+    if not rule or body is None:
+        yield Piece("declaration", tokens)
+        return
+    if rule == "statement":
+        yield Piece("unit_header", tokens[:body])
+    else:
+        yield Piece("declaration", (*tokens[: body + 1], Token.new_borrow_pos("RBRACE", "}", tokens[body])))
+    end = len(tokens) - (tokens[-1].type == "RBRACE")
+    for part in _parts(tokens[body + 1 : end], rule):
+        yield Piece(rule, part)
+
+
+def _opens_body(tokens: tuple[Token, ...], index: int) -> bool:
+    if tokens[index].type != "LBRACE":
+        return False
+    before = [token.type for token in tokens[:index]]
+    return all(before.count(opener) == before.count(closer) for opener, closer in zip(_OPENERS, _CLOSERS, strict=True))
+
+
+def _parts(tokens: tuple[Token, ...], rule: str) -> Iterator[tuple[Token, ...]]:
+    """Statements or fields. In a field "<" and ">" are brackets of a type, which no line outlives where one is open."""
+    typed = rule == "field"
+    depth, angles, begin = 0, 0, 0
+    for index, token in enumerate(tokens):
+        comma = typed and angles == 0 and token.type == "COMMA"
+        if depth == 0 and (comma or token.type == SEPARATOR):
+            if index > begin:
+                yield tokens[begin:index]
+            begin, angles = index + 1, 0
+        depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+        angles = max(0, angles + (token.type == "LT") - (token.type == "GT"))
+    if len(tokens) > begin:
+        yield tokens[begin:]
+
+
+def _trimmed(tokens: list[Token]) -> tuple[Token, ...]:
+    return tuple(tokens[:-1] if tokens and tokens[-1].type == SEPARATOR else tokens)

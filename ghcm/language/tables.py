@@ -47,10 +47,10 @@ def made() -> Lark:
 
 def shipped() -> Lark | None:
     """The tables that stand beside the grammar, or None if they are missing or of another grammar or lark."""
-    place = _HOME.joinpath(_SHIPPED)
-    if not place.is_file():
+    path = _HOME.joinpath(_SHIPPED)
+    if not path.is_file():
         return None
-    found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if found["made_from"] != _made_from():
         return None
     data, parser = found["data"], found["data"]["parser"]["parser"]

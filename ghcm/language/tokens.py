@@ -44,7 +44,7 @@ _FOREIGN = {
 
 @dataclass(slots=True)
 class Tokens:
-    """The tokens of one source, and the places where a mistake was found, near which others are not worth a message."""
+    """The tokens of one source, and the offsets of mistakes, near which others are not worth a message."""
 
     source: Source
     tokens: list[Token] = field(default_factory=list[Token])

@@ -157,7 +157,7 @@ def _column(written: ast.Expr, step: Step, element: Type) -> str:
             column = name
         case ast.Lambda(body=ast.Attribute(of=ast.Ref(), name=name)):
             column = name
-        case ast.Lambda(body=ast.Index(of=ast.Ref(), place=ast.Literal(value=str(name)))):
+        case ast.Lambda(body=ast.Index(of=ast.Ref(), index=ast.Literal(value=str(name)))):
             column = name
         case _:
             column = ""

@@ -32,7 +32,7 @@ def contained(written: ast.Binary, scope: Scope, context: Context, value: Value)
 def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value: Value, field: Field) -> Expr | None:
     """`xs[i]` and `m[k]`, which fail where there is no such item or key, `xs[-1]`, `xs[a:b]`, and `r["x"]`, a field by
     its name. None after a report."""
-    places = (written.place,) if isinstance(written, ast.Index) else _ends(written)
+    places = (written.index,) if isinstance(written, ast.Index) else _ends(written)
     found = [value(part, scope) for part in (written.of, *places)]
     parts = tuple(part for part in found if part is not None)
     if len(parts) < len(found):

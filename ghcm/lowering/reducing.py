@@ -6,7 +6,7 @@ from ghcm.codes import Code
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
-from ghcm.language.form_rules import CLAIMS
+from ghcm.language.literals import CLAIMS
 from ghcm.lowering.conversion import convert
 from ghcm.lowering.drafting import Step
 from ghcm.reducers import Builtin, Custom, Fields, Reducer, prove

@@ -29,7 +29,7 @@ import psutil
 from ghcm.errors import GhcmError, ProgramError
 from ghcm.language import ast
 from ghcm.language.parser import parse
-from ghcm.language.printer import print_program
+from ghcm.language.printing.printer import print_program
 from ghcm.lowering import lower
 from ghcm.source import Source
 from ghcm.spg.verify import verify

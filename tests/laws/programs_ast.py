@@ -7,8 +7,7 @@ from functools import cache
 from hypothesis import strategies as st
 
 from ghcm.language import ast
-from ghcm.language.form_rules import CLAIMS
-from ghcm.language.words import RESERVED
+from ghcm.language.literals import CLAIMS, RESERVED
 from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String
 
 __all__ = ["BINARY", "exprs", "literals", "names", "programs"]

@@ -14,9 +14,9 @@ from ghcm import between, coalesce, fn, if_else, match_
 from ghcm.language import ast
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.tracing import trace
+from ghcm.language.literals import RESERVED
 from ghcm.language.parser import parse_expr
-from ghcm.language.printer import print_expr
-from ghcm.language.words import RESERVED
+from ghcm.language.printing.printer import print_expr
 from ghcm.source import Source
 from tests.laws.programs_ast import BINARY, literals, names
 
@@ -103,7 +103,7 @@ def python(expr: ast.Expr) -> str:
             return name
         case ast.Attribute(of=of, name=name):
             return f"getattr({python(of)}, {name!r})"
-        case ast.Index(of=of, place=place):
+        case ast.Index(of=of, index=place):
             return f"{python(of)}[{python(place)}]"
         case ast.Slice(of=of, start=start, end=end):
             return f"{python(of)}[{':'.join('' if each is None else python(each) for each in (start, end))}]"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ghcm.language import ast
 from ghcm.language.parser import parse, parse_expr
-from ghcm.language.printer import format_text, print_expr, print_program
+from ghcm.language.printing.printer import format_text, print_expr, print_program
 from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source
 from tests.laws.programs_ast import exprs, programs

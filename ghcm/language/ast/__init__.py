@@ -1,9 +1,8 @@
-"""The syntax tree that both front ends build: what was written, with its place, before any name has a meaning.
+"""The syntax tree that both front ends build: what was written, with its source position, before names have a meaning.
 
-A pipeline is an expression like any other: `flows.filter(f => f.bytes > 0)` is an `Apply` of an `Attribute`. Which
-names are
-operators, functions, columns or units is decided by the lowering. Trees are equal when they say the same; places do
-not count.
+A pipeline is an expression like any other: `flows.filter(f => f.bytes > 0)` is an `Apply` of an `Attribute`. The
+lowering decides which names are operators, functions, columns or units. Trees are equal when they say the same,
+wherever they stand.
 """
 
 from __future__ import annotations
@@ -36,7 +35,9 @@ from ghcm.language.ast.expressions import (
     BinaryOp,
     BoundVariant,
     Case,
+    EnumType,
     Expr,
+    FieldDecl,
     IfElse,
     Index,
     IsNull,
@@ -45,17 +46,21 @@ from ghcm.language.ast.expressions import (
     ListExpr,
     Literal,
     Match,
+    Name,
+    NamedType,
+    NullableType,
     Pattern,
     Range,
     RecordExpr,
     Ref,
     Slice,
+    StructType,
     TupleExpr,
+    TupleType,
+    TypeExpr,
     Unary,
     Update,
 )
-from ghcm.language.ast.names import Name
-from ghcm.language.ast.types import EnumType, FieldDecl, NamedType, NullableType, StructType, TupleType, TypeExpr
 
 __all__ = [
     "NODES",
@@ -117,7 +122,7 @@ NODES = frozenset(each for each in tuple(globals().values()) if isinstance(each,
 PARTS: dict[type, tuple[str, ...]] = {
     each: tuple(field.name for field in fields(each) if field.compare) for each in NODES
 }
-"""The fields of each class of node that say something, in the order in which they are written: not the places."""
+"""The fields of each class of node that say something, in the order in which they are written: without positions."""
 
 
 def is_tree(node: object) -> TypeGuard[Any]:

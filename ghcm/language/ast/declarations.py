@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from ghcm.language.ast.expressions import Expr
-from ghcm.language.ast.names import Name, Place, no_span
-from ghcm.language.ast.types import FieldDecl, TypeExpr
+from ghcm.language.ast.expressions import Expr, FieldDecl, Name, Position, TypeExpr, no_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +15,7 @@ class Assign:
 
     name: Name
     value: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Do:
     """A pipeline that ends in `to`, `publish` or `reply`."""
 
     value: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 Statement: TypeAlias = Assign | Do
@@ -37,7 +35,7 @@ class RecordDecl:
 
     name: Name
     fields: tuple[FieldDecl, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class EnumDecl:
 
     name: Name
     values: tuple[Name, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class VariantDecl:
 
     text: Name
     record: Name
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class UnionDecl:
     name: Name
     tag: Name
     variants: tuple[VariantDecl, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class CacheDecl:
 
     name: Name
     connector: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class SinkDecl:
 
     name: Name
     connector: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class Parameter:
     name: Name
     type: TypeExpr
     default: Expr | None = None
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class FunctionDecl:
     parameters: tuple[Parameter, ...]
     result: TypeExpr
     body: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class UnitDecl:
     parameters: tuple[Parameter, ...]
     cache: Name | None
     body: tuple[Statement, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 Declaration: TypeAlias = RecordDecl | EnumDecl | UnionDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
@@ -130,4 +128,4 @@ class Program:
 
     name: Name
     declarations: tuple[Declaration, ...]
-    span: Place = no_span()
+    span: Position = no_span()

@@ -1,14 +1,83 @@
-"""Expressions and patterns as written."""
+"""Names, types, expressions and patterns as written, with their source positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from ghcm.language.ast.names import Name, Place, no_span
-from ghcm.language.ast.types import TypeExpr
+from ghcm.source import Span
 from ghcm.types import Type
+
+Position: TypeAlias = Span | None
+
+
+def no_span() -> Position:
+    """The default of a position: unknown, and no part of what a node says."""
+    position: Position = field(default=None, compare=False, repr=False)
+    return position
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier where it is declared or given."""
+
+    text: str
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """`int`, `Flow`, `list<string>`, `map<string, int>`, `decimal(10, 2)`."""
+
+    name: str
+    arguments: tuple[TypeExpr | int, ...] = ()
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class NullableType:
+    """`of?`."""
+
+    of: TypeExpr
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """`{a: int, b: string}`."""
+
+    fields: tuple[FieldDecl, ...]
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """`(int, string)`."""
+
+    items: tuple[TypeExpr, ...]
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """`enum {tcp, "n/a"}`: one of these texts, without a name of its own."""
+
+    values: tuple[Name, ...]
+    span: Position = no_span()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDecl:
+    """`name: type from "path"`; `path` None where the source uses the same name."""
+
+    name: Name
+    type: TypeExpr
+    path: str | None = None
+    span: Position = no_span()
+
+
+TypeExpr: TypeAlias = NamedType | NullableType | StructType | TupleType | EnumType
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +86,7 @@ class Literal:
 
     value: bool | int | float | str | None
     type: Type
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +94,7 @@ class Ref:
     """A bare name: a lambda parameter, an assignment, a sink, a unit, a function, a parameter of the unit."""
 
     name: str
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +103,8 @@ class Attribute:
 
     of: Expr
     name: str
-    span: Place = no_span()
-    name_span: Place = no_span()
+    span: Position = no_span()
+    name_span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +113,7 @@ class Argument:
 
     value: Expr
     name: str | None = None
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +126,16 @@ class Apply:
     function: Expr
     arguments: tuple[Argument, ...]
     result: TypeExpr | None = None
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`of[place]`: an item of a list, the value of a key."""
+    """`of[index]`: an item of a list, the value of a key."""
 
     of: Expr
-    place: Expr
-    span: Place = no_span()
+    index: Expr
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +145,7 @@ class Slice:
     of: Expr
     start: Expr | None
     end: Expr | None
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +154,7 @@ class Unary:
 
     op: OneOf["-", "not"]
     operand: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 BinaryOp: TypeAlias = OneOf[
@@ -118,7 +187,7 @@ class Binary:
     op: BinaryOp
     left: Expr
     right: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +196,7 @@ class IsNull:
 
     operand: Expr
     negated: bool = False
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +206,7 @@ class IfElse:
     condition: Expr
     yes: Expr
     no: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +216,7 @@ class Let:
     name: Name
     value: Expr
     body: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +225,7 @@ class Range:
 
     first: Expr
     last: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +234,7 @@ class BoundVariant:
 
     record: str
     name: Name
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +242,7 @@ class AnyOf:
     """`"a" or "b"` as a pattern; at least two."""
 
     patterns: tuple[Expr | Range | BoundVariant, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 Pattern: TypeAlias = "Expr | Range | BoundVariant | AnyOf"
@@ -185,7 +254,7 @@ class Case:
 
     pattern: Pattern | None
     value: Expr
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +263,7 @@ class Match:
 
     subject: Expr
     cases: tuple[Case, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +271,7 @@ class TupleExpr:
     """`(a, b)`; at least two items."""
 
     items: tuple[Expr, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +279,7 @@ class ListExpr:
     """`[a, b]`."""
 
     items: tuple[Expr, ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +288,7 @@ class RecordExpr:
 
     name: str | None
     fields: tuple[tuple[Name, Expr], ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +297,7 @@ class Update:
 
     of: Expr
     fields: tuple[tuple[Name, Expr], ...]
-    span: Place = no_span()
+    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +306,7 @@ class Lambda:
 
     parameters: tuple[Name, ...]
     body: Expr
-    span: Place = no_span()
+    span: Position = no_span()
     claims: tuple[str, ...] = ()
 
 

@@ -45,7 +45,7 @@ def _is_computed(node: ast.Expr) -> bool:
     match node:
         case ast.Literal() | ast.Ref() | ast.Lambda():
             return False
-        case ast.Attribute(of=of) | ast.Index(of=of, place=ast.Literal()):
+        case ast.Attribute(of=of) | ast.Index(of=of, index=ast.Literal()):
             return _is_computed(of)
         case _:
             return True

@@ -14,7 +14,7 @@ from ghcm.language import ast
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.references import later
 from ghcm.language.fluent.texts import text_of
-from ghcm.language.words import RESERVED
+from ghcm.language.literals import RESERVED
 from ghcm.source import Span
 from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
 

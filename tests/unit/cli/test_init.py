@@ -7,7 +7,7 @@ import pytest
 from ghcm.cli.init import command
 from ghcm.driver import check
 from ghcm.errors import GhcmError
-from ghcm.language.words import RESERVED
+from ghcm.language.literals import RESERVED
 
 
 @pytest.mark.parametrize("name", [*RESERVED, "größe", "a-b", "9lives", "", "a b", "naïve"])

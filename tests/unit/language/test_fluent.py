@@ -30,7 +30,7 @@ from ghcm import (
 from ghcm.language import ast, load, parse, print_program
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.tracing import trace
-from ghcm.language.printer import print_expr
+from ghcm.language.printing.printer import print_expr
 from ghcm.operators import OPERATORS, Role
 from ghcm.source import Source, Span
 from tests.unit.language.traffic import PYTHON, TEXT

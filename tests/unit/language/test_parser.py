@@ -3,7 +3,7 @@ import pytest
 from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.parser import parse, parse_expr
-from ghcm.language.print_expr import flat
+from ghcm.language.printing.expressions import flat
 from ghcm.source import Source, Span
 from tests.unit.language.traffic import TEXT
 

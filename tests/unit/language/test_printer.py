@@ -1,5 +1,5 @@
 from ghcm.language.parser import parse
-from ghcm.language.printer import format_text, print_program
+from ghcm.language.printing.printer import format_text, print_program
 from ghcm.source import Source
 from tests.unit.language.traffic import TEXT
 

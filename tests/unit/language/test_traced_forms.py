@@ -14,7 +14,7 @@ from ghcm.driver import check
 from ghcm.errors import ProgramError
 from ghcm.language.fluent.places import here
 from ghcm.language.fluent.tracing import trace
-from ghcm.language.printer import print_expr
+from ghcm.language.printing.printer import print_expr
 from ghcm.spg.text import print_program
 
 

@@ -9,19 +9,27 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from ghcm.language import ast
-from ghcm.language.precedence import COALESCE, LEVELS, LOOSE, NOT, TIGHT, UNARY, left_level, level_of, value_level
-from ghcm.language.print_expr import (
+from ghcm.language.printing.expressions import (
+    COALESCE,
+    LEVELS,
+    LOOSE,
+    NOT,
+    TIGHT,
+    UNARY,
     before_call,
     before_dot,
     flat,
     flat_argument,
+    flat_index,
     flat_pattern,
-    flat_places,
     flat_result,
     flat_subject,
     lambda_head,
+    left_level,
+    level_of,
     record_head,
     update_head,
+    value_level,
 )
 
 WIDTH = 100
@@ -72,7 +80,7 @@ def layout(expr: ast.Expr, column: int, tail: int = 0, level: int = LOOSE) -> li
             end = f" is {'not ' if negated else ''}null"
             return _joined("", layout(operand, column, tail + len(end), COALESCE), end)
         case ast.Index() | ast.Slice():
-            end = f"[{flat_places(expr)}]"
+            end = f"[{flat_index(expr)}]"
             return _joined("", layout(expr.of, column, tail + len(end), TIGHT), end)
         case _:
             assert_never(expr)

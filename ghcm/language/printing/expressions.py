@@ -1,14 +1,105 @@
-"""Expressions as canonical text on one line."""
+"""Types and expressions as canonical text on one line, in parentheses where they bind too loosely."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from ghcm.language import ast
-from ghcm.language.literals import print_duration, print_float, print_string
-from ghcm.language.precedence import COALESCE, LEVELS, LOOSE, NOT, OR, TIGHT, UNARY, left_level, level_of, value_level
-from ghcm.language.print_type import flat_type
+from ghcm.language.literals import RESERVED, print_duration, print_float, print_string
 from ghcm.types import Duration, Float
+
+LOOSE, OR, AND, NOT, COMPARISON, COALESCE, SUM, PRODUCT, UNARY, TIGHT = range(10)
+LEVELS: dict[str, int] = {
+    "or": OR, "and": AND, "==": COMPARISON, "!=": COMPARISON, "<": COMPARISON, "<=": COMPARISON,
+    ">": COMPARISON, ">=": COMPARISON, "??": COALESCE, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT,
+    "//": PRODUCT, "%": PRODUCT, "in": COMPARISON, "not in": COMPARISON, "is": COMPARISON, "is not": COMPARISON,
+}  # fmt: skip
+
+
+def value_level(value: ast.Expr) -> int:
+    """The level of the value of a `let`: in parentheses where a bare `in` in it would begin the body."""
+    return TIGHT if _shows_in(value) else LOOSE
+
+
+def _shows_in(expr: ast.Expr) -> bool:
+    match expr:
+        case ast.Binary(op="in" | "not in"):
+            return True
+        case ast.Binary(op=op, left=left, right=right):
+            return LEVELS[op] < COMPARISON and (_shows_in(left) or _shows_in(right))
+        case ast.Unary(op="not", operand=inner) | ast.IfElse(no=inner) | ast.Let(body=inner) | ast.Lambda(body=inner):
+            return _shows_in(inner)
+        case _:
+            return False
+
+
+def level_of(expr: ast.Expr) -> int:
+    """How tightly an expression binds: in parentheses where something tighter is asked for."""
+    match expr:
+        case ast.Lambda() | ast.IfElse() | ast.Let() | ast.Match():
+            return LOOSE
+        case ast.Binary(op=op):
+            return LEVELS[op]
+        case ast.IsNull():
+            return COMPARISON
+        case ast.Unary(op=op):
+            return NOT if op == "not" else UNARY
+        case ast.Attribute() | ast.Apply():
+            return LOOSE if ends_in_type(expr) else TIGHT
+        case ast.Literal() | ast.Ref() | ast.TupleExpr() | ast.ListExpr() | ast.RecordExpr() | ast.Update():
+            return TIGHT
+        case ast.Index() | ast.Slice():
+            return TIGHT
+        case _:
+            assert_never(expr)
+
+
+def left_level(op: ast.BinaryOp) -> int:
+    """Operators associate to the left, comparisons not at all."""
+    return COALESCE if LEVELS[op] == COMPARISON else LEVELS[op]
+
+
+def ends_in_type(expr: ast.Expr) -> bool:
+    """Whether a result type stands in the chain: nothing but a dot may follow it without parentheses."""
+    match expr:
+        case ast.Apply(result=result, function=function):
+            return result is not None or (isinstance(function, ast.Attribute) and ends_in_type(function))
+        case ast.Attribute(of=of):
+            return ends_in_type(of)
+        case _:
+            return False
+
+
+def flat_type(type_: ast.TypeExpr) -> str:
+    """A type on one line."""
+    match type_:
+        case ast.NamedType(name=name, arguments=()):
+            return name
+        case ast.NamedType(name=name, arguments=arguments):
+            inner = ", ".join(str(item) if isinstance(item, int) else flat_type(item) for item in arguments)
+            return f"{name}({inner})" if isinstance(arguments[0], int) else f"{name}<{inner}>"
+        case ast.NullableType(of=of):
+            return f"{flat_type(of)}?"
+        case ast.StructType(fields=fields):
+            return "{" + ", ".join(map(flat_field, fields)) + "}"
+        case ast.TupleType(items=items):
+            return f"({', '.join(map(flat_type, items))})"
+        case ast.EnumType(values=values):
+            return f"enum {{{', '.join(map(flat_value, values))}}}"
+        case _:
+            assert_never(type_)
+
+
+def flat_value(value: ast.Name) -> str:
+    """A value of an enum: bare where it is a name."""
+    bare = value.text.isascii() and value.text.isidentifier() and value.text not in RESERVED and value.text != "_"
+    return value.text if bare else print_string(value.text)
+
+
+def flat_field(field: ast.FieldDecl) -> str:
+    """A field on one line."""
+    path = "" if field.path is None else f" from {print_string(field.path)}"
+    return f"{field.name.text}: {flat_type(field.type)}{path}"
 
 
 def flat(expr: ast.Expr, level: int = LOOSE) -> str:
@@ -28,7 +119,7 @@ def _flat(expr: ast.Expr) -> str:
         case ast.Apply(function=function, arguments=arguments):
             return f"{before_call(function)}({', '.join(map(flat_argument, arguments))}){flat_result(expr)}"
         case ast.Index() | ast.Slice():
-            return f"{flat(expr.of, TIGHT)}[{flat_places(expr)}]"
+            return f"{flat(expr.of, TIGHT)}[{flat_index(expr)}]"
         case ast.Unary(op="not", operand=operand):
             return f"not {flat(operand, NOT)}"
         case ast.Unary(operand=operand):
@@ -80,11 +171,11 @@ def flat_result(call: ast.Apply) -> str:
     return "" if call.result is None else f" : {flat_type(call.result)}"
 
 
-def flat_places(expr: ast.Index | ast.Slice) -> str:
+def flat_index(expr: ast.Index | ast.Slice) -> str:
     """What stands in square brackets, where nothing looser than `or` does."""
     if isinstance(expr, ast.Index):
-        return flat(expr.place, OR)
-    return ":".join("" if place is None else flat(place, OR) for place in (expr.start, expr.end))
+        return flat(expr.index, OR)
+    return ":".join("" if each is None else flat(each, OR) for each in (expr.start, expr.end))
 
 
 def _case(case: ast.Case) -> str:

@@ -1,0 +1,1 @@
+"""Canonical text: what `ghcm fmt`, messages and golden files show of a syntax tree."""
