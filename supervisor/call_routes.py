@@ -20,7 +20,7 @@ from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
-from ghcm.supervisor.sinks.query import Chosen
+from ghcm.supervisor.sinks.selection import Chosen
 
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {

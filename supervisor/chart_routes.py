@@ -19,8 +19,7 @@ from ghcm.supervisor.charts.studio import Studio
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
 from ghcm.supervisor.sinks.look import Look
-from ghcm.supervisor.sinks.query import Chosen, names
-from ghcm.supervisor.sinks.selection import Selection, select
+from ghcm.supervisor.sinks.selection import Chosen, Selection, names, select
 from ghcm.types import Struct
 
 PICTURES: dict[int | str, dict[str, Any]] = {

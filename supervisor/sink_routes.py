@@ -21,8 +21,7 @@ from ghcm.supervisor import call_rows, problems
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Look, Looker, Looks
-from ghcm.supervisor.sinks.query import Chosen
-from ghcm.supervisor.sinks.selection import Selected, Selection, documents, select
+from ghcm.supervisor.sinks.selection import Chosen, Selected, Selection, documents, select
 from ghcm.values.timestamps import timestamp_text
 
 _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}

@@ -52,7 +52,7 @@ def command(
 
 
 def _check_name(name: str) -> None:
-    from ghcm.schemas.naming import field_name, record_name
+    from ghcm.schemas.records import field_name, record_name
 
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or field_name(name) != name:
         raise GhcmError(
@@ -64,7 +64,7 @@ def _check_name(name: str) -> None:
 
 
 def _document(inferred: Inferred, file: str, text: str) -> dict[str, Data]:
-    from ghcm.schemas.declaring import records_in
+    from ghcm.schemas.records import records_in
 
     return {
         "file": file,

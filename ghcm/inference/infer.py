@@ -8,24 +8,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import NoReturn, cast
 
 from ghcm.errors import GhcmError
-from ghcm.inference.json_types import cell_type, json_struct
-from ghcm.inference.sample import Decoded, Sample, take
-from ghcm.inference.zeek_types import zeek_columns
+from ghcm.inference.sample import Decoded, Sample, TableSample, table_columns, take
+from ghcm.inference.types import cell_type, json_struct, zeek_columns
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK
-from ghcm.runtime.sources.local_files import UNREADABLE, nothing_to_read, open_file, unreadable
-from ghcm.schemas.declaring import named
-from ghcm.schemas.naming import distinct, field_name, record_name
+from ghcm.runtime.formats.file_pieces import UNREADABLE, nothing_to_read, open_file, unreadable
+from ghcm.schemas.records import distinct, field_name, named, record_name
 from ghcm.spg.ops import Format
 from ghcm.types import Bytes, Field, List, Map, Nullable, String, Struct, Type, as_nullable, strip
 from ghcm.values import Json
-
-if TYPE_CHECKING:
-    from ghcm.inference.tables import TableSample
-
 
 FORMATS = ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow")
 _FIELD = re.compile(r'field "([^"]+)":')
@@ -107,8 +101,6 @@ def guess_separator(path: Path) -> str:
 def _struct(path: Path, format_: str, separator: str, rows: int, left: list[str]) -> tuple[Struct, Decoded]:
     match format_:
         case "parquet" | "arrow":
-            from ghcm.inference.tables import TableSample, table_columns
-
             table = TableSample(path, format_, rows)
             return _fitted(table_columns(path, format_, left), table, left)
         case "json" | "eve":

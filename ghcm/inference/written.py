@@ -8,7 +8,7 @@ from typing import assert_never
 from ghcm.inference.infer import Inferred
 from ghcm.language import ast
 from ghcm.language.printing.printer import print_program
-from ghcm.schemas.declaring import records_in
+from ghcm.schemas.records import records_in
 from ghcm.types import (
     Bool,
     Bytes,

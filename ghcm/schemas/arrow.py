@@ -6,7 +6,7 @@ from typing import Any, assert_never, cast
 
 import pyarrow as pa
 
-from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.schemas.records import Unmapped, inside
 from ghcm.types import (
     Bool,
     Bytes,

@@ -8,10 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias, cast
 
-from ghcm.schemas.declaring import is_tuple_of
-from ghcm.schemas.naming import distinct, field_name, record_name
-from ghcm.schemas.unions import tagged, union_of_records
-from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.schemas.records import (
+    Unmapped,
+    distinct,
+    field_name,
+    inside,
+    is_tuple_of,
+    record_name,
+    tagged,
+    union_of_records,
+)
 from ghcm.types import (
     Bool,
     Bytes,

@@ -8,46 +8,33 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, assert_never
+from typing import Protocol
 
-from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.runtime.contract import Context, Form, Operator
 from ghcm.runtime.data.dead_letter import DEAD_LETTER, DeadLetter
 from ghcm.runtime.engine.scheduler import Scheduler
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read
 from ghcm.runtime.sinks.sink_writer import SinkWriter
-from ghcm.runtime.sources.files import FilesSource
-from ghcm.runtime.sources.follow import FollowSource
-from ghcm.runtime.sources.generate import GenerateSource
-from ghcm.runtime.sources.memory import MemorySource
-from ghcm.runtime.sources.pieces import FIRST_PIECE
+from ghcm.runtime.sources.memory import RowsSource
+from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source as Reading
-from ghcm.runtime.sources.stored import StoredSource, TableSource
-from ghcm.runtime.sources.tail import TailSource
-from ghcm.runtime.sources.tcp import SocketSource
+from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
 from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
 from ghcm.spg.ops import (
-    Connector,
     Files,
     Format,
-    Generate,
-    Kafka,
-    Memory,
-    Parquet,
     ReadSink,
     ReadTable,
-    Redis,
-    Socket,
     Source,
     To,
 )
-from ghcm.types import Struct
 
 
 class Compiled(Protocol):
@@ -148,7 +135,7 @@ class Services:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
         match task.op:
             case Source(connector=connector):
-                return _source(connector, task.schema, task.id, self.connections.base, self.piece)
+                return open_source(connector, task.schema, task.id, self.connections.base, self.piece)
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)
@@ -156,7 +143,7 @@ class Services:
                     latest, partial(_read, sink, self.connections), task.schema, task.id, versions.get(name)
                 )
             case ReadTable():
-                return TableSource(partial(self._copy, task, unit, parameters), task.schema, task.id)
+                return RowsSource(partial(self._copy, task, unit, parameters), task.schema, task.id, replayable=False)
             case _:
                 raise AssertionError(f"{task.id} reads nothing")
 
@@ -199,25 +186,3 @@ def plain(name: str) -> str:
 
 def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator[tuple[object, ...]]:
     return read(sink, connections, version=version)
-
-
-def _source(connector: Connector, schema: Struct, name: str, base: Path, piece: int) -> Reading:
-    match connector:
-        case Files(tail=True):
-            return TailSource(connector, schema, name, base)
-        case Files(follow=True):
-            return FollowSource(connector, schema, name, base, piece)
-        case Files():
-            return FilesSource(connector, schema, name, base, piece)
-        case Socket():
-            return SocketSource(connector, schema, name)
-        case Memory():
-            return MemorySource(connector, schema, name)
-        case Generate():
-            return GenerateSource(connector, schema, name)
-        case Kafka():
-            raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
-        case Parquet() | Redis():
-            raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
-        case _:
-            assert_never(connector)

@@ -1,16 +1,24 @@
-"""Columns of text into typed columns: what is plainly written is converted at once, the rest is said to be unsure.
+"""Lines of separated cells under a known header into a batch: columns of text are parsed and converted at once.
 
-An unsure cell may still hold a value, or none; the reader of single records (`fields`) decides. So this may be as
-narrow as speed asks for, and is exact where it claims to be sure.
+Nothing is decided here about a line that is not plainly a record (one with quotes, without anything or with another
+number of cells), nor about a cell that is not plainly written: these are read one by one by the reader of single
+records (`fields`). So this may be as narrow as speed asks for, and is exact where it claims to be sure.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
 
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row, columns_of, dtype
+from ghcm.runtime.formats.chunks import Chunk
 from ghcm.types import (
     Bool,
     Date,
@@ -22,6 +30,7 @@ from ghcm.types import (
     List,
     Nullable,
     String,
+    Struct,
     Timestamp,
     Type,
     strip,
@@ -153,3 +162,182 @@ def _timestamp(name: str, text: pl.Expr, cells: pl.Series, dialect: Dialect) -> 
     value = text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False).alias(name)
     made = pl.col(name)
     return Typed(made, ~text.str.contains(f"{_DATE[:-1]}{between}{_CLOCK}{ends}$") | made.is_null(), value)
+
+
+_ODD_BEGIN = b"\xef\xbb\xbf"
+_EMPTY = (b"", b"\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The cells of the plain lines by column of the file, and the lines (from 0) that they stand on; None: all lines.
+
+    `single` are the lines that have to be read one by one.
+    """
+
+    columns: dict[int, pl.Series]
+    height: int
+    lines: list[int] | None
+    single: list[int]
+
+
+def read_block(
+    data: bytes, count: int, separator: str, width: int, wanted: Sequence[int], *, quotes: bool
+) -> Block | None:
+    """The wanted columns of so many whole lines that have `width` cells each; None where that is left to others.
+    `quotes`: they mean something.
+    """
+    if not wanted or data.startswith(_ODD_BEGIN):
+        return None
+    if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    plain: list[int] | None = None
+    single: list[int] = []
+    quoted = quotes and b'"' in data
+    if quoted or _has_empty_lines(data) or not _is_text(data):
+        lines = data.removesuffix(b"\n").split(b"\n")
+        odd = {
+            number
+            for number, line in enumerate(lines)
+            if line in _EMPTY or (quoted and b'"' in line) or not _is_text(line)
+        }
+        single, plain = sorted(odd), [number for number in range(len(lines)) if number not in odd]
+        if len(plain) < len(single):
+            return None
+        data = b"\n".join([lines[number] for number in plain]) + b"\n"
+    ragged: list[int] = []
+    table = _parse(data, separator, width, wanted, ragged)
+    if table.num_rows + len(ragged) + len(single) != count:
+        return None
+    if ragged:
+        numbers = plain if plain is not None else range(table.num_rows + len(ragged))
+        wrong = set(ragged)
+        single = sorted([*single, *(numbers[place] for place in ragged)])
+        plain = [number for place, number in enumerate(numbers) if place not in wrong]
+    columns = {place: pl.Series(str(place), table.column(str(place))) for place in wanted}
+    return Block(columns, table.num_rows, plain, single)
+
+
+def _has_empty_lines(data: bytes) -> bool:
+    """Of which Arrow does not tell."""
+    return data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether it is UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parse(data: bytes, separator: str, width: int, wanted: Sequence[int], ragged: list[int]) -> pa.Table:
+    """The table of the lines that have as many cells as they should; the numbers (from 0) of the others are noted."""
+
+    def note(row: Any) -> str:
+        ragged.append(row.number - 1)
+        return "skip"
+
+    names = [str(place) for place in range(width)]
+    chosen = [str(place) for place in wanted]
+    arrow: Any = arrow_csv
+    table: pa.Table = arrow.read_csv(
+        pa.BufferReader(data),
+        arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
+        arrow.ParseOptions(delimiter=separator, quote_char=False, invalid_row_handler=note),
+        arrow.ConvertOptions(
+            include_columns=chosen,
+            column_types=dict.fromkeys(chosen, pa.string()),
+            strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    )
+    return table
+
+
+COLUMNAR_FROM = 64
+"""Lines from which parsing at once pays."""
+
+_LINE, _UNSURE = "@line", "@unsure"
+
+
+class CellColumns:
+    """Decodes blocks of lines by the places of the fields in the header."""
+
+    def __init__(
+        self,
+        schema: Struct,
+        separator: str,
+        width: int,
+        places: Sequence[int | None],
+        dialect: Dialect,
+        *,
+        quotes: bool,
+    ) -> None:
+        self._schema = schema
+        self._separator = separator
+        self._width = width
+        self._places = places
+        self._dialect = dialect
+        self._quotes = quotes
+        self._wanted = sorted({place for place in places if place is not None})
+        self._able = bool(self._wanted) and all(
+            place is None or has_columns(field.type, dialect)
+            for field, place in zip(schema.fields, places, strict=True)
+        )
+
+    def decode(self, chunk: Chunk, count: int, single: Callable[[bytes, int], Row | None]) -> Batch | None:
+        """The records of so many whole lines. `single` reads one line of this number (None: a dead letter) and raises
+        `LookupError` where the line is none by itself; then, and where columns are of no use, None is given and nothing
+        was read."""
+        if not self._able or count < COLUMNAR_FROM:
+            return None
+        block = read_block(chunk.data, count, self._separator, self._width, self._wanted, quotes=self._quotes)
+        if block is None:
+            return None
+        frame = self._typed(block, escapes=b"\\" in chunk.data)
+        unsure = frame[_UNSURE]
+        if not block.single and not unsure.any():
+            return Batch.from_frame(self._schema, frame, partition=chunk.partition)
+        lines = chunk.data.split(b"\n")
+        numbers = [*block.single, *frame[_LINE].filter(unsure).to_list()]
+        try:
+            read = [(number, single(lines[number], chunk.number + number)) for number in sorted(numbers)]
+        except LookupError:
+            return None
+        rows = [(*row, number) for number, row in read if row is not None]
+        return Batch.from_frame(self._schema, self._merged(frame.filter(~unsure), rows), partition=chunk.partition)
+
+    def _typed(self, block: Block, *, escapes: bool) -> pl.DataFrame:
+        source = pl.DataFrame([block.columns[place] for place in self._wanted])
+        columns: dict[str, Typed] = {}
+        for field, place in zip(self._schema.fields, self._places, strict=True):
+            columns[field.name] = (
+                Typed(pl.lit(None, dtype=dtype(field.type)))
+                if place is None
+                else typed(block.columns[place], field.type, self._dialect, made=f"@made-{field.name}", escapes=escapes)
+            )
+        tag = columns[self._schema.fields[0].name].value
+        for name, tags in self._schema.cases:  # a union has the fields of the record that its tag names
+            own, found = tag.is_in(list(tags)).fill_null(False), columns[name]
+            unsure = None if found.unsure is None else own & found.unsure
+            columns[name] = Typed(pl.when(own).then(found.value), unsure, found.made)
+        made = [each.made for each in columns.values() if each.made is not None]
+        doubts = [each.unsure for each in columns.values() if each.unsure is not None]
+        doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
+        for text, name, _ in self._schema.needs:
+            doubt = doubt | ((tag == text) & columns[name].value.is_null()).fill_null(False)
+        values = [each.value.alias(name) for name, each in columns.items()]
+        frame = source.with_columns(made).select(*values, doubt.alias(_UNSURE))
+        numbers = pl.Series(_LINE, block.lines, dtype=pl.Int64) if block.lines is not None else None
+        return frame.with_columns(
+            pl.int_range(block.height, dtype=pl.Int64).alias(_LINE) if numbers is None else numbers
+        )
+
+    def _merged(self, frame: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
+        from ghcm.types import Int
+
+        names = [*self._schema.names, _LINE]
+        types = [*((field.name, field.type) for field in self._schema.fields), (_LINE, Int())]
+        return pl.concat([frame.select(names), columns_of(rows, types)]).sort(_LINE)

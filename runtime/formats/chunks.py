@@ -1,13 +1,19 @@
-"""What decoders are given, a chunk of whole lines, and how lines are told apart and counted."""
+"""Chunks of whole lines, as decoders take them, out of bytes that come in pieces; how lines are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from ghcm.errors import GhcmError
+from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.sources.source import BadRecord, Letters
+
+Letters: TypeAlias = Callable[[Failure, str, str], None]
+"""Takes a record that cannot be decoded: reason, detail, raw text."""
+
+BadRecord = Failure.BAD_RECORD
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8; it is no part of the text."""
@@ -87,3 +93,45 @@ def texts_of(chunk: Chunk, letters: Letters) -> Iterator[tuple[int, str]]:
                 letters(BadRecord, f"{chunk.file}:{number}: the text is not UTF-8", text)
                 continue
             yield number, text
+
+
+_LONGEST = 64 << 20
+
+
+class Lines:
+    """Decodes one file (or connection) whose bytes come in pieces. `offset` and `number`: bytes and lines used so
+    far. A byte order mark at the beginning belongs to no line.
+    """
+
+    def __init__(self, decoder: Decoder, file: str, partition: str, *, offset: int = 0, number: int = 0) -> None:
+        self.offset = offset
+        self.number = number
+        self._decoder = decoder
+        self._file = file
+        self._partition = partition
+        self._rest = b""
+
+    def add(self, data: bytes, last: bool, letters: Letters) -> Batch | None:
+        """Decode what is whole in what has come; `last`: nothing more comes."""
+        whole = self._rest + data if self._rest else data
+        if self.offset == 0 and whole.startswith(BYTE_ORDER_MARK):
+            whole, self.offset = whole[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
+        end = len(whole) if last else whole.rfind(b"\n") + 1
+        if end == 0:
+            self._keep(whole)
+            return None
+        chunk = Chunk(whole[:end], self._file, self.number + 1, self._partition, last)
+        batch, used, lines = self._decoder.decode(chunk, letters)
+        self.offset += used
+        self.number += lines
+        self._keep(whole[used:])
+        return batch
+
+    def _keep(self, rest: bytes) -> None:
+        if len(rest) > _LONGEST:
+            raise GhcmError(
+                f'cannot read "{self._file}": the record at line {self.number + 1} has more than 64 MiB',
+                code="GHCM-736",
+                hint="check that the format is the right one and that lines end in a newline",
+            )
+        self._rest = rest

@@ -9,13 +9,10 @@ from typing import TypeAlias, cast
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.cell_decoder import CellColumns
-from ghcm.runtime.formats.cells import Dialect
-from ghcm.runtime.formats.chunks import Chunk, bare, count_lines, lines_of
+from ghcm.runtime.formats.cells import CellColumns, Dialect
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, bare, count_lines, lines_of
 from ghcm.runtime.formats.fields import from_text_field
-from ghcm.runtime.formats.headers import places
-from ghcm.runtime.formats.unions import Check, union_check
-from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.formats.schemas import Check, places, union_check
 from ghcm.types import Struct
 
 CellReader: TypeAlias = tuple[str, Callable[[str], object], tuple[str, ...] | None]

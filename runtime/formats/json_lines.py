@@ -7,10 +7,9 @@ from typing import NoReturn, cast
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.chunks import Chunk, count_lines, texts_of
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, texts_of
 from ghcm.runtime.formats.fields import MISSING, from_json_field, look_up
-from ghcm.runtime.formats.unions import union_check
-from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.formats.schemas import union_check
 from ghcm.types import Struct
 from ghcm.values import Json, WrittenFloat, has_decimal
 

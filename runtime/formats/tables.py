@@ -10,10 +10,11 @@ import base64
 import decimal
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 import pyarrow as pa
@@ -23,10 +24,9 @@ from pyarrow import ipc
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, dtype
+from ghcm.runtime.formats.chunks import BadRecord, Letters
 from ghcm.runtime.formats.fields import MISSING, from_json_field, look_up
-from ghcm.runtime.formats.headers import places
-from ghcm.runtime.formats.unions import union_check
-from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.formats.schemas import places, union_check
 from ghcm.types import (
     Bool,
     Bytes,
@@ -45,6 +45,8 @@ from ghcm.types import (
 from ghcm.values import Json, WrittenFloat
 from ghcm.values.decimals import decimal_text
 
+Batches: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
+
 _ROWS = 16_384
 _MOMENTS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _DAYS = (-719_162, 2_932_896)
@@ -55,9 +57,11 @@ def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: in
     """The rows of a file behind the first ones, in batches of the columns that the record names. GhcmError where it
     lacks one, or is no such file."""
     try:
-        yield from _behind(
-            _parquet(path, file, schema) if format_ == "parquet" else _arrow(path, file, schema), skipped
-        )
+        with open_table(path, format_) as (found, batches):
+            for batch in batches(_chosen(found, file, schema)):
+                if skipped < batch.num_rows:
+                    yield batch.slice(skipped) if skipped else batch
+                skipped = max(0, skipped - batch.num_rows)
     except pa.ArrowInvalid as error:
         other = "arrow" if format_ == "parquet" else "parquet"
         raise GhcmError(
@@ -68,21 +72,18 @@ def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: in
         ) from error
 
 
-def _behind(batches: Iterator[pa.RecordBatch], skipped: int) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        if skipped < batch.num_rows:
-            yield batch.slice(skipped) if skipped else batch
-        skipped = max(0, skipped - batch.num_rows)
-
-
-def _parquet(path: Path, file: str, schema: Struct) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as opened:
-        reading: Any = opened
-        yield from reading.iter_batches(_ROWS, columns=_chosen(opened.schema_arrow, file, schema), use_threads=False)
-
-
-def _arrow(path: Path, file: str, schema: Struct) -> Iterator[pa.RecordBatch]:
-    """Batches of the file or of the stream form."""
+@contextmanager
+def open_table(
+    path: Path, format_: str
+) -> Generator[tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]]:
+    """The schema of a Parquet or Arrow file, and what gives these columns of its rows in batches. `pa.ArrowInvalid`
+    where it is no such file.
+    """
+    if format_ == "parquet":
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as opened:
+            reading: Any = opened
+            yield opened.schema_arrow, lambda names: reading.iter_batches(_ROWS, columns=names, use_threads=False)
+        return
     with pa.memory_map(str(path)) as mapped:
         if mapped.read(6) == b"ARROW1":
             reader: Any = ipc.open_file(mapped)
@@ -91,10 +92,13 @@ def _arrow(path: Path, file: str, schema: Struct) -> Iterator[pa.RecordBatch]:
             mapped.seek(0)
             reader = ipc.open_stream(mapped)
             batches = iter(reader)
-        chosen = _chosen(reader.schema, file, schema)
-        for batch in batches:
-            narrowed: Any = batch.select(chosen)
-            yield from (narrowed.slice(start, _ROWS) for start in range(0, narrowed.num_rows, _ROWS))
+        yield reader.schema, lambda names: _narrowed(batches, names)
+
+
+def _narrowed(batches: Iterator[Any], names: list[str]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        chosen = batch.select(names)
+        yield from (chosen.slice(start, _ROWS) for start in range(0, chosen.num_rows, _ROWS))
 
 
 def _chosen(found: pa.Schema, file: str, schema: Struct) -> list[str]:

@@ -9,14 +9,11 @@ from typing import cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.cell_decoder import CellColumns
-from ghcm.runtime.formats.cells import Dialect
-from ghcm.runtime.formats.chunks import Chunk, count_lines, lines_of
+from ghcm.runtime.formats.cells import CellColumns, Dialect
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, lines_of
 from ghcm.runtime.formats.csv_records import CellReader, read_cells
 from ghcm.runtime.formats.fields import from_text_field
-from ghcm.runtime.formats.headers import places
-from ghcm.runtime.formats.unions import union_check
-from ghcm.runtime.sources.source import BadRecord, Letters
+from ghcm.runtime.formats.schemas import places, union_check
 from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
 
 _ESCAPE = re.compile(rb"\\x[0-9A-Fa-f]{2}|\\\\")

@@ -1,10 +1,18 @@
 """Redis hashes as sinks: one field per key, the row as JSON.
 
-upsert    hash <place> replace   hash <place>:<version>, pointer <place>:@latest; what was replaced expires after ten
-minutes both      <place>:@versions: version -> {"rows", "time"}; <place>:@call:<id>: the rows of a batch call, for ten
-minutes staging   <place>:@open:<id> while it is written, <place>:@staging:<version> and <place>:@prepared when prepared
+::
 
-Every step is one script on the server, so that repeating it after a lost answer or a crash changes nothing.
+    upsert    <place>                       hash of the rows
+    replace   <place>:<version>             hash of the rows of a version; what was replaced expires after ten minutes
+              <place>:@latest               the version that readers see
+    both      <place>:@versions             hash: version -> {"rows", "time"}
+              <place>:@call:<id>            hash of the rows of a batch call, for ten minutes
+    staging   <place>:@open:<id>            hash of the rows that are being written
+              <place>:@staging:<version>    hash of the rows that are prepared (upsert)
+              <place>:@prepared             hash: version -> {"rows", "writer"}
+
+Every step is one script on the server, so that repeating it after a lost answer or a crash changes nothing. KEYS[1] is
+the place, part of all other keys.
 """
 
 from __future__ import annotations
@@ -26,7 +34,6 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.redis_connection import commands, stubborn
-from ghcm.runtime.sinks import redis_scripts as scripts
 from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
 from ghcm.runtime.sinks.sink_writer import Commit, Page
 from ghcm.spg.graph import Mode
@@ -75,7 +82,7 @@ class RedisWriter:
         """As `SinkWriter.prepare`."""
         rows = self._rows
         record = json.dumps({"rows": rows, "writer": self._writer})
-        self._script(scripts.PREPARE, self._open, self._target(version), version, record)
+        self._script(PREPARE, self._open, self._target(version), version, record)
         self._open, self._rows = uuid.uuid4().hex, 0
         return rows
 
@@ -90,18 +97,18 @@ class RedisWriter:
         commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
         record = json.dumps({"rows": commit.rows, "time": commit.time})
         if self._mode is Mode.REPLACE:
-            self._script(scripts.COMMIT_REPLACE, version, record, _KEPT_SECONDS)
+            self._script(COMMIT_REPLACE, version, record, _KEPT_SECONDS)
             return commit
         cursor = "0"
         while True:
-            reply = self._script(scripts.COMMIT_UPSERT, version, record, self._call or "", _KEPT_SECONDS, cursor)
+            reply = self._script(COMMIT_UPSERT, version, record, self._call or "", _KEPT_SECONDS, cursor)
             cursor = cast("bytes", reply).decode()
             if cursor == "0":
                 return commit
 
     def abort(self, version: str) -> None:
         """As `SinkWriter.abort`."""
-        self._script(scripts.ABORT, version, self._target(version))
+        self._script(ABORT, version, self._target(version))
 
     def recover(self, keep: Collection[str] = ()) -> None:
         """As `SinkWriter.recover`. Rows that were never prepared expire by themselves within the hour."""
@@ -241,3 +248,86 @@ def _scan_step(client: redis.Redis, key: str, cursor: int) -> tuple[int, dict[by
 def _no_version(place: str, version: str) -> GhcmError:
     detail = "It was never committed, or it was replaced long ago."
     return GhcmError(f'"{place}" has no version "{version}"', code="GHCM-732", detail=detail)
+
+
+PREPARE = """
+-- ARGV: open id, target key, version, record
+local place, open = KEYS[1], KEYS[1] .. ':@open:' .. ARGV[1]
+if redis.call('HEXISTS', place .. ':@versions', ARGV[3]) == 1 then
+  redis.call('UNLINK', open)
+  return
+end
+if redis.call('EXISTS', open) == 1 then
+  redis.call('RENAME', open, ARGV[2])
+  redis.call('PERSIST', ARGV[2])
+elseif redis.call('HEXISTS', place .. ':@prepared', ARGV[3]) == 0 then
+  redis.call('UNLINK', ARGV[2])
+end
+redis.call('HSET', place .. ':@prepared', ARGV[3], ARGV[4])
+"""
+"""Staged rows get the name of their version. Asked again after a lost answer it finds nothing open and the version
+noted.
+"""
+
+_SHRINK = """
+local function shrink(place)
+  local versions = place .. ':@versions'
+  if redis.call('HLEN', versions) <= 4096 then return end
+  local all, found = redis.call('HGETALL', versions), {}
+  for i = 1, #all, 2 do found[#found + 1] = {all[i], tonumber(cjson.decode(all[i + 1]).time) or 0} end
+  table.sort(found, function(a, b) return a[2] < b[2] end)
+  for i = 1, #found - 2048 do redis.call('HDEL', versions, found[i][1]) end
+end
+"""
+
+COMMIT_UPSERT = (
+    _SHRINK
+    + """
+-- ARGV: version, record, call or '', seconds, cursor; returns the next cursor, '0' when done
+local place, staging = KEYS[1], KEYS[1] .. ':@staging:' .. ARGV[1]
+if redis.call('HEXISTS', place .. ':@versions', ARGV[1]) == 1 then return '0' end
+local cursor, done = ARGV[5], 0
+repeat
+  local part = redis.call('HSCAN', staging, cursor, 'COUNT', 1000)
+  cursor = part[1]
+  for i = 1, #part[2], 1000 do
+    redis.call('HSET', place, unpack(part[2], i, math.min(i + 999, #part[2])))
+  end
+  done = done + #part[2] / 2
+until cursor == '0' or done >= 10000
+if cursor ~= '0' then return cursor end
+if ARGV[3] ~= '' and redis.call('EXISTS', staging) == 1 then
+  redis.call('RENAME', staging, place .. ':@call:' .. ARGV[3])
+  redis.call('EXPIRE', place .. ':@call:' .. ARGV[3], ARGV[4])
+else
+  redis.call('UNLINK', staging)
+end
+redis.call('HSET', place .. ':@versions', ARGV[1], ARGV[2])
+redis.call('HDEL', place .. ':@prepared', ARGV[1])
+shrink(place)
+return '0'
+"""
+)
+"""Up to 10,000 rows become visible at once; more in several steps, so that the server goes on answering others."""
+
+COMMIT_REPLACE = (
+    _SHRINK
+    + """
+-- ARGV: version, record, seconds
+local place = KEYS[1]
+if redis.call('HEXISTS', place .. ':@versions', ARGV[1]) == 1 then return end
+local old = redis.call('GET', place .. ':@latest')
+redis.call('PERSIST', place .. ':' .. ARGV[1])
+redis.call('SET', place .. ':@latest', ARGV[1])
+redis.call('HSET', place .. ':@versions', ARGV[1], ARGV[2])
+redis.call('HDEL', place .. ':@prepared', ARGV[1])
+if old and old ~= ARGV[1] then redis.call('EXPIRE', place .. ':' .. old, ARGV[3]) end
+shrink(place)
+"""
+)
+
+ABORT = """
+-- ARGV: version, target key
+if redis.call('HEXISTS', KEYS[1] .. ':@versions', ARGV[1]) == 0 then redis.call('UNLINK', ARGV[2]) end
+redis.call('HDEL', KEYS[1] .. ':@prepared', ARGV[1])
+"""

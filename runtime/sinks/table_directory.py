@@ -1,8 +1,11 @@
 """Table directories: files that become visible as a whole, by a manifest.
 
-part-<version>-<n>.<ext>       data, as named in a manifest; anything else is not seen _ghcm/<20-digit sequence>.json a
-commit: {"version", "mode", "files": [{"name", "rows"}], "rows", "time"} _staging/<version>/            prepared data
-and `prepared.json`; `_staging/.open-<id>/` is being written by a living process
+::
+
+    part-<version>-<n>.<ext>           data, as named in a manifest; anything else is not seen
+    _ghcm/<20-digit sequence>.json     a commit: {"version", "mode", "files": [{"name", "rows"}], "rows", "time"}
+    _staging/<version>/                prepared data and `prepared.json`: {"version", "writer", "files"}
+    _staging/.open-<id>/               is being written by a living process, which holds the lock `.open-<id>.lock`
 
 What is read are the files of the manifests from the last replacing one on. A directory without `_ghcm` is foreign data:
 all its files. Knows nothing of what is in the files.
@@ -10,28 +13,22 @@ all its files. Knows nothing of what is in the files.
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import json
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO, cast
+from urllib.parse import quote
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.durable import sync
+from ghcm.runtime.durable import flush, sync
 from ghcm.runtime.pubsub.envelope import now_us
-from ghcm.runtime.sinks.table_manifest import (
-    DataFile,
-    Manifest,
-    files_from_json,
-    files_to_json,
-    load_manifest,
-    read_json,
-    safe_name,
-    write_json,
-)
-from ghcm.runtime.sinks.table_staging import drop_if_dead
 from ghcm.spg.graph import Mode
 
 KEPT_US = 3600 * 1_000_000
@@ -211,3 +208,147 @@ class TableDirectory:
 def _final_names(version: str, files: Sequence[DataFile]) -> list[tuple[str, DataFile]]:
     """The names that the staged files of a version get in the directory."""
     return [(f"part-{safe_name(version)}-{number}{Path(file.name).suffix}", file) for number, file in enumerate(files)]
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file by its name in the directory."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One commit. `time` in microseconds since 1970 UTC."""
+
+    sequence: int
+    version: str
+    mode: Mode
+    files: tuple[DataFile, ...]
+    rows: int
+    time: int
+
+
+def load_manifest(path: Path) -> Manifest:
+    """The commit in a file; GhcmError if it cannot be read."""
+    record = read_json(path)
+    if record is None:
+        raise GhcmError(f'the manifest "{path}" cannot be read', code="GHCM-733", hint="restore it from a backup")
+    return Manifest(
+        int(path.name[:20]),
+        str(record["version"]),
+        Mode(record["mode"]),
+        tuple(files_from_json(record)),
+        int(cast("int", record["rows"])),
+        int(cast("int", record["time"])),
+    )
+
+
+def safe_name(version: str) -> str:
+    """The version as part of a file name. GhcmError if it is empty or too long for one."""
+    name = quote(version, safe="")
+    name = f"%2E{name[1:]}" if name.startswith(".") else name
+    if not 0 < len(name) <= 200:
+        raise GhcmError(f'"{version[:50]}" cannot be a version: its length is {len(version)}', code="GHCM-732")
+    return name
+
+
+def files_to_json(files: Sequence[DataFile]) -> list[dict[str, object]]:
+    """The files as they stand in a manifest."""
+    return [{"name": file.name, "rows": file.rows} for file in files]
+
+
+def files_from_json(record: Mapping[str, object]) -> list[DataFile]:
+    """The files that a manifest or a note of what is prepared lists."""
+    files = cast("list[dict[str, object]]", record["files"])
+    return [DataFile(str(file["name"]), int(cast("int", file["rows"]))) for file in files]
+
+
+def write_json(path: Path, record: Mapping[str, object]) -> None:
+    """Write a file and bring it to disk."""
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(record, file, ensure_ascii=False)
+        flush(file)
+
+
+def read_json(path: Path) -> dict[str, object] | None:
+    """The object in a file, or None where there is no file or it is no JSON object."""
+    try:
+        record: object = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return cast("dict[str, object]", record) if isinstance(record, dict) else None
+
+
+@contextmanager
+def explained(directory: Path, doing: str) -> Generator[None]:
+    """Turn what the system refuses into a GhcmError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL or "No space left" in str(error):
+            raise GhcmError(
+                f'there is no room to {doing} "{directory}"',
+                code="GHCM-731",
+                detail=f"{error.strerror or error}; nothing of the unfinished version can be seen.",
+                hint="free some room on that disk, then run again.",
+            ) from error
+        raise GhcmError(
+            f'cannot {doing} "{directory}": {error.strerror or error}',
+            code="GHCM-730",
+            detail=f'At "{error.filename}".' if error.filename else "",
+            hint="see that the path is right, and let the user of this process read and write it.",
+        ) from error
+
+
+class Staging:
+    """Files that one writer fills. A lock shows that it lives, so that what a dead one leaves can be told apart."""
+
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
+        self._parent.mkdir(parents=True, exist_ok=True)
+        self._lock = self._take_lock()
+        self.folder = Path(self._lock.name.removesuffix(".lock"))
+        self.folder.mkdir()
+
+    def prepare(self, version: str, writer: str, files: Sequence[DataFile]) -> None:
+        """Make the files durable as this version; the staging is empty again afterwards."""
+        for file in files:
+            sync(self.folder / file.name)
+        write_json(self.folder / "prepared.json", {"version": version, "writer": writer, "files": files_to_json(files)})
+        target = self._parent / safe_name(version)
+        if target.exists():  # prepared once before, by a writer that died; the rows are the same
+            shutil.rmtree(target)
+        self.folder.rename(target)
+        sync(self._parent)
+        self.folder.mkdir()
+
+    def close(self) -> None:
+        """Drop what is not prepared."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        Path(self._lock.name).unlink(missing_ok=True)
+        self._lock.close()
+
+    def _take_lock(self) -> TextIO:
+        while True:
+            lock = open(self._parent / f".open-{uuid.uuid4().hex}.lock", "x", encoding="utf-8")  # noqa: SIM115
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock
+            except BlockingIOError:  # someone was just looking whether it is a dead one's
+                lock.close()
+
+
+def drop_if_dead(lock: Path) -> None:
+    """Remove the staging behind a lock that nobody holds."""
+    with suppress(FileNotFoundError), open(lock, encoding="utf-8") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        shutil.rmtree(lock.with_name(lock.name.removesuffix(".lock")), ignore_errors=True)
+        lock.unlink(missing_ok=True)

@@ -22,11 +22,11 @@ from ghcm.runtime.calls.responders import Responders
 from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Build, Compiled, Services
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.policy_swap import UnitSwap, unit_swaps
 from ghcm.runtime.slot.tables import Copy, Tables
 from ghcm.runtime.slot.unit import State, UnitRun
-from ghcm.runtime.sources.pieces import FIRST_PIECE
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Unit
 

@@ -11,9 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from ghcm.runtime.sources.growing_file import Found, GrowingFile, find, open_known
-from ghcm.runtime.sources.local_files import GONE, unreadable
-from ghcm.runtime.sources.marks import SIDE, Identity, Mark, Place, bears, begins_like, same_bytes
+from ghcm.runtime.formats.file_pieces import GONE, unreadable
+from ghcm.runtime.sources.growing_file import (
+    SIDE,
+    Found,
+    GrowingFile,
+    Identity,
+    Mark,
+    Place,
+    bears,
+    begins_like,
+    find,
+    open_known,
+    same_bytes,
+)
 
 _COPY_S = 5.0
 """How long a file that begins like another one, and does not change, may be a copy of it before that is cut."""

@@ -1,29 +1,41 @@
-"""The source of files, read one after the other in the order of their names, a piece at a time: each file is one
-partition, or all are one where their clock continues.
+"""The sources of whole files, read one after the other in the order of their names, a piece at a time: those that are
+there when the source is first opened, each one partition unless their clock continues; and those still to come, of
+which what a path means is looked up again and again.
 
-Files are read, decompressed and decoded by a thread beside the loop; never is a whole file in memory. Which files
-there are is settled when the source is first opened.
+Files are read, decompressed and decoded by a thread beside the loop; never is a whole file in memory. A file that is
+still to come has to be whole when it appears under a name that the path means: it is written under another name, or
+hidden, and renamed. What is appended to it later is not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias, cast
 
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.sources.local_files import UNREADABLE, find_files, nothing_to_read, unreadable
-from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.pieces import FIRST_PIECE, Decoded, decoded
-from ghcm.runtime.sources.source import Letters
+from ghcm.runtime.formats.chunks import Letters
+from ghcm.runtime.formats.file_pieces import (
+    FIRST_PIECE,
+    UNREADABLE,
+    Decoded,
+    decoded,
+    find_files,
+    nothing_to_read,
+    unreadable,
+)
+from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
 _PREFETCHED = 3
-_Place: TypeAlias = tuple[int, int, object]
+_LOOK_S = 0.25
+_Position: TypeAlias = tuple[int, int, object]
 """Bytes (or rows of tables) and lines (or rows) used of a file, and what its decoder has to know to go on."""
-_START: _Place = (0, 0, None)
+_START: _Position = (0, 0, None)
 
 
 class FilesSource:
@@ -39,7 +51,7 @@ class FilesSource:
         self._base = base
         self._piece = piece
         self._left: list[str] = []
-        self._place: _Place = _START
+        self._at: _Position = _START
         self._mailbox: Mailbox[Decoded] | None = None
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
@@ -47,14 +59,14 @@ class FilesSource:
         if isinstance(position, Mapping):
             known = cast("Mapping[str, object]", position)
             self._left = list(cast("list[str]", known["files"]))
-            self._place = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
+            self._at = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
         else:
             self._left = find_files(self._connector.path, self._base)
             if not self._left:
                 raise nothing_to_read(self._connector.path, self._base)
         if self._left:
             self._mailbox = Mailbox(_PREFETCHED, wake)
-            self._mailbox.feed("ghcm-files", partial(self._read, self._mailbox, list(self._left), self._place))
+            self._mailbox.feed("ghcm-files", partial(self._read, self._mailbox, list(self._left), self._at))
 
     def partitions(self) -> frozenset[str]:
         """A name for each file that has not been read to its end, or one for all of them."""
@@ -65,9 +77,9 @@ class FilesSource:
         while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
             for letter in piece.letters:
                 letters(*letter)
-            self._place = piece.offset, piece.number, piece.header
+            self._at = piece.offset, piece.number, piece.header
             if piece.last:
-                self._left, self._place = self._left[1:], _START
+                self._left, self._at = self._left[1:], _START
             if piece.batch is not None:
                 return piece.batch
         return None
@@ -79,7 +91,7 @@ class FilesSource:
 
     def position(self) -> object:
         """Where to go on."""
-        offset, number, header = self._place
+        offset, number, header = self._at
         return {"files": self._left, "offset": offset, "number": number, "header": header}
 
     def close(self) -> None:
@@ -90,7 +102,7 @@ class FilesSource:
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
-    def _read(self, mailbox: Mailbox[Decoded], files: list[str], begin: _Place) -> None:
+    def _read(self, mailbox: Mailbox[Decoded], files: list[str], begin: _Position) -> None:
         """The thread: leave what is decoded in the mailbox."""
         for file in files:
             try:
@@ -101,3 +113,119 @@ class FilesSource:
             except UNREADABLE as error:
                 raise unreadable(file, error) from error
             begin = _START
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """Files that were read and are no longer there; if they come again, they are new."""
+
+    files: frozenset[str]
+
+
+class FollowSource:
+    """Records of one partition without end. The position: the files that were read and are still there, and the one
+    that is being read with the bytes (decompressed) and lines used of it.
+    """
+
+    replayable = True
+    due: float | None = None
+
+    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path, piece: int = FIRST_PIECE) -> None:
+        self._connector = connector
+        self._schema = schema
+        self._partition = partition
+        self._base = base
+        self._piece = piece
+        self._read: set[str] = set()
+        self._file: str | None = None
+        self._at: _Position = _START
+        self._closed = Event()
+        self._mailbox: Mailbox[Decoded | _Gone] | None = None
+
+    def open(self, position: object, wake: Callable[[], None]) -> None:
+        """Begin to look for files, or go on where the position says."""
+        if isinstance(position, Mapping):
+            known = cast("Mapping[str, object]", position)
+            self._read = set(cast("list[str]", known["read"]))
+            self._file = cast("str | None", known["file"])
+            if self._file is not None:
+                self._at = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
+        self._mailbox = Mailbox(_PREFETCHED, wake)
+        watch = partial(self._watch, self._mailbox, set(self._read), self._file, self._at)
+        self._mailbox.feed("ghcm-follow", watch)
+
+    def partitions(self) -> frozenset[str]:
+        """The one partition."""
+        return frozenset({self._partition})
+
+    def poll(self, rows: int, letters: Letters) -> Batch | None:
+        """The records of the next piece."""
+        while self._mailbox is not None and (found := self._mailbox.take()) is not None:
+            if isinstance(found, _Gone):
+                self._read -= found.files
+                continue
+            for letter in found.letters:
+                letters(*letter)
+            self._file, self._at = found.file, (found.offset, found.number, found.header)
+            if found.last:
+                self._read.add(found.file)
+                self._file = None
+            if found.batch is not None:
+                return found.batch
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """Never."""
+        return False
+
+    def position(self) -> object:
+        """Where to go on."""
+        position: dict[str, object] = {"read": sorted(self._read), "file": self._file}
+        if self._file is not None:
+            offset, number, header = self._at
+            position.update({"offset": offset, "number": number, "header": header})
+        return position
+
+    def close(self) -> None:
+        """Let the reading thread go."""
+        self._closed.set()
+        if self._mailbox is not None:
+            self._mailbox.close()
+
+    def _watch(
+        self,
+        mailbox: Mailbox[Decoded | _Gone],
+        read: set[str],
+        begun: str | None,
+        begin: _Position,
+    ) -> None:
+        """The thread: leave what is decoded of each new file in the mailbox."""
+        files = [begun] if begun is not None else self._new(mailbox, read)
+        while not self._closed.is_set():
+            for file in files:
+                try:
+                    for piece in decoded(
+                        self._connector, self._schema, self._base, file, self._partition, begin, self._piece
+                    ):
+                        if not mailbox.put(piece):
+                            return
+                except UNREADABLE as error:
+                    if isinstance(error, FileNotFoundError) and not begin[0]:
+                        continue  # taken away before it was opened
+                    raise unreadable(file, error) from error
+                read.add(file)
+                begin = _START
+            files = self._new(mailbox, read)
+            if not files:
+                self._closed.wait(_LOOK_S)
+                files = self._new(mailbox, read)
+
+    def _new(self, mailbox: Mailbox[Decoded | _Gone], read: set[str]) -> list[str]:
+        """The files that are there and were not read; those that were and are gone are forgotten."""
+        there = find_files(self._connector.path, self._base)
+        gone = read.difference(there)
+        if gone:
+            read -= gone
+            mailbox.put(_Gone(frozenset(gone)))
+        return [file for file in there if file not in read]

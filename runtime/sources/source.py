@@ -1,17 +1,18 @@
-"""What every source offers to its tasklet. A source reads and decodes; when and how much is the tasklet's decision."""
+"""What every source offers to its tasklet, and the bounded mailbox that leads from a thread beside the loop to it.
+
+A source reads and decodes; when and how much is the tasklet's decision.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import Generic, Protocol, TypeVar
 
-from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
-
-Letters: TypeAlias = Callable[[Failure, str, str], None]
-"""Takes a record that cannot be decoded: reason, detail, raw text."""
-
-BadRecord = Failure.BAD_RECORD
+from ghcm.runtime.formats.chunks import Letters
 
 
 class Source(Protocol):
@@ -56,3 +57,75 @@ class Source(Protocol):
     def close(self) -> None:
         """Give back threads, files and connections."""
         ...
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What the thread has ended with."""
+
+    error: Exception
+
+
+class Mailbox(Generic[T]):
+    """Holds at most `limit` things. `wake` is called when one arrives where none was, so that whoever takes has to go
+    on until there is none.
+    """
+
+    def __init__(self, limit: int, wake: Callable[[], None]) -> None:
+        self._limit = limit
+        self._wake = wake
+        self._things: deque[T | _Failure] = deque()
+        self._condition = Condition()
+        self._closed = False
+
+    def feed(self, name: str, read: Callable[[], None]) -> None:
+        """Start the thread that puts things here. Whatever it ends with comes as the last thing: nobody else would
+        hear of it, and the loop would wait for ever.
+        """
+
+        def run() -> None:
+            try:
+                read()
+            except Exception as error:
+                self._put(_Failure(error))
+            except BaseException as error:  # a panic of Polars is no Exception
+                self._put(_Failure(RuntimeError(f"{type(error).__name__}: {error}")))
+
+        Thread(target=run, name=name, daemon=True).start()
+
+    def put(self, thing: T) -> bool:
+        """Wait for room and leave a thing; False if the mailbox has been closed."""
+        return self._put(thing)
+
+    def _put(self, thing: T | _Failure) -> bool:
+        with self._condition:
+            while len(self._things) >= self._limit and not self._closed:
+                self._condition.wait()
+            if self._closed:
+                return False
+            self._things.append(thing)
+            first = len(self._things) == 1
+        if first:
+            self._wake()
+        return True
+
+    def take(self) -> T | None:
+        """The next thing, or None; never waits. Raises what the thread has ended with."""
+        with self._condition:
+            if not self._things:
+                return None
+            thing = self._things.popleft()
+            self._condition.notify()
+        if isinstance(thing, _Failure):
+            raise thing.error
+        return thing
+
+    def close(self) -> None:
+        """Let the thread go."""
+        with self._condition:
+            self._closed = True
+            self._things.clear()
+            self._condition.notify_all()

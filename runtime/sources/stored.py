@@ -1,4 +1,4 @@
-"""The sources that read what other units have made: a version of a sink, or a copy of a table."""
+"""The source that reads what other units have written: a version of a sink."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import cast
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.source import Letters
+from ghcm.runtime.formats.chunks import Letters
+from ghcm.runtime.sources.source import Mailbox
 from ghcm.types import Struct
 
 _ROWS = 4096
@@ -99,43 +99,3 @@ class StoredSource:
             if not mailbox.put(_Part(version, part, False)):
                 return
         mailbox.put(_Part(version, [], True))
-
-
-class TableSource:
-    """The pairs of a table as they were when the source was opened; `copy` runs in the loop, between two steps."""
-
-    replayable = False
-    due: float | None = None
-
-    def __init__(self, copy: Callable[[], list[tuple[object, object]]], schema: Struct, partition: str) -> None:
-        self._copy = copy
-        self._schema = schema
-        self._partition = partition
-        self._rows: list[Row] = []
-        self._next = 0
-
-    def open(self, position: object, wake: Callable[[], None]) -> None:
-        """Take the copy."""
-        self._rows = list(self._copy())
-
-    def partitions(self) -> frozenset[str]:
-        """The one partition, until it has ended."""
-        return frozenset() if self.ended else frozenset({self._partition})
-
-    def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The next pairs."""
-        part = self._rows[self._next : self._next + rows]
-        self._next += len(part)
-        return Batch.from_rows(self._schema, part, partition=self._partition) if part else None
-
-    @property
-    def ended(self) -> bool:
-        """Whether all pairs were given."""
-        return self._next >= len(self._rows)
-
-    def position(self) -> object:
-        """A copy is taken anew after a restart."""
-        return None
-
-    def close(self) -> None:
-        """Nothing to give back."""

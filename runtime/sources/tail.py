@@ -1,25 +1,192 @@
 """The source of files that grow: what a path means is looked up again and again, and of each file every whole line is
 read once, whatever becomes of its name.
 
-Looking is done by a thread beside the loop, soon again while something comes and seldom while nothing does.
+A file is known by its identity and its mark. One that does not hold what was read of it was cut (or its inode was given
+to another): what was not read is looked for in a copy, and the file is read from its beginning. Looking is done by a
+thread beside the loop, soon again while something comes and seldom while nothing does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import cast
 
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.sources.growing_file import Piece
-from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.marks import Place
-from ghcm.runtime.sources.source import Letters
-from ghcm.runtime.sources.tailing import Tailing
+from ghcm.runtime.formats.chunks import Letters
+from ghcm.runtime.formats.file_pieces import find_files, packed
+from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved, still_bears
+from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Place, find
+from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
+
+_log = logging.getLogger(__name__)
+
+_OPEN = 256
+"""Files that are kept open; of the others the names are believed."""
+_REMOVED_S, _MOVED_S = 5.0, 300.0
+"""How long a file that was removed, or renamed to what the path does not mean, has to be silent to be left."""
+
+
+class Tailing:
+    """Takes looks. `places`: how far files were read, by their numbers."""
+
+    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path, places: dict[int, Place]) -> None:
+        self._connector = connector
+        self._schema = schema
+        self._partition = partition
+        self._base = base
+        self._places = places
+        self._files: list[GrowingFile] = []
+        self._lookalikes = Lookalikes(base)
+        self._next = max(places, default=0) + 1
+        self._skipped: set[str] = set()
+
+    def look(self) -> Iterator[Piece]:
+        """What has come: of files that are known those that were longest not written first, then of those that are
+        new."""
+        there = self._there()
+        yield from self._go_on(there)
+        grown: list[GrowingFile] = []
+        cut: set[Identity] = set()
+        for file in list(self._files):
+            yield from self._settle(file, there, grown, cut)
+        new = self._new(there, cut)
+        for number, file in enumerate([*sorted(grown, key=lambda file: (file.written_ns, file.number)), *new]):
+            yield from file.pieces()
+            if number % _OPEN == 0:
+                self._close_some()
+
+    def close(self) -> None:
+        """Give all open files back."""
+        for file in self._files:
+            file.close()
+
+    def _there(self) -> dict[Identity, Found]:
+        """What the path means now; a file of several names counts once, and packed ones do not grow."""
+        there: dict[Identity, Found] = {}
+        for name in find_files(self._connector.path, self._base):
+            if packed(Path(name).suffix, self._connector.compression) != "none":
+                if name not in self._skipped:
+                    self._skipped.add(name)
+                    _log.warning('"%s" is packed and is not read: packed files do not grow', name)
+            elif (found := find(name, self._base)) is not None:
+                there.setdefault(found.identity, found)
+        return there
+
+    def _go_on(self, there: dict[Identity, Found]) -> Iterator[Piece]:
+        """Find again what was read before this run."""
+        places, self._places = self._places, {}
+        lost: list[tuple[int, Place]] = []
+        for number, place in places.items():
+            found = there.get(place.identity) or moved(place.name, place.identity, self._base)
+            if found is None or not still_bears(found, place.mark, self._base) or not self._open(found, place, number):
+                lost.append((number, place))
+        for number, place in lost:
+            copy = copy_of(place, there, self._known(), self._base, at_once=False)
+            if copy is not None and (file := self._open(*copy, number)) is not None:
+                yield Piece(number, file.place)
+            else:
+                self._say_lost(place)
+                yield Piece(number, None)
+
+    def _settle(
+        self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile], cut: set[Identity]
+    ) -> Iterator[Piece]:
+        """What has become of a file that is known."""
+        found = there.get(file.identity)
+        if found is None and not file.is_open:
+            found = moved(file.path, file.identity, self._base)
+        file.met(found)
+        if found is None and not file.is_open:
+            self._say_left(file.place)
+            yield self._leave(file)
+            return
+        try:
+            if not file.changed(found):
+                if file.identity not in there and self._is_left(file):
+                    yield self._leave(file)
+                return
+            intact = file.intact()
+        except FileNotFoundError:
+            return  # renamed since it was met
+        if intact:
+            grown.append(file)
+        else:
+            cut.add(file.identity)
+            yield from self._cut(file, there, grown)
+
+    def _cut(self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
+        """A file has lost what was read of it: go on in its copy; it is new itself."""
+        place = file.place
+        copy = copy_of(place, there, self._known(), self._base, file.unfinished, at_once=True)
+        successor = None if copy is None else self._open(*copy, file.number)
+        if successor is None:
+            self._say_lost(place)
+            yield self._leave(file)
+            return
+        _log.info('"%s" was cut: it is read to its end in the copy "%s"', place.name, successor.path)
+        self._files.remove(file)
+        file.close()
+        grown.append(successor)
+        yield Piece(successor.number, successor.place)
+
+    def _new(self, there: dict[Identity, Found], cut: set[Identity]) -> list[GrowingFile]:
+        """The files that are not known, those that were longest not written first."""
+        known, before = self._known(), list(self._files)
+        new: list[GrowingFile] = []
+        for found in sorted(there.values(), key=lambda found: (found.written_ns, found.name)):
+            if found.identity in known or (found.identity not in cut and self._lookalikes.holds(found, before)):
+                continue
+            file = self._open(found, Place(found.name, found.identity, START, 0, None), self._next)
+            self._next += 1
+            new += [] if file is None else [file]
+        return new
+
+    def _open(self, found: Found, place: Place, number: int) -> GrowingFile | None:
+        """The file behind a place, which is known from now on; None where it was renamed meanwhile."""
+        connector = self._connector
+        try:
+            file = GrowingFile(number, connector, self._schema, self._partition, self._base, found.name, place)
+        except FileNotFoundError:
+            return None
+        self._files.append(file)
+        return file
+
+    def _leave(self, file: GrowingFile) -> Piece:
+        self._files.remove(file)
+        last = file.finish()
+        file.close()
+        return last
+
+    def _is_left(self, file: GrowingFile) -> bool:
+        """Whether nothing more is to come of a file that the path does not mean any more."""
+        silent = monotonic() - file.grown
+        return silent > _MOVED_S or (silent > _REMOVED_S and file.removed)
+
+    def _known(self) -> set[Identity]:
+        return {file.identity for file in self._files}
+
+    def _say_lost(self, place: Place) -> None:
+        if place.mark.offset:
+            where = f"what came behind its first {place.mark.offset} bytes and was not read by then is not there"
+            _log.warning('"%s" was cut or taken away, and there is no copy of it: %s', place.name, where)
+
+    def _say_left(self, place: Place) -> None:
+        why = f"it was not among the {_OPEN} files that are kept open"
+        what = f"what was written behind its first {place.mark.offset} bytes since it was last looked at is not read"
+        _log.warning('"%s" has no name any more in its folder, and %s: %s', place.name, why, what)
+
+    def _close_some(self) -> None:
+        kept = sorted((file for file in self._files if file.is_open), key=lambda file: file.grown)
+        for file in kept[:-_OPEN]:
+            file.close()
+
 
 _PREFETCHED = 3
 _SOON_S, _SELDOM_S = 0.02, 0.25

@@ -9,10 +9,9 @@ from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.chunks import Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.runtime.formats.lines import Lines
-from ghcm.runtime.sources.mailbox import Mailbox
-from ghcm.runtime.sources.source import Letters
+from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.ops import Socket
 from ghcm.types import Struct
 

@@ -20,8 +20,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.redis_sink import latest_redis_commit
 from ghcm.runtime.sinks.sink import columns_of, read
 from ghcm.runtime.sinks.sink_writer import Commit
-from ghcm.runtime.sinks.table_directory import TableDirectory
-from ghcm.runtime.sinks.table_manifest import DataFile, explained
+from ghcm.runtime.sinks.table_directory import DataFile, TableDirectory, explained
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.supervisor.problems import Problem

@@ -1,4 +1,5 @@
-"""Which rows of a look somebody wants: by time and by value, in what order, how many; and their JSON and CSV forms.
+"""Which rows of a snapshot somebody wants: by time and by value, in what order, how many; the words of a query that say
+so, as FastAPI reads them from an address; and the JSON and CSV forms of the rows.
 
 A mistake in a selection is a Problem 422 that says which columns there are. Nothing here reads a sink.
 """
@@ -8,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never, cast
+from typing import Annotated, TypeAlias, assert_never, cast
 
 import polars as pl
+from fastapi import Depends, Query
 
 from ghcm.errors import suggest
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
+from ghcm.runtime.settings import Seconds
 from ghcm.supervisor.models import canonical
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks.look import Look
@@ -166,3 +169,63 @@ def _ordered(frame: pl.DataFrame, columns: Struct, order: Sequence[str]) -> pl.D
             raise Problem(422, "GHCM-340", f'rows cannot be ordered by "{each.name}": it is {each.type}')
     descending = [name.startswith("-") for name in order]
     return frame.sort([each.name for each in names], descending=descending, nulls_last=True, maintain_order=True)
+
+
+def _selection(
+    columns: Annotated[list[str] | None, Query(description="Which columns; all by default.")] = None,
+    where: Annotated[list[str] | None, Query(description='A column and its value: "proto:tcp".')] = None,
+    time: Annotated[
+        str | None, Query(description="The column that tells when; the first timestamp by default.")
+    ] = None,
+    since: Annotated[str | None, Query(description="From this moment on.")] = None,
+    until: Annotated[str | None, Query(description="Before this moment.")] = None,
+    last: Annotated[Seconds | None, Query(description='Back from the newest moment: "90", "5m", "1h".')] = None,
+    order: Annotated[list[str] | None, Query(description='Columns, "-" before those that go down.')] = None,
+) -> Selection:
+    return Selection(
+        columns=names(columns),
+        where=filters(where),
+        time=time,
+        since=moment("since", since),
+        until=moment("until", until),
+        last=last,
+        order=names(order),
+    )
+
+
+Chosen: TypeAlias = Annotated[Selection, Depends(_selection)]
+"""The selection that a request asks for, without limit and offset."""
+
+
+def names(given: list[str] | None) -> tuple[str, ...]:
+    """Names that are given with commas between them, or one by one.
+
+    >>> names(["a,b", "c"])
+    ('a', 'b', 'c')
+    """
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+
+
+def filters(given: list[str] | None) -> dict[str, str]:
+    """What `where=column:value` asks for, by column; Problem 422 where there is no colon."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, colon, value = text.partition(":")
+        if not colon:
+            hint = f"write where={text}:VALUE."
+            raise Problem(422, "GHCM-340", f'"{text}" is no condition: it has no ":"', hint=hint)
+        found[name] = value
+    return found
+
+
+def moment(name: str, text: str | None) -> int | None:
+    """The microseconds of a moment in a query; Problem 422 if it is none."""
+    if text is None:
+        return None
+    try:
+        micros = from_json(canonical(text, Timestamp()), Timestamp())
+    except ValueError as error:
+        hint = "write it as 2026-01-02T03:04:05Z; a + in an address is %2B."
+        raise Problem(422, "GHCM-340", f'{name} cannot be "{text}": it is no moment', hint=hint) from error
+    assert isinstance(micros, int)
+    return micros

@@ -12,10 +12,10 @@ import pytest
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.contract import Form
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.sources.pieces import FIRST_PIECE
 
 pytestmark = pytest.mark.slow
 

@@ -13,12 +13,12 @@ import pytest
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.jobs.calls import Call, Start
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.sources.pieces import FIRST_PIECE
 from ghcm.runtime.upgrade.compare import compare
 from ghcm.runtime.upgrade.versions import version_of
 from tests.system.growing import check_changed_policy, check_kept_policy, versions

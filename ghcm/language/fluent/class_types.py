@@ -13,8 +13,7 @@ from typing import Any, assert_never, cast
 
 from ghcm.language.fluent.annotations import Digits, int32
 from ghcm.language.fluent.enums import enum_type, is_enum, is_literal
-from ghcm.schemas.unions import tagged, union_of_records
-from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.schemas.records import Unmapped, inside, tagged, union_of_records
 from ghcm.types import (
     Bool,
     Bytes,

@@ -17,11 +17,19 @@ from ghcm.language.fluent.places import caller, here
 from ghcm.language.fluent.problems import mistake
 from ghcm.language.fluent.records import Record, at, records_of
 from ghcm.language.fluent.unions import OneOf, unions_of
-from ghcm.schemas.declaring import identity, is_tuple, named, records_in
 from ghcm.schemas.json_schema import Schema, record_of_schema, schema_of
-from ghcm.schemas.naming import distinct, field_name, record_name
-from ghcm.schemas.unions import union_of_records
-from ghcm.schemas.unmapped import Unmapped, inside
+from ghcm.schemas.records import (
+    Unmapped,
+    distinct,
+    field_name,
+    identity,
+    inside,
+    is_tuple,
+    named,
+    record_name,
+    records_in,
+    union_of_records,
+)
 from ghcm.types import Decimal, Field, Int32, List, Map, Nullable, Struct, Type, as_nullable
 
 if TYPE_CHECKING:

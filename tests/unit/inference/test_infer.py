@@ -17,7 +17,7 @@ from ghcm.errors import GhcmError
 from ghcm.inference import Inferred, infer
 from ghcm.inference.written import as_python, as_text
 from ghcm.language.literals import RESERVED
-from ghcm.schemas.naming import field_name, record_name
+from ghcm.schemas.records import field_name, record_name
 from ghcm.spg.ops import Files, Source
 from ghcm.types import Struct
 from tests.laws.cell_files import cell_files

@@ -31,8 +31,8 @@ from ghcm import (
 )
 from ghcm.driver import check
 from ghcm.language.fluent.class_types import struct_of_class
-from ghcm.schemas.declaring import identity, named
 from ghcm.schemas.json_schema import schema_of
+from ghcm.schemas.records import identity, named
 from ghcm.types import (
     Bool,
     Bytes,

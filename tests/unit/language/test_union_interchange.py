@@ -20,7 +20,7 @@ from ghcm import (
     union_of,
 )
 from ghcm.language.fluent.class_types import struct_of_class
-from ghcm.schemas.declaring import identity
+from ghcm.schemas.records import identity
 
 
 class Login(Record):

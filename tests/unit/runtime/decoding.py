@@ -7,8 +7,8 @@ from threading import Event
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.chunks import Lines
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.runtime.formats.lines import Lines
 from ghcm.runtime.sources.source import Source
 from ghcm.spg.ops import Format
 from ghcm.spg.reference.decoding import decoded

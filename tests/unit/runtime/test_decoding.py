@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghcm.runtime.formats.fields import from_json_field, from_text_field
+from ghcm.runtime.formats.file_pieces import find_files
 from ghcm.runtime.sources.files import FilesSource
-from ghcm.runtime.sources.local_files import find_files
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.raw_text import Bad

@@ -14,9 +14,8 @@ from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.sources.files import FilesSource
-from ghcm.runtime.sources.follow import FollowSource
-from ghcm.runtime.sources.pieces import FIRST_PIECE
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE
+from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.source import Source as Text
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.verify import verify

@@ -12,7 +12,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.sources.files import FilesSource
-from ghcm.runtime.sources.generate import GenerateSource
+from ghcm.runtime.sources.memory import GenerateSource
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.spg.graph import Program, Sink
 from ghcm.spg.ops import Connector as AnyConnector

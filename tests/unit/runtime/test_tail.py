@@ -19,8 +19,7 @@ from ghcm.functions import Failure
 from ghcm.language import print_program as print_text
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.runtime.sources.tail import TailSource
-from ghcm.runtime.sources.tailing import Tailing
+from ghcm.runtime.sources.tail import Tailing, TailSource
 from ghcm.source import Source as Text
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.ops import Files, Format
@@ -267,7 +266,7 @@ def test_an_unfinished_first_line_goes_on_in_the_copy_alone(log: Path, base: Pat
 
 
 def test_the_last_line_of_a_removed_file_is_whole(log: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.sources.tailing._REMOVED_S", 0.05)
+    monkeypatch.setattr("ghcm.runtime.sources.tail._REMOVED_S", 0.05)
     add(log, lines(1) + '{"a": 2}')
     reader = Reader(base)
     reader.has(1)
@@ -306,7 +305,7 @@ def test_csv_goes_on_under_its_header_and_over_lines(log: Path, base: Path) -> N
 
 
 def test_many_more_files_than_are_kept_open(base: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.sources.tailing._OPEN", 3)
+    monkeypatch.setattr("ghcm.runtime.sources.tail._OPEN", 3)
     every = [log.with_name(f"{number}.log") for number in range(20)]
     for number, path in enumerate(every):
         add(path, lines(number))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.sources.tailing import Tailing
+from ghcm.runtime.sources.tail import Tailing
 from tests.unit.runtime.test_tail import ALL, LOG, ROW, add, lines
 
 
@@ -27,7 +27,7 @@ def log(base: Path) -> Path:
 def test_a_file_that_is_gone_and_was_not_kept_open_is_said(
     base: Path, log: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("ghcm.runtime.sources.tailing._OPEN", 1)
+    monkeypatch.setattr("ghcm.runtime.sources.tail._OPEN", 1)
     tailing = Tailing(ALL, ROW, "p", base, {})
     for number in range(3):
         add(log.with_name(f"{number}.log"), lines(number))
@@ -50,7 +50,7 @@ def test_a_name_that_may_not_be_asked_for_is_said(log: Path, base: Path, monkeyp
         return [path]
 
     add(log, lines(1))
-    monkeypatch.setattr("ghcm.runtime.sources.tailing.find_files", found)
+    monkeypatch.setattr("ghcm.runtime.sources.tail.find_files", found)
     monkeypatch.setattr("ghcm.runtime.sources.growing_file.os.stat", refuse)
     with pytest.raises(GhcmError, match=r'cannot read "in/app\.log": Permission denied'):
         list(Tailing(LOG, ROW, "p", base, {}).look())

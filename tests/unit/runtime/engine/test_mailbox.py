@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from ghcm.runtime.sources.mailbox import Mailbox
+from ghcm.runtime.sources.source import Mailbox
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.runtime.worker import Worker
 from ghcm.spg.ops import Format, Socket

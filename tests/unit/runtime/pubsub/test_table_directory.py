@@ -84,7 +84,7 @@ def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str,
         f"""
 import ghcm.runtime.sinks.table_directory as module
 from ghcm.runtime.sinks.table_directory import TableDirectory
-from ghcm.runtime.sinks.table_staging import Staging
+from ghcm.runtime.sinks.table_directory import Staging
 writer = table(sys.argv[1], "job/t")
 def die(*_, **__): os.kill(os.getpid(), 9)
 target = {target!r}

@@ -1,4 +1,4 @@
-"""The type that all of some JSON values, or all cells of a column, have.
+"""The type that all of some JSON values, or all cells of a column, have, and those that the headers of Zeek's logs say.
 
 A type is only given where the readers of the formats take every value, so that what is inferred decodes what it was
 inferred from.
@@ -11,9 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from ghcm.runtime.formats.fields import from_json_field, from_text_field
-from ghcm.schemas.naming import distinct, field_name
-from ghcm.schemas.unmapped import Unmapped
-from ghcm.types import Bool, Date, Field, Float, Int, List, Map, String, Struct, Timestamp, Type, as_nullable
+from ghcm.schemas.records import Unmapped, distinct, field_name
+from ghcm.types import (
+    Bool,
+    Date,
+    Duration,
+    Field,
+    Float,
+    Int,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    as_nullable,
+)
 from ghcm.values import Json
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -157,3 +171,42 @@ def _kind(value: Json) -> str:
 
 def _count(values: Sequence[Json], kind: str) -> int:
     return sum(_kind(value) == kind for value in values)
+
+
+_TYPES: dict[str, Type] = {
+    "time": Timestamp(),
+    "interval": Duration(),
+    "count": Int(),
+    "int": Int(),
+    "port": Int(),
+    "double": Float(),
+    "bool": Bool(),
+}
+
+
+def zeek_columns(lines: Sequence[str]) -> dict[str, Type | None]:
+    r"""The columns of all headers in order; None where no type is said.
+
+    >>> {name: str(type_) for name, type_ in zeek_columns(["#fields\tts\ttags", "#types\ttime\tset[addr]"]).items()}
+    {'ts': 'timestamp', 'tags': 'list<string?>'}
+    """
+    separator = "\t"
+    fields: list[str] = []
+    columns: dict[str, Type | None] = {}
+    for line in lines:
+        if line.startswith("#separator "):
+            separator = line.removeprefix("#separator ").encode().decode("unicode_escape", "replace")
+        word, *parts = line.split(separator) if line.startswith("#") else [""]
+        if word == "#fields":
+            fields = parts
+            columns |= {name: columns.get(name) for name in fields}
+        elif word == "#types":
+            columns |= {name: _type(said) for name, said in zip(fields, parts, strict=False)}
+    return columns
+
+
+def _type(said: str) -> Type:
+    word, _, inner = said.removesuffix("]").partition("[")
+    if word in ("set", "vector") and inner:
+        return List(Nullable(_TYPES.get(inner, String())))
+    return _TYPES.get(said, String())
