@@ -1,7 +1,7 @@
 """The table of the aggregates of `aggregate_by_key` and of published calls: what each takes, gives and means.
 
-The lowering and the verifier type aggregates with it, the documentation and the conformance tests are driven by it. All skip nulls. Nothing is
-evaluated here.
+The lowering and the verifier type aggregates with it, the documentation and the conformance tests are driven by it. All
+skip nulls. Nothing is evaluated here.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ _TABLE = (
         _F.SUM,
         "sum(x)",
         "It adds numbers and durations.",
-        "the sum; whole numbers add up in 128 bits and are checked when the sum is given; the sum of decimals is exact and has ten digits more than they, 38 at most, which is checked then",
+        "the sum; whole numbers add up in 128 bits and are checked when the sum is given; the sum of decimals is exact "
+        "and has ten digits more than they, 38 at most, which is checked then",
         _sum,
         _N.NULL,
     ),
@@ -132,7 +133,8 @@ _TABLE = (
         _F.VAR,
         "var(x)",
         "It is the variance of numbers.",
-        "the sample variance (the sum of squared differences from the mean, by one less than their number); NaN where a value is infinite or NaN; engines are within 1e-12 of the sum of squares",
+        "the sample variance (the sum of squared differences from the mean, by one less than their number); NaN where "
+        "a value is infinite or NaN; engines are within 1e-12 of the sum of squares",
         _number,
         _N.TOO_FEW,
     ),
@@ -148,7 +150,8 @@ _TABLE = (
         _F.FIRST,
         "first(x), first(x, order = r => ...)",
         "It takes any value.",
-        "the value of the record that is first by event time (or by `order`), of equal ones by the whole record, ascending; records where x is null are passed over",
+        "the value of the record that is first by event time (or by `order`), of equal ones by the whole record, "
+        "ascending; records where x is null are passed over",
         _same,
         _N.NULL,
         "order",
@@ -176,7 +179,8 @@ _TABLE = (
         _F.APPROX_DISTINCT,
         "approx_distinct(x)",
         "It counts scalar values other than floats and decimals.",
-        "about the number of different values, in bounded memory: a HyperLogLog of 4,096 registers over a fixed hash, so that every engine gives the same number; its standard error is 1.6 %",
+        "about the number of different values, in bounded memory: a HyperLogLog of 4,096 registers over a fixed hash, "
+        "so that every engine gives the same number; its standard error is 1.6 %",
         _hashed,
         _N.VALUE,
     ),

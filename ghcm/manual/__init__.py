@@ -6,7 +6,7 @@ The reference pages, `ghcm explain --operator NAME` and the tests read it from h
 from __future__ import annotations
 
 from ghcm.manual.entries import Area, Entry, Fact, Kind, Shown, areas, entries, find, unknown
-from ghcm.manual.example import Example, Pipeline
+from ghcm.manual.example import Example
 
 __all__ = [
     "Area",
@@ -14,7 +14,6 @@ __all__ = [
     "Example",
     "Fact",
     "Kind",
-    "Pipeline",
     "Shown",
     "areas",
     "entries",

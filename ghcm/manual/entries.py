@@ -12,10 +12,10 @@ from ghcm.aggregates import AGGREGATES, Rule
 from ghcm.errors import suggest
 from ghcm.functions import FAMILIES, Function, Nulls
 from ghcm.functions import OPERATORS as SYMBOLS
-from ghcm.manual import aggregates, functions, operators
-from ghcm.manual.example import Aggregated, Example, Pipeline
+from ghcm.manual import aggregates, functions
+from ghcm.manual.example import Aggregated, Example
 from ghcm.manual.forms import FORMS, Form
-from ghcm.operators import OPERATORS, Argument, Operator, Role
+from ghcm.operators import OPERATORS, Argument, Operator, Pipeline, Role
 from ghcm.support import Engine, Never, NotYet, Support, Yes
 
 
@@ -118,7 +118,6 @@ def _operator(operator: Operator) -> Entry:
         *(Fact(engine.value, _support(operator.support(engine))) for engine in Engine),
     ]
     arguments = ", ".join(map(_argument, operator.arguments))
-    found = operators.EXAMPLES[operator.role].get(operator.name, ())
     return Entry(
         Kind.OPERATOR,
         operator.name,
@@ -127,7 +126,7 @@ def _operator(operator: Operator) -> Entry:
         f"{operator.name}({arguments})",
         operator.meaning,
         tuple(facts),
-        tuple(map(_pipeline, found)),
+        tuple(map(_pipeline, operator.examples)),
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ghcm.functions import Failure
 
@@ -47,27 +46,3 @@ class Aggregated:
             "program example\n\nresponsive batch example {\n"
             f"  {pairs}.aggregate_by_key(result = {self.text}).map(p => p.value.result).reply()\n}}\n"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """The statements of a unit, and what it leaves, line by line: the records of the reply as JSON, `sink: record`,
-    `call unit: arguments`, `dead letter (reason): input`.
-
-    `declares`: records, sinks and other units. `unit`: its kind; where it is a responsive batch, the last statement is
-    replied. `files`: the texts of files by path, or of what comes in at a socket by its address. `sinks`: the records
-    that sinks hold, as JSON lines.
-    """
-
-    text: str
-    gives: tuple[str, ...]
-    declares: str = ""
-    unit: str = "responsive batch"
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
-    sinks: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-    def program(self) -> str:
-        """The whole program."""
-        replies = self.unit == "responsive batch" and not self.text.endswith((".reply()", ".to(out)"))
-        body = "\n".join(f"  {line}" for line in f"{self.text}{'.reply()' if replies else ''}".splitlines())
-        return f"program example\n\n{self.declares}\n\n{self.unit} example {{\n{body}\n}}\n"

@@ -9,7 +9,8 @@ from pathlib import Path
 from ghcm.functions import Failure
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.manual.example import Aggregated, Example, Pipeline
+from ghcm.manual.example import Aggregated, Example
+from ghcm.operators import Pipeline
 from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row

@@ -10,16 +10,15 @@ import pytest
 from ghcm.aggregates import AGGREGATES
 from ghcm.expr import Call, walk
 from ghcm.functions import FAMILIES, Function
-from ghcm.manual import aggregates, functions, operators
-from ghcm.manual.example import Aggregated, Example, Pipeline
+from ghcm.manual import aggregates, functions
+from ghcm.manual.example import Aggregated, Example
 from ghcm.manual.forms import FORMS
-from ghcm.operators import OPERATORS, Role
+from ghcm.operators import OPERATORS, Pipeline
 from ghcm.runtime.contract import Form
 from ghcm.spg.ops import Map
 from ghcm.support import Yes
 from tests.unit.manual.executing import by_form, by_reference_engine, program_of
 
-MODULES = {Role.SOURCE: "sources", Role.TRANSFORM: "transformations", Role.END: "ends"}
 FUNCTIONS = [
     pytest.param(name, each, id=f"{name}: {each.text}")
     for family in functions.EXAMPLES.values()
@@ -29,10 +28,9 @@ FUNCTIONS = [
 FORM_EXAMPLES = [pytest.param(each, id=each.text) for form in FORMS for each in form.examples]
 OTHERS = [
     *(
-        pytest.param(each, id=f"{name}: {each.text.splitlines()[-1]}")
-        for role in operators.EXAMPLES.values()
-        for name, examples in role.items()
-        for each in examples
+        pytest.param(each, id=f"{operator.name}: {each.text.splitlines()[-1]}")
+        for operator in OPERATORS.values()
+        for each in operator.examples
     ),
     *(
         pytest.param(each, id=f"{name.value}: {each.text}")
@@ -51,9 +49,9 @@ def missing() -> Iterator[str]:
         yield from _missing_functions(family, table, functions.EXAMPLES[family])
     for operator in OPERATORS.values():
         name = operator.name
-        if isinstance(operator.reference, Yes) and not operators.EXAMPLES[operator.role].get(name):
+        if isinstance(operator.reference, Yes) and not operator.examples:
             example = f"""Pipeline("memory([...]).{name}(...)", ('<each record as JSON>',))"""
-            yield f'add to EXAMPLES of ghcm/manual/operators/{MODULES[operator.role]}.py: "{name}": ({example},),'
+            yield f'add to the row of "{name}" in ghcm/operators: examples=({example},),'
     for aggregate in AGGREGATES.keys() - aggregates.EXAMPLES.keys():
         example = f'Aggregated("{aggregate.value}(value)", "[1, 2, null]", "<the result as JSON>")'
         yield f"add to EXAMPLES of ghcm/manual/aggregates.py: _F.{aggregate.name}: ({example},),"

@@ -1,0 +1,14 @@
+"""The table of the operators of the language: what each takes, gives, keeps, how it can fail and which engines run it.
+
+The checker, the reference documentation and the conformance tests are driven by it; every example is executed.
+"""
+
+from ghcm.operators.ends import ENDS
+from ghcm.operators.groups import GROUPS
+from ghcm.operators.operator import ENGINE_OF_STREAMS, Argument, Operator, Pipeline, Role
+from ghcm.operators.rows import ROWS
+from ghcm.operators.sources import SOURCES
+
+__all__ = ["ENGINE_OF_STREAMS", "OPERATORS", "Argument", "Operator", "Pipeline", "Role"]
+
+OPERATORS: dict[str, Operator] = {each.name: each for each in (*SOURCES, *ROWS, *GROUPS, *ENDS)}

@@ -1,0 +1,136 @@
+"""One row of the table of operators: what an operator takes, gives, keeps, how it can fail and which engines run it.
+
+Type rules that need more than a row says are in `ghcm.lowering`, one function for each operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from enum import Enum
+from typing import Literal, TypeAlias
+
+from ghcm.functions import Failure
+from ghcm.support import YES, Engine, Support
+from ghcm.types import Shape
+
+ALL = (Shape.STREAM, Shape.PAIRS, Shape.TABLE)
+FLOWING = (Shape.STREAM, Shape.PAIRS)
+EXPRESSION = (
+    Failure.OVERFLOW,
+    Failure.ZERO_DIVISOR,
+    Failure.BAD_CAST,
+    Failure.OUT_OF_RANGE,
+    Failure.BAD_PATTERN,
+)
+"""How a record can fail in a function of the program."""
+ENGINE_OF_STREAMS = "belongs to the issue of the native engine's streams; a batch unit has it"
+"""What the reference and Spark have, and the native engine has not so far."""
+
+
+class Role(Enum):
+    """Where in a pipeline it stands."""
+
+    SOURCE = "source"
+    TRANSFORM = "transform"
+    END = "end"
+
+
+Kind: TypeAlias = Literal[
+    "lambda1",
+    "lambda2",
+    "duration",
+    "int",
+    "float",
+    "string",
+    "name",
+    "collection",
+    "record",
+    "window",
+    "aggregate",
+    "call",
+    "bool",
+    "time",
+    "int or duration",
+    "any",
+    "sink",
+    "rows",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument. `kind`: what may stand there. `positional`: may be given without its name. Lambdas say their
+    arity.
+    """
+
+    name: str
+    kind: Kind
+    required: bool = True
+    positional: bool = True
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+    """Any number of these (positional), or any names (`aggregate_by_key(n = count())`)."""
+
+
+def option(name: str, kind: Kind, *choices: str) -> Argument:
+    """An argument that may be left out and is given by name."""
+    return Argument(name, kind, required=False, positional=False, choices=choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The statements of a unit, and what it leaves, line by line: the records of the reply as JSON, `sink: record`,
+    `call unit: arguments`, `dead letter (reason): input`.
+
+    `declares`: records, sinks and other units. `unit`: its kind; where it is a responsive batch, the last statement is
+    replied. `files`: the texts of files by path, or of what comes in at a socket by its address. `sinks`: the records
+    that sinks hold, as JSON lines.
+    """
+
+    text: str
+    gives: tuple[str, ...]
+    declares: str = ""
+    unit: str = "responsive batch"
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    sinks: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    def program(self) -> str:
+        """The whole program."""
+        replies = self.unit == "responsive batch" and not self.text.endswith((".reply()", ".to(out)"))
+        body = "\n".join(f"  {line}" for line in f"{self.text}{'.reply()' if replies else ''}".splitlines())
+        return f"program example\n\n{self.declares}\n\n{self.unit} example {{\n{body}\n}}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator. `takes`: the shapes of its input (empty for sources). `gives`: the output, for people."""
+
+    name: str
+    role: Role
+    _: KW_ONLY
+    gives: str
+    meaning: str
+    takes: tuple[Shape, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    exchange: Literal["none", "forward", "hash", "global"] = "forward"
+    stateful: bool = False
+    needs_bounded: bool = False
+    failures: tuple[Failure, ...] = ()
+    reference: Support = YES
+    row: Support = YES
+    columnar: Support = YES
+    spark: Support = YES
+    examples: tuple[Pipeline, ...] = ()
+
+    def support(self, engine: Engine) -> Support:
+        """What that engine says to it."""
+        match engine:
+            case Engine.REFERENCE:
+                return self.reference
+            case Engine.ROW:
+                return self.row
+            case Engine.COLUMNAR:
+                return self.columnar
+            case Engine.SPARK:
+                return self.spark

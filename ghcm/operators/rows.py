@@ -1,0 +1,244 @@
+"""Operators on single records: functions, event time and windows, unions."""
+
+from __future__ import annotations
+
+from ghcm.functions import Failure
+from ghcm.operators.operator import EXPRESSION, FLOWING, Argument, Operator, Pipeline, Role, option
+from ghcm.support import Never
+from ghcm.types import Shape
+
+_BY_ROW = Never("a Python function by row has no columnar form; one by batch has")
+_FUNCTION = Argument("function", "lambda1")
+_TIMED = """\
+visits = memory([{ at: 1, page: "/" }, { at: 4, page: "/" }, { at: 12, page: "/docs" }])
+           .event_time(v => from_micros(v.at * 1000000), disorder = 0s)
+"""
+_FIRST = '{"start": "1970-01-01T00:00:00.000000Z", "end": "1970-01-01T00:00:10.000000Z"}'
+_SECOND = '{"start": "1970-01-01T00:00:10.000000Z", "end": "1970-01-01T00:00:20.000000Z"}'
+
+ROWS = (
+    Operator(
+        "as",
+        Role.TRANSFORM,
+        takes=(Shape.STREAM,),
+        arguments=(Argument("record", "record"),),
+        gives="Stream<R>",
+        meaning="decodes raw records; what does not fit is a dead letter",
+        failures=(Failure.BAD_RECORD,),
+        examples=(
+            Pipeline(
+                'files("visits.jsonl", format = json).as(Visit)',
+                ('{"page": "/", "country": "AT"}', 'dead letter (bad_record): {"geo":{}}'),
+                declares='record Visit { page: string, country: string? from "geo.country" }',
+                files={"visits.jsonl": ('{"page":"/","geo":{"country":"AT"}}\n{"geo":{}}\n')},
+            ),
+        ),
+    ),
+    Operator(
+        "event_time",
+        Role.TRANSFORM,
+        takes=(Shape.STREAM,),
+        arguments=(
+            Argument("time", "lambda1"),
+            option("disorder", "duration"),
+            option("idle", "duration"),
+        ),
+        gives="the same, with event time",
+        meaning=(
+            "declares when a record happened and how far records may come out of order. A partition that "
+            "is silent holds event time back, so that no window closes, for ever or, with idle = 30s, "
+            "until nothing came of it for so long by the clock of the unit (stream units): its watermark "
+            "then goes on with the least of those partitions that are not idle and whose records it may "
+            "meet, and when it speaks again, what it gives is late where windows have closed. Which "
+            "records are late may then depend on the clock; without idle it never does. While all are "
+            "silent, or have ended, nothing closes but what those that ended had come to; after a restart "
+            "silence is counted anew"
+        ),
+        stateful=True,
+        failures=(*EXPRESSION, Failure.NULL_TIME),
+        examples=(
+            Pipeline(
+                "memory([{ at: 5 }, { at: null }]).event_time(r => from_micros(r.at), disorder = 10s)",
+                ('{"at": 5}', 'dead letter (null_time): {"at":null}'),
+            ),
+            Pipeline(
+                (
+                    "north = memory([{ at: 1 }, { at: 12 }]).event_time(r => from_micros(r.at * 1000000), disorder "
+                    "= 0s, idle = 30s)\n"
+                    "south = memory([{ at: 3 }]).event_time(r => from_micros(r.at * 1000000), disorder = 0s, idle "
+                    "= 30s)\n"
+                    "union(north, south).window(tumbling(10s)).count().map(c => c.value).to(out)"
+                ),
+                ("out: 2", "out: 1"),
+                'sink out = files("out", mode = append)',
+                unit="stream",
+            ),
+        ),
+    ),
+    Operator(
+        "filter",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(Argument("predicate", "lambda1"),),
+        gives="the same",
+        meaning="keeps the records for which the predicate is true",
+        failures=EXPRESSION,
+        examples=(
+            Pipeline(
+                "memory([{ n: 4 }, { n: 1 }, { n: 0 }]).filter(r => 4 // r.n < 3)",
+                ('{"n": 4}', 'dead letter (zero_divisor): {"n":0}'),
+            ),
+        ),
+    ),
+    Operator(
+        "map",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(_FUNCTION,),
+        gives="Stream<U>",
+        meaning="one record for one record",
+        failures=EXPRESSION,
+        examples=(
+            Pipeline(
+                "memory([{ n: 4 }, { n: 0 }]).map(r => { n: r.n, share: 100 // r.n })",
+                ('{"n": 4, "share": 25}', 'dead letter (zero_divisor): {"n":0}'),
+            ),
+        ),
+    ),
+    Operator(
+        "flat_map",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(_FUNCTION,),
+        gives="Stream<U>",
+        meaning="the items of a list for one record",
+        failures=EXPRESSION,
+        examples=(Pipeline('memory(["to be", "or"]).flat_map(line => words(line))', ('"to"', '"be"', '"or"')),),
+    ),
+    Operator(
+        "map_to_pair",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(_FUNCTION,),
+        gives="Pairs<K, V>",
+        meaning="a pair (key, value) for one record",
+        failures=EXPRESSION,
+        examples=(
+            Pipeline(
+                'memory(["/", "/docs"]).map_to_pair(page => (page, 1))',
+                ('{"key": "/", "value": 1}', '{"key": "/docs", "value": 1}'),
+            ),
+        ),
+    ),
+    Operator(
+        "map_values",
+        Role.TRANSFORM,
+        takes=(Shape.PAIRS,),
+        arguments=(_FUNCTION,),
+        gives="Pairs<K, U>",
+        meaning="a new value under the same key",
+        failures=EXPRESSION,
+        examples=(
+            Pipeline(
+                'memory([3, 4]).map_to_pair(n => (n, "a")).map_values(s => s + "!")',
+                ('{"key": 3, "value": "a!"}', '{"key": 4, "value": "a!"}'),
+            ),
+        ),
+    ),
+    Operator(
+        "key_by",
+        Role.TRANSFORM,
+        takes=(Shape.STREAM,),
+        arguments=(_FUNCTION,),
+        gives="Pairs<K, T>",
+        meaning="the record itself under a key made from it",
+        failures=EXPRESSION,
+        examples=(
+            Pipeline(
+                'memory([{ page: "/", n: 1 }]).key_by(r => r.page)', ('{"key": "/", "value": {"page": "/", "n": 1}}',)
+            ),
+        ),
+    ),
+    Operator(
+        "python",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(
+            Argument("function", "string"),
+            option("by", "name", "row", "batch"),
+        ),
+        gives="Stream<U>, the type behind the colon",
+        meaning=(
+            "a user's Python function, which gives one record for one record: by row it is called with one "
+            "(a named tuple, r.page, or the value itself where records have no fields), by batch with a "
+            "pyarrow table of many, and gives a table, an array or a list of as many; of a batch that "
+            "fails only the bad records are dead letters"
+        ),
+        failures=(Failure.PYTHON, Failure.WRONG_RESULT),
+        columnar=_BY_ROW,
+        examples=(Pipeline('memory(["to be"]).python("string:capwords") : string', ('"To Be"',)),),
+    ),
+    Operator(
+        "union",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(Argument("others", "collection", repeated=True),),
+        gives="the same",
+        meaning="all records of all inputs",
+        examples=(Pipeline(("a = memory([1, 2])\nb = memory([2, 3])\na.union(b)"), ("1", "2", "2", "3")),),
+    ),
+    Operator(
+        "sample",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(
+            Argument("fraction", "float"),
+            option("seed", "int"),
+        ),
+        gives="the same",
+        meaning=(
+            "a part of the records by a hash of their fields and the seed, so that equal records stay "
+            "together and every run and engine gives the same"
+        ),
+        columnar=Never("it goes by MD5, and Polars has hashes of its own only"),
+        examples=(Pipeline("memory([1, 2, 3, 4, 5, 6, 7, 8]).sample(0.5, seed = 1)", ("1", "2", "5", "6", "8")),),
+    ),
+    Operator(
+        "window",
+        Role.TRANSFORM,
+        takes=FLOWING,
+        arguments=(
+            Argument("assigner", "window"),
+            option("allowed_lateness", "duration"),
+        ),
+        gives="the same with the column window",
+        meaning=(
+            "puts records into windows of event time; a record is in each of its windows that its "
+            "partition's watermark has not closed, and a dead letter where there is none. Windows begin at "
+            "multiples of their distance since 1970, or so much later with tumbling(1d, offset = 22h), "
+            "whose days are those of clocks two hours ahead. With tumbling(10s, time = processing), or a "
+            "sliding one, it goes by the clock when a record comes, needs no event time, and nothing is "
+            "late; windows close by the clock whether records come or not (stream units). A session(gap) "
+            "holds what comes less than the gap after the record before, of all records or of those of a "
+            "key where these are pairs, and ends a gap behind its last one (batch units); what comes so "
+            "late that its own session would have ended is a dead letter"
+        ),
+        failures=(Failure.LATE,),
+        examples=(
+            Pipeline(
+                _TIMED + "visits.map_to_pair(v => (v.page, 1)).window(tumbling(10s)).count()",
+                (
+                    f'{{"key": "/", "value": 2, "window": {_FIRST}}}',
+                    f'{{"key": "/docs", "value": 1, "window": {_SECOND}}}',
+                ),
+            ),
+            Pipeline(
+                (
+                    "days = generate(rows = 3, step = 11h).event_time(r => r.time, disorder = 0s)\n"
+                    "days.window(tumbling(1d, offset = 22h)).map(r => r.window.start)"
+                ),
+                ('"1969-12-31T22:00:00.000000Z"', '"1969-12-31T22:00:00.000000Z"', '"1970-01-01T22:00:00.000000Z"'),
+            ),
+        ),
+    ),
+)
