@@ -7,7 +7,6 @@ is closed; everything else is handed to the loop as the error it is.
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -15,6 +14,15 @@ from threading import Event, Thread
 from typing import TypeVar
 
 import redis
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    sleep_using_event,
+    stop_when_event_set,
+    wait_exponential,
+    wait_random,
+)
 
 from ghcm.errors import GhcmError
 
@@ -42,19 +50,30 @@ def _told(result: T, done: Callable[[T], None], failed: Callable[[Exception], No
 
 
 class Worker:
-    """One thread that runs jobs in the order of `submit`. `post` tells the loop.
-
-    `troubled` says what is being retried, for status reports; None when all is well.
-    """
+    """One thread that runs jobs in the order of `submit`. `post` tells the loop."""
 
     def __init__(self, name: str, post: Callable[[Callable[[], None]], None]) -> None:
         self.name = name
-        self.troubled: str | None = None
+        self._trouble: BaseException | None = None
         self._post = post
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._closing = Event()
+        self._retrying = Retrying(
+            retry=retry_if_exception(may_pass),
+            wait=wait_exponential(_FIRST_PAUSE_S, _LONGEST_PAUSE_S) + wait_random(0, _FIRST_PAUSE_S),
+            stop=stop_when_event_set(self._closing),
+            sleep=sleep_using_event(self._closing),
+            before_sleep=self._failed_once,
+            reraise=True,
+        )
         self._thread = Thread(target=self._run, name=f"ghcm-{name}", daemon=True)
         self._thread.start()
+
+    @property
+    def troubled(self) -> str | None:
+        """What is being retried, for status reports; None when all is well."""
+        trouble = self._trouble
+        return None if trouble is None else str(trouble)
 
     def submit(
         self,
@@ -91,24 +110,22 @@ class Worker:
         self._thread.join(max(0.0, deadline - time.monotonic()))
 
     def _retried(self, job: Callable[[], T]) -> T:
-        pause = _FIRST_PAUSE_S
-        while True:
-            try:
-                result = job()
-            except Exception as error:
-                if not may_pass(error) or self._closing.is_set():
-                    raise
-                if self.troubled is None:
-                    _log.warning("%s: %s; trying again", self.name, error)
-                self.troubled = str(error)
-                if self._closing.wait(pause * random.uniform(0.8, 1.2)):
-                    raise
-                pause = min(_LONGEST_PAUSE_S, pause * 2)
-            else:
-                if self.troubled is not None:
-                    _log.info("%s: works again", self.name)
-                self.troubled = None
-                return result
+        def attempt() -> T:
+            if self._trouble is not None and self._closing.is_set():
+                raise self._trouble
+            return job()
+
+        result = self._retrying(attempt)
+        if self._trouble is not None:
+            _log.info("%s: works again", self.name)
+            self._trouble = None
+        return result
+
+    def _failed_once(self, attempt: RetryCallState) -> None:
+        error = attempt.outcome.exception() if attempt.outcome is not None else None
+        if self._trouble is None:
+            _log.warning("%s: %s; trying again", self.name, error)
+        self._trouble = error
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:

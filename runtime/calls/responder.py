@@ -70,15 +70,7 @@ class Responder:
         self._receiver = Receiver(unit.name, self._cache, calls, executor, line, self._begin)
         self._answers = Worker(f"{unit.name}-answers", post)
         self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
-        self._publisher = Publisher(
-            program,
-            unit.name,
-            services.job,
-            connections,
-            Worker(f"{unit.name}-calls", post),
-            self._lost,
-            services.accept,
-        )
+        self._publisher = Publisher(unit.name, services, self._lost)
 
     def start(self) -> None:
         """Begin to take instructions. Generated code is loaded now, not by the first call."""
@@ -90,7 +82,7 @@ class Responder:
         self.unit = unit
         self._services = services
         self._receiver.line.units = taking_turns(services.program, unit)
-        self._publisher.program = services.program
+        self._publisher.upgrade(services)
 
     def retire(self) -> None:
         """Take no more instructions, answer those at hand, then close; returns at once."""

@@ -127,8 +127,11 @@ class CallRun:
 
     # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
-    def touched(self) -> None:
+    def mark_dirty(self) -> None:
         """A call takes no snapshots."""
+
+    def dead(self, letter: DeadLetter) -> None:
+        """Those of a call are few; they come with what its tasklets save."""
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """A sink has prepared its version."""

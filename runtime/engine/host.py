@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,8 +51,12 @@ class Host(Protocol):
         """The tasklet cannot go on."""
         ...
 
-    def touched(self) -> None:
+    def mark_dirty(self) -> None:
         """Something has happened that the next snapshot has to hold."""
+        ...
+
+    def dead(self, letter: DeadLetter) -> None:
+        """A record of the tasklet has failed; it is in what the tasklet saves, too."""
         ...
 
 
@@ -73,13 +77,13 @@ class Outputs:
     on.
     """
 
-    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters) -> None:
+    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters, host: Host) -> None:
         self._name = name
+        self._host = host
         self._edges = list(edges)
         self._counters = counters
         self._letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
-        self.on_letter: Callable[[DeadLetter], None] | None = None
         self.cut_short = False
         """Whether the last refusal was for the time alone."""
         self._until = math.inf
@@ -127,8 +131,7 @@ class Outputs:
         """Keep a failed record."""
         self._counters.dead += 1
         self._letters.append(letter)
-        if self.on_letter is not None:
-            self.on_letter(letter)
+        self._host.dead(letter)
 
     def publish(self, publication: Publication) -> None:
         """Keep an instruction until the commit."""

@@ -9,9 +9,9 @@ from functools import partial
 from typing import cast
 
 from ghcm.runtime.contract import Publication
-from ghcm.runtime.engine.services import plain
+from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.pubsub.cache import MessageCache
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import place_of
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program
@@ -20,32 +20,28 @@ from ghcm.values import to_json
 
 class Publisher:
     """Sends instructions in order. What was not sent yet is part of every snapshot; sending one twice is harmless,
-    its id is the same. `began` gives the version of the program in which a policy began.
+    its id is the same. `on_sent` is called in the loop when one has left.
     """
 
     def __init__(
         self,
-        program: Program,
         unit: str,
-        job: str,
-        connections: Connections,
-        worker: Worker,
+        services: Services,
         failed: Callable[[Exception], None],
-        accept: Callable[[Instruction], object] | None = None,
-        began: Callable[[str], int] = lambda _: 1,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> None:
-        self.program = program
-        self.began = began
+        self.worker = Worker(f"{unit}-calls", services.scheduler.post)
+        self.sent = 0
         self._unit = unit
-        self._job = job
-        self._connections = connections
-        self.worker = worker
+        self._services = services
         self._failed = failed
-        self._accept = accept
+        self._on_sent = on_sent
         self._caches: dict[str, MessageCache] = {}
         self._unsent: list[Mapping[str, object]] = []
-        self.sent = 0
-        self.on_sent: Callable[[], None] = lambda: None
+
+    def upgrade(self, services: Services) -> None:
+        """Publish for another version of the program from now on."""
+        self._services = services
 
     @property
     def unsent(self) -> tuple[Mapping[str, object], ...]:
@@ -63,13 +59,13 @@ class Publisher:
         """The instruction of a publication as JSON. `versions`: what readers of the sinks see after the commit, by
         sink. `call`: the call that publishes, if it is not the unit itself, and `program` what that call ran.
         """
-        called = (program or self.program).unit(publication.unit)
+        called = (program or self._services.program).unit(publication.unit)
         types = {parameter.name: parameter.type for parameter in called.parameters}
         parameters = {name: to_json(value, types[name]) for name, value in publication.arguments.items()}
         # A policy counts from 0 when it begins, and what another of its name has sent is another call.
-        began = 1 if call else self.began(task)
+        began = 1 if call else self._services.began(self._unit, task)
         policy = task if began == 1 else f"{task}.v{began}"
-        id_ = plain(f"{call or self._job}.{self._unit}.{policy}.{publication.sequence}")
+        id_ = plain(f"{call or self._services.job}.{self._unit}.{policy}.{publication.sequence}")
         return {"id": id_, "unit": publication.unit, "parameters": parameters, "versions": dict(versions)}
 
     def send(self, documents: tuple[Mapping[str, object], ...]) -> None:
@@ -90,23 +86,23 @@ class Publisher:
     def _sent(self, document: Mapping[str, object]) -> None:
         self._unsent.remove(document)
         self.sent += 1
-        self.on_sent()
+        self._on_sent()
 
     def _send(self, document: Mapping[str, object]) -> Mapping[str, object]:
-        unit = cast("str", document["unit"])
+        services, unit = self._services, cast("str", document["unit"])
         id_ = cast("str", document["id"])
         instruction = Instruction(
             id=id_,
-            program=self.program.name,
+            program=services.program.name,
             unit=unit,
             parameters=cast("Mapping[str, object]", document["parameters"]),
             trace=id_,
-            publisher=f"{self.program.name}.{self._unit}",
+            publisher=f"{services.program.name}.{self._unit}",
             versions=cast("Mapping[str, str]", document["versions"]),
         )
-        if self._accept is not None:
+        if services.accept is not None:
             # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
-            self._accept(instruction)
+            services.accept(instruction)
         cache = self._cache(unit)
         if cache is not None:
             cache.send(instruction)
@@ -114,11 +110,12 @@ class Publisher:
 
     def _cache(self, unit: str) -> MessageCache | None:
         """Where calls of a unit go; None where the program has it no more: whoever keeps the calls answers those."""
-        known = next((each for each in self.program.units if each.name == unit), None)
+        program = self._services.program
+        known = next((each for each in program.units if each.name == unit), None)
         if known is None:
             return None
-        place = place_of(self.program, known)
+        place = place_of(program, known)
         if place not in self._caches:
-            consumer = f"{self._job}.{self._unit}.publisher"
-            self._caches[place] = self._connections.cache(place, self.program.name, consumer)
+            consumer = f"{self._services.job}.{self._unit}.publisher"
+            self._caches[place] = self._services.connections.cache(place, program.name, consumer)
         return self._caches[place]

@@ -101,7 +101,7 @@ class Services:
         """The program that runs."""
         return self.compiled.plan
 
-    def grown(self, compiled: Compiled, since: Since) -> Services:
+    def upgraded(self, compiled: Compiled, since: Since) -> Services:
         """The same for another version of the program."""
         return replace(self, compiled=compiled, since=since, _code={})
 

@@ -38,7 +38,7 @@ class SourceTasklet:
         self.urgent = urgent
         self.source = source
         self.counters = Counters()
-        self.outbox = Outputs(name, outputs, self.counters)
+        self.outbox = Outputs(name, outputs, self.counters, host)
         self._host = host
         self._letter = letter
         self._ready = ready
@@ -102,7 +102,7 @@ class SourceTasklet:
                 return Progress.WAITING
             batch = self.source.poll(self._rows, self._dead)
             if batch is not None:
-                self._host.touched()
+                self._host.mark_dirty()
                 self.counters.taken += len(batch)
                 self.outbox.offer(batch)
             self._announce()
@@ -122,7 +122,7 @@ class SourceTasklet:
             self.outbox.send(Partitions(partitions))
 
     def _dead(self, reason: Failure, detail: str, text: str) -> None:
-        self._host.touched()
+        self._host.mark_dirty()
         self.outbox.dead(self._letter(reason, detail, text[:_LONGEST]))
 
     def _wait(self) -> Progress:
@@ -146,7 +146,7 @@ class SourceTasklet:
 
     def _end(self) -> Progress:
         self._done = True
-        self._host.touched()
+        self._host.mark_dirty()
         saved = self.outbox.saved({}, position=self.source.position(), finished=True)
         self.source.close()
         self.outbox.send(End())

@@ -69,7 +69,7 @@ class OperatorTasklet:
         self.urgent = urgent
         self.operator = operator
         self.counters = Counters()
-        self.outbox = Outputs(name, outputs, self.counters)
+        self.outbox = Outputs(name, outputs, self.counters, host)
         self.watermark = NEVER
         self.size = StepSize()
         self._clock = operator if isinstance(operator, Clock) else None

@@ -152,27 +152,27 @@ class Engine:
         self.close()
         return done
 
-    def grow(self, compiled: Compiled, since: Since, commit: Callable[[], None], timeout: float = 20.0) -> None:
+    def upgrade(self, compiled: Compiled, since: Since, commit: Callable[[], None], timeout: float = 20.0) -> None:
         """Be another version of the program from now on: responsive units and publish policies may differ, nothing
-        else. Units whose policies differ rest meanwhile for the time of a commit; the others notice nothing. `commit`
+        else. Units whose policies differ are quiesced for the time of a commit; the others notice nothing. `commit`
         makes the version that of the job; once it has returned, nothing of the old version happens any more. GhcmError
         where that cannot be; then nothing has changed. Not in the loop.
         """
-        services = self._services.grown(compiled, since)
+        services = self._services.upgraded(compiled, since)
         swaps = unit_swaps([run.unit for run in self._runs.values()], self._services, services)
         streams = _choose(compiled.plan.units, None)
         for unit in streams:
             services.code(unit)
-        resting = [self._runs[name] for name, swap in swaps.items() if swap.changes]
+        changing = [self._runs[name] for name, swap in swaps.items() if swap.changes]
         try:
             if not self._ready.wait(timeout):
                 raise GhcmError("the units are still being started", code="GHCM-755", hint="submit again.")
-            self._rest(resting, timeout)
+            self._quiesce(changing, timeout)
             self.check()
             commit()
-            self.call(lambda: self._become(services, swaps, [unit for unit in streams if unit.responsive]))
+            self.call(lambda: self._swap(services, swaps, [unit for unit in streams if unit.responsive]))
         finally:
-            self.call(lambda: _go_on(resting))
+            self.call(lambda: _resume(changing))
 
     def close(self) -> None:
         """End now and give everything back. What was not committed is not."""
@@ -227,7 +227,7 @@ class Engine:
     @property
     def commits(self) -> int:
         """Snapshots taken by all units since the start."""
-        return sum(run.rounds.count for run in self._runs.values())
+        return sum(run.snapshots.count for run in self._runs.values())
 
     @property
     def serves(self) -> bool:
@@ -267,11 +267,11 @@ class Engine:
             return function()
         return self._scheduler.call(function)
 
-    # --- growing -----------------------------------------------------------------------------------------------------
+    # --- upgrading ---------------------------------------------------------------------------------------------------
 
-    def _rest(self, runs: Sequence[UnitRun], timeout: float) -> None:
-        """Return when nothing is under way in these units; in the loop of each, snapshots wait until it goes on."""
-        left = self._left_by(runs, lambda run, done: run.rounds.rest(done), timeout) if runs else []
+    def _quiesce(self, runs: Sequence[UnitRun], timeout: float) -> None:
+        """Return when nothing is under way in these units; in the loop of each, snapshots wait until it resumes."""
+        left = self._left_by(runs, lambda run, done: run.snapshots.quiesce(done), timeout) if runs else []
         if left:
             names = " and ".join(f'"{name}"' for name in left)
             raise GhcmError(
@@ -303,11 +303,11 @@ class Engine:
         self._scheduler.post(begin)
         return [] if all_done.wait(timeout) else sorted(left.copy())
 
-    def _become(self, services: Services, swaps: Mapping[str, UnitSwap], responsive: Sequence[Unit]) -> None:
+    def _swap(self, services: Services, swaps: Mapping[str, UnitSwap], responsive: Sequence[Unit]) -> None:
         """Be the other version, between two steps."""
         self._services = services
         for name, swap in swaps.items():
-            self._runs[name].become(swap.unit, services, swap.dropped, swap.added)
+            self._runs[name].upgrade(swap.unit, services, swap.dropped, swap.added)
         self._responders.become(responsive if self._answers else (), services)
 
     # --- the loop ----------------------------------------------------------------------------------------------------
@@ -339,9 +339,9 @@ class Engine:
             self._ended.set()
 
 
-def _go_on(runs: Sequence[UnitRun]) -> None:
+def _resume(runs: Sequence[UnitRun]) -> None:
     for run in runs:
-        run.rounds.go_on()
+        run.snapshots.resume()
 
 
 def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:

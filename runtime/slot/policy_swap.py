@@ -31,10 +31,8 @@ def drop(graph: Graph, name: str) -> None:
             producer.outbox.detach(edge)
 
 
-def add(graph: Graph, task: Task, operator: Operator, host: Host) -> tuple[OperatorTasklet, bool]:
-    """Put a policy behind the task that it reads; its tasklet, and whether that task had ended, so that nothing will
-    come.
-    """
+def add(graph: Graph, task: Task, operator: Operator, host: Host) -> bool:
+    """Put a policy behind the task that it reads; whether that task had ended, so that nothing will come."""
     [input_] = task.inputs
     producer = graph.sources.get(input_.producer) or graph.operators[input_.producer]
     edge = Edge()
@@ -44,11 +42,11 @@ def add(graph: Graph, task: Task, operator: Operator, host: Host) -> tuple[Opera
     graph.operators[task.id] = tasklet
     if producer.ended:
         tasklet.close()
-        return tasklet, True
+        return True
     producer.outbox.attach(edge)
     if isinstance(producer, OperatorTasklet) and producer.watermark > NEVER:
         edge.offer(Watermark(producer.watermark))  # what closed before it began is not for it to wait for
-    return tasklet, False
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class UnitSwap:
 
     @property
     def changes(self) -> bool:
-        """Whether it has to rest for it."""
+        """Whether it has to be quiesced for it."""
         return bool(self.dropped or self.added)
 
 

@@ -1,19 +1,30 @@
-"""An engine as a process of its own: `python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR
-[--base DIR] [--redis URL]`.
+"""An engine as a process of its own:
+
+    python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR [--base DIR] [--redis URL]
 
 Reports are JSON objects, one a line, on standard output:
 
-{"event": "running"}                      all units have opened their places {"event": "commit", "commits": n}
-at most once per second {"event": "progress", "status": {...}}    about once per second while something changes: rates,
-backlogs, watermarks, dead letters {"event": "done"}                         all bounded inputs are read, committed, and
-their calls sent {"event": "failed", "error": {...}}      the job cannot go on
+    {"event": "running"}                     all units have opened their sources and sinks
+    {"event": "commit", "commits": n}        at most once per second
+    {"event": "progress", "status": {...}}   about once per second while something changes: rates, backlogs,
+                                             watermarks, dead letters
+    {"event": "done"}                        all bounded inputs are read and committed, and their calls sent
+    {"event": "failed", "error": {...}}      the job cannot go on
+    {"event": "stopped", "saved": b}         it was asked to stop; whether all was answered and saved in time
 
-Requests are JSON objects, one a line, on standard input: {"op": "status"}, {"op": "savepoint"}, {"op": "stop"}, {"op":
-"drain"}, {"op": "grow", "version": n, "bundle": FILE, "since": {...}}; the first two are answered by {"event":
-"status" | "savepoint", ...}, the last by {"event": "grown" | "not_grown", "version": n, ...}: from "grown" on the job
-store has that version, and a process that starts takes the version that the store has. SIGTERM asks to stop as well:
-calls at hand are answered, a savepoint is taken. It exits with 0 when it was asked to stop or is done, with 1 when it
-failed. It ends with its parent.
+Requests are JSON objects, one a line, on standard input:
+
+    {"op": "status"}                         answered by {"event": "status", "status": {...}}
+    {"op": "savepoint"}                      answered by {"event": "savepoint", "done": b}
+    {"op": "stop"}, {"op": "drain"}          answer the calls at hand, take a savepoint, end
+    {"op": "grow", "version": n, "bundle": FILE, "since": {...}}
+                                             become another version of the program, answered by
+                                             {"event": "grown", "version": n} or
+                                             {"event": "not_grown", "version": n, "error": {...}}
+
+From "grown" on the job store has that version, and a process that starts takes the version that the store has. SIGTERM
+asks to stop as well. It exits with 0 when it was asked to stop or is done, with 1 when it failed. It ends with its
+parent.
 """
 
 from __future__ import annotations
@@ -48,7 +59,7 @@ _SWITCH_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class _Grow:
+class _Upgrade:
     """The request to become another version of the program."""
 
     version: int
@@ -60,7 +71,7 @@ class _Process:
     """The control of one engine from the main thread; `events` wakes it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.events: SimpleQueue[str | _Grow] = SimpleQueue()
+        self.events: SimpleQueue[str | _Upgrade] = SimpleQueue()
         self._arguments = arguments
         self._commits = 0
         self._last: object = None
@@ -127,28 +138,28 @@ class _Process:
                     saved = engine.stop(timeout=20)
                     self._say("stopped", saved=saved)
                     return 0
-                case _Grow():
-                    self._grow(engine, store, event)
+                case _Upgrade():
+                    self._upgrade(engine, store, event)
                 case "abandoned":
                     _log.warning("the parent has ended: ending too")
                     return 1
                 case _:
                     pass
 
-    def _grow(self, engine: Engine, store: Store, grow: _Grow) -> None:
+    def _upgrade(self, engine: Engine, store: Store, request: _Upgrade) -> None:
         """Become another version, or say why not."""
 
         def commit() -> None:
-            store.jobs.grow(self._arguments.job, grow.version, str(grow.bundle), grow.since)
+            store.jobs.grow(self._arguments.job, request.version, str(request.bundle), request.since)
 
         try:
-            engine.grow(Bundle.open(grow.bundle), grow.since, commit)
+            engine.upgrade(Bundle.open(request.bundle), request.since, commit)
         except GhcmError as error:
-            _log.error("not version %d: %s", grow.version, error)
-            self._say("not_grown", version=grow.version, error=error.document())
+            _log.error("not version %d: %s", request.version, error)
+            self._say("not_grown", version=request.version, error=error.document())
         else:
-            _log.info("version %d from now on", grow.version)
-            self._say("grown", version=grow.version)
+            _log.info("version %d from now on", request.version)
+            self._say("grown", version=request.version)
 
     def _report(self, engine: Engine) -> None:
         """Say what has changed since the last report."""
@@ -194,7 +205,7 @@ class _Process:
         Thread(target=read, name="ghcm-control", daemon=True).start()
 
 
-def _request(line: str) -> str | _Grow | None:
+def _request(line: str) -> str | _Upgrade | None:
     try:
         found = json.loads(line)
     except ValueError:
@@ -202,7 +213,7 @@ def _request(line: str) -> str | _Grow | None:
     request = cast("dict[str, Any]", found if isinstance(found, dict) else {})
     op = request.get("op")
     if op == "grow":
-        return _Grow(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
+        return _Upgrade(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
     if op in ("status", "savepoint", "stop", "drain"):
         return str(op)
     _log.warning("a request that is not known: %s", line.strip()[:200])

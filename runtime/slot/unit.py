@@ -26,7 +26,7 @@ from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.engine.wiring import AnyTasklet, Graph, wire
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.slot.policy_swap import add, drop
-from ghcm.runtime.snapshot.coordinator import DEAD, Rounds
+from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, TaskState
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
@@ -64,18 +64,10 @@ class UnitRun:
             Worker(f"{unit.name}-dead", services.scheduler.post),
             lambda error: self.failed(DEAD, error),
         )
-        self.publisher = Publisher(
-            services.program,
-            unit.name,
-            services.job,
-            services.connections,
-            Worker(f"{unit.name}-calls", services.scheduler.post),
-            lambda error: self.failed("publish", error),
-            services.accept,
-            partial(services.began, unit.name),
+        self.publisher = Publisher(unit.name, services, lambda error: self.failed("publish", error), self._sent)
+        self.snapshots = SnapshotCoordinator(
+            unit, services, self._letters, self.publisher, self._began, self.failed, self._committed
         )
-        self.publisher.on_sent = self._sent
-        self.rounds = Rounds(unit, services, self._letters, self.publisher, self.failed, self._committed)
         self._restored: Snapshot | None = None
         self._opening: set[str] = set()
 
@@ -83,18 +75,16 @@ class UnitRun:
 
     def start(self) -> None:
         """Load the last snapshot beside the loop, then build and open everything."""
-        self.rounds.load(self._loaded)
+        self.snapshots.load(self._loaded)
 
     def _loaded(self, snapshot: Snapshot | None) -> None:
         self._restored = snapshot
         try:
-            parts = UnitParts(self.unit, self._services, self, self._ready, self.rounds.version, snapshot)
-            self.graph = self.rounds.graph = wire(self.unit, parts)
+            parts = UnitParts(self.unit, self._services, self, self._ready, self.snapshots.version, snapshot)
+            self.graph = wire(self.unit, parts)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
             return
-        for tasklet in self.graph.producers:
-            tasklet.outbox.on_letter = self._letter
         if snapshot is not None:
             _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
         versions: Mapping[str, str] = snapshot.versions if snapshot is not None else {}
@@ -114,7 +104,7 @@ class UnitRun:
 
     def _open_sources(self) -> None:
         self.state = State.RUNNING
-        self.rounds.active = True
+        self.snapshots.open(self.graph)
         self._changed(self)
         if self._restored is not None:
             self.publisher.send(self._restored.publications)
@@ -125,73 +115,70 @@ class UnitRun:
             except Exception as error:  # a place that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
-        self.rounds.plan()
 
     def _ready(self) -> bool:
         """Whether sources may give anything."""
-        return not (self._letters.congested or self.rounds.resting)
+        return not (self._letters.congested or self.snapshots.quiescing)
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
-    def become(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
-        """Be another version of the unit, which differs in publish policies alone; while it rests (`Rounds.rest`)
-        where any are dropped or added.
+    def _began(self, policy: str) -> int:
+        """The version of the program in which a publish policy began."""
+        return self._services.began(self.unit.name, policy)
+
+    def upgrade(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
+        """Be another version of the unit, which differs in publish policies alone; while it is quiesced where any are
+        dropped or added.
         """
         if self.state is State.RUNNING:
             for name in dropped:
                 drop(self.graph, name)
-                self.rounds.forget(name)
+                self.snapshots.forget(name)
             for name, operator in added.items():
-                tasklet, ended = add(self.graph, unit.task(name), operator, self)
-                tasklet.outbox.on_letter = self._letter
-                if ended:
-                    self.rounds.finished(name, Saved(finished=True))
+                if add(self.graph, unit.task(name), operator, self):
+                    self.snapshots.finished(name, Saved(finished=True))
         self.unit, self._services = unit, services
-        self.publisher.program = services.program
-        self.publisher.began = self.rounds.began = partial(services.began, unit.name)
+        self.publisher.upgrade(services)
 
     # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
-    def touched(self) -> None:
+    def mark_dirty(self) -> None:
         """Something has happened that the next snapshot has to hold."""
-        self.rounds.touched()
+        self.snapshots.mark_dirty()
+
+    def dead(self, letter: DeadLetter) -> None:
+        """A record has failed; where too many wait for their commit, a snapshot is taken at once."""
+        self._letters.note(letter)
+        if self._letters.congested:
+            self.snapshots.begin()
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """A tasklet has passed the barrier."""
-        self.rounds.acknowledge(name, snapshot, saved)
+        self.snapshots.acknowledge(name, snapshot, saved)
 
     def finished(self, name: str, saved: Saved) -> None:
         """A tasklet has ended."""
-        self.rounds.finished(name, saved)
+        self.snapshots.finished(name, saved)
         self._perhaps_end()
 
     def savepoint(self, done: Callable[[], None]) -> None:
         """Take a snapshot that holds everything up to now, then call `done`."""
-        self.rounds.savepoint(done)
+        self.snapshots.savepoint(done)
 
     def _committed(self) -> None:
         self._changed(self)
         self._perhaps_end()
 
-    def _letter(self, letter: DeadLetter) -> None:
-        self._letters.note(letter)
-        if self._letters.congested:
-            self.rounds.begin()
-
     def _sent(self) -> None:
         """An instruction has left; the next snapshot forgets those that have, lest a restart sends them again."""
         if not self.publisher.unsent:
-            self.rounds.touched()
+            self.snapshots.mark_dirty()
         self._perhaps_end()
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
     def _perhaps_end(self) -> None:
-        if not self.rounds.all_finished or self.rounds.taking or self.state is not State.RUNNING:
-            return
-        if not self.rounds.settled:
-            self.rounds.begin()
-        elif not self.publisher.unsent:
+        if self.state is State.RUNNING and self.snapshots.ended() and not self.publisher.unsent:
             self._close(State.FINISHED)
 
     def failed(self, name: str, error: Exception) -> None:
@@ -210,7 +197,6 @@ class UnitRun:
 
     def _close(self, state: State) -> None:
         self.state = state
-        self.rounds.active = False
         for source in self.graph.sources.values():
             source.close()
         for operator in self.graph.operators.values():
@@ -219,7 +205,7 @@ class UnitRun:
             sink.close()
         self._letters.close()
         self.publisher.close()
-        self.rounds.close()
+        self.snapshots.close()
         self._changed(self)
 
     def join(self, deadline: float) -> None:
@@ -246,14 +232,14 @@ class UnitRun:
             "reason": None if self.error is None else self.error.message,
             "trouble": troubles[0] if troubles else None,
             "dead": self._letters.count,
-            "snapshots": self.rounds.count,
-            "last_commit": self.rounds.last_commit,
+            "snapshots": self.snapshots.count,
+            "last_commit": self.snapshots.last_commit,
             "published": self.publisher.sent,
             "tasks": {tasklet.name: tasklet_status(tasklet) for tasklet in self.graph.all},
         }
 
     def _workers(self) -> list[Worker]:
-        return [self.rounds.saver, self._letters.worker, self.publisher.worker] + [
+        return [self.snapshots.saver, self._letters.worker, self.publisher.worker] + [
             sink.worker for sink in self.graph.sinks.values()
         ]
 

@@ -1,8 +1,8 @@
-"""The snapshots of a running unit, one round after the other.
+"""The snapshot coordinator of a running unit: one snapshot after the other, each in the same phases.
 
-A round goes: barriers from all sources; every tasklet gives its state and every sink prepares a version; the manifest
-is written; the sinks commit; instructions leave. A crash before the manifest forgets the round, one behind it repeats
-the commits. When the unit starts and ends is decided in `unit_run`.
+Barriers go out from all sources; every tasklet gives its state and every sink prepares a version; dead letters and the
+manifest are written; the sinks commit; instructions leave. A crash before the manifest forgets the snapshot, one behind
+it repeats the commits. When the unit starts and ends is decided by the unit itself (`ghcm.runtime.slot.unit`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 
 from ghcm.runtime.contract import Publication
@@ -36,24 +37,66 @@ _LONGEST_INTERVAL_S = 60.0
 _NEVER = float("inf")
 
 
-@dataclass(slots=True)
-class _Round:
-    """A snapshot that is being taken."""
+class Phase(Enum):
+    """Where the snapshots of a unit stand."""
 
-    number: int
-    waiting: set[str]
-    started: float
+    UNOPENED = "unopened"
+    """The unit does not run yet."""
+    IDLE = "idle"
+    """None is being taken; one is planned if the unit is dirty."""
+    ALIGNING = "aligning"
+    """Barriers are on their way: tasklets give their state, sinks prepare."""
+    WRITING = "writing"
+    """Dead letters and the manifest are written."""
+    COMMITTING = "committing"
+    """The manifest is there: sinks make their versions visible, then instructions leave."""
+    QUIESCED = "quiesced"
+    """Everything is committed and nothing is under way, until the unit resumes."""
+    CLOSED = "closed"
+    """The unit has ended."""
+
+
+class _Event(Enum):
+    """What moves a coordinator from one phase to another."""
+
+    OPENED = "opened"
+    BEGUN = "begun"
+    ALIGNED = "aligned"
+    WRITTEN = "written"
+    COMMITTED = "committed"
+    QUIESCED = "quiesced"
+    RESUMED = "resumed"
+    CLOSED = "closed"
+
+
+@dataclass(slots=True)
+class _Cut:
+    """What belongs to one snapshot: `waiting` are the tasklets that its barrier has not passed, `commits` the sinks
+    that have not committed.
+    """
+
+    number: int = 0
+    started: float = 0.0
+    waiting: set[str] = field(default_factory=set[str])
     saved: dict[str, Saved] = field(default_factory=dict[str, Saved])
     letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
     publications: list[tuple[str, Publication]] = field(default_factory=list[tuple[str, Publication]])
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    documents: tuple[Mapping[str, object], ...] = ()
     commits: int = 0
 
+    def take(self, saved: Saved) -> None:
+        """Take what left the path of a tasklet."""
+        self.letters += saved.letters
+        self.publications += saved.publications
 
-class Rounds:
-    """Takes snapshots of a unit whose `graph` runs while it is `active`. Belongs to the loop's thread.
 
-    One is taken when something has happened (`touched`) and the interval is over; the interval grows so that saving
-    takes at most a tenth of the time. `committed` is called after each, `failed` when one cannot be taken.
+class SnapshotCoordinator:
+    """Takes the snapshots of a unit from `open` to `close`. Belongs to the loop's thread.
+
+    One is taken when the unit is dirty and the interval is over; the interval grows so that saving takes at most a
+    tenth of the time. `committed` is called after each, `failed` when one cannot be taken. `began` says in which
+    version of the program a publish policy began.
     """
 
     def __init__(
@@ -62,14 +105,10 @@ class Rounds:
         services: Services,
         letters: DeadLetterWriter,
         publisher: Publisher,
+        began: Callable[[str], int],
         failed: Callable[[str, Exception], None],
         committed: Callable[[], None],
     ) -> None:
-        self.graph = Graph()
-        self.active = False
-        self.resting = False
-        """Whether sources are to give nothing, because the unit is about to change."""
-        self.began: Callable[[str], int] = partial(services.began, unit.name)
         self.count = 0
         self.last_commit: float | None = None
         self.saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
@@ -77,22 +116,25 @@ class Rounds:
         self._services = services
         self._letters = letters
         self._publisher = publisher
+        self._began = began
         self._failed = failed
         self._committed = committed
         self._store = SnapshotStore(services.state / "snapshots" / services.job / unit.name)
         self._run = uuid.uuid4().hex[:8]
+        self._phase = Phase.UNOPENED
+        self._graph = Graph()
         self._number = 0
         self._latest: dict[str, str] = {}
-        self._round: _Round | None = None
         self._final: dict[str, Saved] = {}
-        self._loose = _Round(0, set(), 0.0)
+        self._present = _Cut()
+        self._next = _Cut()
         self._dirty = False
         self._timer: Timer | None = None
         self._not_before = 0.0
         self._interval = min(_FIRST_INTERVAL_S, services.commit_s)
         self._waiting: list[Callable[[], None]] = []
-        self._quiet = False
-        self._rests = 0
+        self._quiescing: object | None = None
+        """Stands for whoever has asked last for a unit at rest, until the unit resumes."""
 
     def load(self, done: Callable[[Snapshot | None], None]) -> None:
         """Load the last snapshot beside the loop, then call `done` with it."""
@@ -108,28 +150,64 @@ class Rounds:
 
         self.saver.submit(load, loaded, lambda error: self._failed("@snapshots", error))
 
+    def open(self, graph: Graph) -> None:
+        """The unit runs as this graph, whose tasklets may come and go by a policy swap."""
+        self._graph = graph
+        self._step(_Event.OPENED)
+
+    def close(self) -> None:
+        """Take no more; whoever waits for a savepoint waits no longer."""
+        self._step(_Event.CLOSED)
+
     def version(self, snapshot: int, name: str) -> str:
         """Unique for ever: a run that ended before its commit shares no version with the next."""
         return plain(f"{self._services.job}-{self._unit.name}-{name}-{snapshot:010d}-{self._run}")
 
+    # --- phases ------------------------------------------------------------------------------------------------------
+
+    def _step(self, event: _Event) -> None:
+        """Go on to the phase that an event leads to and do what it begins with."""
+        match self._phase, event:
+            case Phase.UNOPENED, _Event.OPENED:
+                self._enter(Phase.IDLE)
+                self.plan()
+            case Phase.IDLE, _Event.BEGUN:
+                self._enter(Phase.ALIGNING)
+                self._send_barriers()
+            case Phase.ALIGNING, _Event.ALIGNED:
+                self._enter(Phase.WRITING)
+                self._write_letters()
+            case Phase.WRITING, _Event.WRITTEN:
+                self._enter(Phase.COMMITTING)
+                self._commit()
+            case Phase.COMMITTING, _Event.COMMITTED:
+                self._enter(Phase.IDLE)
+                self._finish()
+            case Phase.IDLE, _Event.QUIESCED:
+                self._enter(Phase.QUIESCED)
+            case Phase.QUIESCED, _Event.RESUMED:
+                self._enter(Phase.IDLE)
+            case _, _Event.CLOSED:
+                self._enter(Phase.CLOSED)
+                self.saver.close()
+                self._call_waiting()
+            case _:  # whatever else may come is too early or too late, and then not wanted
+                pass
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+        if phase is not Phase.IDLE and self._timer is not None:
+            self._timer.cancelled = True
+            self._timer = None
+
     # --- when --------------------------------------------------------------------------------------------------------
 
     @property
-    def settled(self) -> bool:
-        """Whether everything that happened is committed."""
-        return self._round is None and not (self._dirty or self._loose.letters or self._loose.publications)
+    def quiescing(self) -> bool:
+        """Whether sources are to give nothing, because the unit is about to change."""
+        return self._quiescing is not None
 
-    @property
-    def taking(self) -> bool:
-        """Whether a snapshot is being taken."""
-        return self._round is not None
-
-    @property
-    def all_finished(self) -> bool:
-        """Whether every tasklet has ended."""
-        return len(self._final) == len(self.graph.names)
-
-    def touched(self) -> None:
+    def mark_dirty(self) -> None:
         """Something has happened that a snapshot has to hold."""
         if not self._dirty and self._timer is not None:  # planned for an operator, maybe later than the interval
             self._timer.cancelled = True
@@ -139,46 +217,61 @@ class Rounds:
 
     def plan(self) -> None:
         """Take a snapshot when the interval is over, or when an operator wants to be flushed, unless one is planned."""
+        if self._phase is not Phase.IDLE or self._timer is not None:
+            return
         due = self._due()
-        if self._timer is None and self._round is None and self.active and (self._dirty or due != _NEVER):
+        if self._dirty or due != _NEVER:
             wanted = time.monotonic() + self._interval if self._dirty else _NEVER
             self._timer = self._services.scheduler.at(max(self._not_before, min(wanted, due)), self.begin)
 
+    def begin(self) -> None:
+        """Take a snapshot now, unless one is being taken or the unit is at rest."""
+        self._step(_Event.BEGUN)
+
     def savepoint(self, done: Callable[[], None]) -> None:
         """Take a snapshot that holds everything up to now, then call `done`."""
-        if not self.active:
-            done()
-        elif self._round is not None:
-            self._waiting.append(lambda: self.savepoint(done))
-        else:
-            self._waiting.append(done)
-            self.begin()
+        match self._phase:
+            case Phase.UNOPENED | Phase.CLOSED:
+                done()
+            case Phase.ALIGNING | Phase.WRITING | Phase.COMMITTING:
+                self._waiting.append(lambda: self.savepoint(done))
+            case Phase.IDLE | Phase.QUIESCED:
+                self._waiting.append(done)
+                self.begin()
 
-    def rest(self, done: Callable[[], None]) -> None:
+    def quiesce(self, done: Callable[[], None]) -> None:
         """Have the sources give nothing more, take a snapshot of all that they gave, then call `done` and take none
-        until `go_on`: nothing is under way then, and everything is committed.
+        until `resume`: nothing is under way then, and everything is committed.
         """
-        self.resting = True
-        self._rests += 1
-        number = self._rests
+        asked = self._quiescing = object()
 
-        def rested() -> None:
-            # Unless whoever asked has given up: its snapshot may have taken until the next asks.
-            self._quiet |= self.resting and number == self._rests
+        def quiesced() -> None:
+            if self._quiescing is asked:  # else whoever asked has given up, and its snapshot took until the next asks
+                self._step(_Event.QUIESCED)
             done()
 
-        self.savepoint(rested)
+        self.savepoint(quiesced)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """End the rest, or what has begun of it."""
-        self.resting = self._quiet = False
-        for source in self.graph.sources.values():
+        self._quiescing = None
+        self._step(_Event.RESUMED)
+        for source in self._graph.sources.values():
             self._services.scheduler.wake(source)
         if self._waiting:
             self.begin()
         self.plan()
-        if self.active:
+        if self._phase not in (Phase.UNOPENED, Phase.CLOSED):
             self._committed()
+
+    def ended(self) -> bool:
+        """Whether every tasklet has ended and everything is committed. Takes the snapshot that is missing for that."""
+        if len(self._final) < len(self._graph.names) or self._phase not in (Phase.IDLE, Phase.QUIESCED):
+            return False
+        if self._dirty or self._next.letters or self._next.publications:
+            self.begin()
+            return False
+        return True
 
     def forget(self, name: str) -> None:
         """A tasklet is no longer part of the unit."""
@@ -188,130 +281,110 @@ class Rounds:
         """When an operator wants to be flushed (monotonic clock)."""
         dues = [
             due
-            for tasklet in self.graph.operators.values()
+            for tasklet in self._graph.operators.values()
             if not tasklet.ended and isinstance(tasklet.operator, Timed) and (due := tasklet.operator.due()) is not None
         ]
         return time.monotonic() + max(0.0, (min(dues) - self._services.now()) / 1e6) if dues else _NEVER
 
     # --- barriers ----------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Take a snapshot now, unless one is being taken."""
-        if self._timer is not None:
-            self._timer.cancelled = True
-            self._timer = None
-        if self._round is not None or not self.active or self._quiet:
-            return
+    def _send_barriers(self) -> None:
         self._number += 1
         self._dirty = False
-        unfinished = {name for name in self.graph.names if name not in self._final} | set(self.graph.sinks)
-        nobody = not unfinished
-        self._round, self._loose = self._loose, _Round(0, set(), 0.0)
-        self._round.number, self._round.waiting, self._round.started = self._number, unfinished, time.monotonic()
-        self._round.saved = {name: saved for name, saved in self._final.items() if name not in unfinished}
-        for name, source in self.graph.sources.items():
-            if name in unfinished:
-                source.inject(self._number)
-        for sink in self.graph.sinks.values():
+        cut, self._present, self._next = self._next, self._next, _Cut()
+        cut.number, cut.started = self._number, time.monotonic()
+        cut.waiting = {name for name in self._graph.names if name not in self._final} | set(self._graph.sinks)
+        cut.saved = {name: saved for name, saved in self._final.items() if name not in cut.waiting}
+        for source in [source for name, source in self._graph.sources.items() if name in cut.waiting]:
+            source.inject(cut.number)
+        for sink in self._graph.sinks.values():
             if sink.ended:
-                sink.prepare(self._number)
-        if nobody:
-            self._saved(self._round)
+                sink.prepare(cut.number)
+        if not cut.waiting:
+            self._step(_Event.ALIGNED)
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """A tasklet has passed the barrier."""
-        round_ = self._round
-        if round_ is None or round_.number != snapshot or name not in round_.waiting:
+        cut = self._present
+        if self._phase is not Phase.ALIGNING or cut.number != snapshot or name not in cut.waiting:
             return
-        round_.waiting.discard(name)
-        round_.saved[name] = saved
-        round_.letters += saved.letters
-        round_.publications += saved.publications
-        if not round_.waiting:
-            self._saved(round_)
+        cut.waiting.discard(name)
+        cut.saved[name] = saved
+        cut.take(saved)
+        if not cut.waiting:
+            self._step(_Event.ALIGNED)
 
     def finished(self, name: str, saved: Saved) -> None:
         """A tasklet has ended; it belongs to the present snapshot if the barrier will not come any more."""
         self._final[name] = Saved(saved.state, position=saved.position, finished=True)
-        round_ = self._round
-        if round_ is None or name not in round_.waiting:
-            self._loose.letters += saved.letters
-            self._loose.publications += saved.publications
-        elif name in self.graph.sinks:
-            self.graph.sinks[name].prepare(round_.number)
+        if self._phase is not Phase.ALIGNING or name not in self._present.waiting:
+            self._next.take(saved)
+        elif name in self._graph.sinks:
+            self._graph.sinks[name].prepare(self._present.number)
         else:
-            self.acknowledge(name, round_.number, saved)
+            self.acknowledge(name, self._present.number, saved)
 
     # --- commit ------------------------------------------------------------------------------------------------------
 
-    def _saved(self, round_: _Round) -> None:
-        """Everything is saved and prepared: dead letters, then the manifest, then the commits."""
+    def _write_letters(self) -> None:
+        """Everything is saved and prepared: the dead letters follow, then the manifest."""
+        cut = self._present
+        self._letters.prepare(cut.letters, self.version(cut.number, DEAD), self._write_manifest)
 
-        def with_letters(dead: str | None) -> None:
-            versions = {name: saved.version for name, saved in round_.saved.items() if saved.version is not None}
-            self._latest |= {self.graph.sinks[name].sink: version for name, version in versions.items()}
-            versions |= {DEAD: dead} if dead is not None else {}
-            documents = tuple(
-                self._publisher.document(task, publication, self._latest) for task, publication in round_.publications
-            )
-            snapshot = self._snapshot(round_, versions, documents)
-            self.saver.submit(
-                lambda: self._store.write(snapshot),
-                lambda _: self._commit(round_, versions, documents),
-                lambda error: self._failed("@snapshots", error),
-            )
+    def _write_manifest(self, dead: str | None) -> None:
+        cut = self._present
+        cut.versions = {name: saved.version for name, saved in cut.saved.items() if saved.version is not None}
+        self._latest |= {self._graph.sinks[name].sink: version for name, version in cut.versions.items()}
+        cut.versions |= {DEAD: dead} if dead is not None else {}
+        cut.documents = tuple(
+            self._publisher.document(task, publication, self._latest) for task, publication in cut.publications
+        )
+        snapshot = self._snapshot(cut)
+        self.saver.submit(
+            lambda: self._store.write(snapshot),
+            lambda _: self._step(_Event.WRITTEN),
+            lambda error: self._failed("@snapshots", error),
+        )
 
-        self._letters.prepare(round_.letters, self.version(round_.number, DEAD), with_letters)
-
-    def _snapshot(
-        self, round_: _Round, versions: Mapping[str, str], documents: tuple[Mapping[str, object], ...]
-    ) -> Snapshot:
+    def _snapshot(self, cut: _Cut) -> Snapshot:
         tasks = {
-            name: TaskState(saved.state, saved.position, saved.finished, self.began(name))
-            for name, saved in round_.saved.items()
-            if name not in self.graph.sinks
+            name: TaskState(saved.state, saved.position, saved.finished, self._began(name))
+            for name, saved in cut.saved.items()
+            if name not in self._graph.sinks
         }
-        publications = (*self._publisher.unsent, *documents)
+        publications = (*self._publisher.unsent, *cut.documents)
         counts = {"dead": self._letters.count}
-        return Snapshot(round_.number, tasks, dict(versions), dict(self._latest), publications, counts)
+        return Snapshot(cut.number, tasks, dict(cut.versions), dict(self._latest), publications, counts)
 
-    def _commit(self, round_: _Round, versions: Mapping[str, str], documents: tuple[Mapping[str, object], ...]) -> None:
+    def _commit(self) -> None:
         """The manifest is written: the sinks commit, then instructions leave."""
-        round_.commits = len(self.graph.sinks) + 1
+        cut = self._present
+        cut.commits = len(self._graph.sinks) + 1
+        for name, sink in self._graph.sinks.items():
+            sink.commit(cut.versions.get(name), partial(self._sink_committed, cut))
+        self._letters.commit(cut.versions.get(DEAD), partial(self._sink_committed, cut))
 
-        def committed() -> None:
-            round_.commits -= 1
-            if not round_.commits:
-                self._publisher.send(documents)
-                self._end(round_)
+    def _sink_committed(self, cut: _Cut) -> None:
+        cut.commits -= 1
+        if not cut.commits:
+            self._publisher.send(cut.documents)
+            self._step(_Event.COMMITTED)
 
-        for name, sink in self.graph.sinks.items():
-            sink.commit(versions.get(name), committed)
-        self._letters.commit(versions.get(DEAD), committed)
-
-    def _end(self, round_: _Round) -> None:
-        cost = time.monotonic() - round_.started
+    def _finish(self) -> None:
+        """Let the unit go on, and plan the next."""
+        cost = time.monotonic() - self._present.started
         pause = max(self._interval, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
-        self._not_before = round_.started + pause
+        self._not_before = self._present.started + pause
         self._interval = min(2 * self._interval, self._services.commit_s)
-        self._round = None
         self.last_commit = time.time()
         self.count += 1
-        for sink in self.graph.sinks.values():
+        for sink in self._graph.sinks.values():
             sink.release()
-        for source in self.graph.sources.values():
+        for source in self._graph.sources.values():
             self._services.scheduler.wake(source)
         self._call_waiting()
         self.plan()
         self._committed()
-
-    def close(self) -> None:
-        """Take no more; whoever waits for a savepoint waits no longer."""
-        self.active = False
-        if self._timer is not None:
-            self._timer.cancelled = True
-        self.saver.close()
-        self._call_waiting()
 
     def _call_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []

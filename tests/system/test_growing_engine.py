@@ -95,7 +95,7 @@ class World:
             if crash == "after":
                 raise Crash
 
-        engine.grow(after, since, commit)
+        engine.upgrade(after, since, commit)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_what_is_refused_changes_nothing(bundles: tuple[Bundle, Bundle], tmp_pat
     other.write_text(versions('files("numbers.json", format = json).as(Number)')[0].replace("% 7", "% 5"))
     with world.engine(0.01) as engine:
         with pytest.raises(GhcmError, match="cannot be changed while it runs"):
-            engine.grow(Bundle.open(build(other)), {}, lambda: None)
+            engine.upgrade(Bundle.open(build(other)), {}, lambda: None)
         with pytest.raises(Crash):
             world.grow(engine, "before")
         assert engine.wait(60)

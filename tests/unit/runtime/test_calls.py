@@ -253,7 +253,7 @@ def test_a_call_that_is_being_taken_while_its_unit_goes_is_answered(
         for id in ("first", "second"):
             cache.send(Instruction(id, "small", "ask", reply=id))
         assert calls.ending.wait(30) and calls.beginning.wait(30)
-        running.grow(Compiled(without_ask()), {}, lambda: None)
+        running.upgrade(Compiled(without_ask()), {}, lambda: None)
         calls.may_end.set()
         assert cache.feedback("first", timeout=30)
         for _ in range(100):  # the loop hears of the first's end
@@ -268,7 +268,7 @@ def test_calls_do_not_wait_behind_one_that_is_at_work_where_its_unit_has_gone(tm
         cache.send(Instruction("slow", "small", "ask", reply="slow"))
         assert calls.ending.wait(30)
         for program in (without_ask(), serving()):
-            running.grow(Compiled(program), {}, lambda: None)
+            running.upgrade(Compiled(program), {}, lambda: None)
         for id in ("slow", "quick"):  # as the daemon sends what has no answer
             cache.send(Instruction(id, "small", "ask", reply=id))
         assert [placed.feedback.state for placed in cache.feedback("quick", timeout=30)] == [State.DONE]

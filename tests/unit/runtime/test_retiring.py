@@ -37,7 +37,7 @@ def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engi
         cache = connections.cache(cache_place("small", "ask"), "small", "test")
         cache.send(Instruction("last", "small", "ask", reply="last"))
         assert answering.wait(30)
-        running.grow(Compiled(WITHOUT), {}, lambda: None)
+        running.upgrade(Compiled(WITHOUT), {}, lambda: None)
         yield running, cache, may_answer
 
 

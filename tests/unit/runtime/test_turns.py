@@ -246,7 +246,7 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
             cache.send(Instruction(id, "small", "first", reply="all"))
             assert joined.get(timeout=30) == id
         assert begun.wait(30)
-        running.grow(Compiled(replace(before, units=appending)), {}, lambda: None)
+        running.upgrade(Compiled(replace(before, units=appending)), {}, lambda: None)
         goes_on.set()
         answers: list[str] = []
         while len(answers) < 3:

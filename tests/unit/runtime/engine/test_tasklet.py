@@ -8,6 +8,7 @@ import pytest
 
 from ghcm.runtime.contract import Outbox
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
@@ -59,7 +60,9 @@ class Host:
     def failed(self, name: str, error: Exception) -> None:
         raise error
 
-    def touched(self) -> None: ...
+    def mark_dirty(self) -> None: ...
+
+    def dead(self, letter: DeadLetter) -> None: ...
 
 
 def given(edge: Edge) -> list[object]:

@@ -16,7 +16,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.engine import source_tasklet, tasklet
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.snapshot.coordinator import Rounds
+from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Generate, Source, To
@@ -182,27 +182,27 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str, caplog: 
 
 
 @contextmanager
-def quiet(base: Path) -> Iterator[tuple[Engine, Rounds]]:
+def quiet(base: Path) -> Iterator[tuple[Engine, SnapshotCoordinator]]:
     """An engine of a unit to which nothing comes behind its first record, and the snapshots of that unit."""
     numbers = task("numbers", Source(Generate(None, 0.0001, 0, 1)), NUMBERED)
     to = task("to", To("out"), NUMBERED, "numbers")
     with engine(Program("small", (), (sink("out", "out", NUMBERED),), (unit("main", numbers, to),)), base) as running:
         assert running._ready.wait(30) and running.savepoint(30)
-        yield running, running._runs["main"].rounds
+        yield running, running._runs["main"].snapshots
 
 
-def test_a_savepoint_that_is_asked_for_while_a_unit_rests_is_taken_when_it_goes_on(tmp_path: Path) -> None:
-    with quiet(tmp_path) as (running, rounds):
-        rests, saved = Event(), Event()
-        running.call(lambda: rounds.rest(rests.set))
-        assert rests.wait(30)
-        running.call(lambda: rounds.savepoint(saved.set))
+def test_a_savepoint_that_is_asked_for_while_a_unit_is_quiesced_is_taken_when_it_resumes(tmp_path: Path) -> None:
+    with quiet(tmp_path) as (running, snapshots):
+        quiesced, saved = Event(), Event()
+        running.call(lambda: snapshots.quiesce(quiesced.set))
+        assert quiesced.wait(30)
+        running.call(lambda: snapshots.savepoint(saved.set))
         assert not saved.is_set()
-        running.call(rounds.go_on)
+        running.call(snapshots.resume)
         assert saved.wait(30)
 
 
-def test_a_rest_that_was_given_up_does_not_stand_in_the_way_of_the_next(
+def test_a_quiescence_that_was_given_up_does_not_stand_in_the_way_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write, written, may_write = SnapshotStore.write, Event(), Event()
@@ -212,13 +212,13 @@ def test_a_rest_that_was_given_up_does_not_stand_in_the_way_of_the_next(
         assert may_write.wait(30)
         write(self, snapshot)
 
-    with quiet(tmp_path) as (running, rounds):
+    with quiet(tmp_path) as (running, snapshots):
         monkeypatch.setattr(SnapshotStore, "write", slow)
         first, second = Event(), Event()
-        running.call(lambda: rounds.rest(first.set))
+        running.call(lambda: snapshots.quiesce(first.set))
         assert written.wait(30)
-        running.call(rounds.go_on)
-        running.call(lambda: rounds.rest(second.set))
+        running.call(snapshots.resume)
+        running.call(lambda: snapshots.quiesce(second.set))
         may_write.set()
         assert second.wait(30)
-        running.call(rounds.go_on)
+        running.call(snapshots.resume)

@@ -14,6 +14,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
@@ -138,7 +139,10 @@ class Unit:
     def failed(self, name: str, error: Exception) -> None:
         raise error
 
-    def touched(self) -> None:
+    def mark_dirty(self) -> None:
+        pass
+
+    def dead(self, letter: DeadLetter) -> None:
         pass
 
 
