@@ -21,8 +21,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.async_cache import Inbox
-from ghcm.runtime.pubsub.cache import AsyncMessageCache
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Settings

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from ghcm.errors import GhcmError, suggest
 from ghcm.panels import BOARD_SUFFIX, Board, default_board, read_board
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.jobs.job_list import Job, JobState
-from ghcm.runtime.pubsub.connections import place_of
+from ghcm.runtime.jobs.store import Job, JobState
+from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.spg.graph import Program, Unit
 from ghcm.supervisor.models import parameters_model
 from ghcm.supervisor.problems import Problem
@@ -120,7 +120,7 @@ def _known(job: Job, base: Path) -> KnownProgram:
     bundle = Bundle.open(Path(job.bundle))
     program = bundle.program
     units = {
-        unit.name: KnownUnit(program.name, unit, place_of(program, unit), parameters_model(unit))
+        unit.name: KnownUnit(program.name, unit, topic_of(program, unit), parameters_model(unit))
         for unit in program.units
         if unit.responsive
     }

@@ -16,10 +16,8 @@ from typing import TypeVar
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.database import Busy
-from ghcm.runtime.jobs.job_list import JobState
-from ghcm.runtime.jobs.store import Store
-from ghcm.runtime.pubsub.async_cache import Inbox
-from ghcm.runtime.pubsub.cache import AsyncMessageCache
+from ghcm.runtime.jobs.store import JobState, Store
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor.catalogue import KnownUnit

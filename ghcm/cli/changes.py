@@ -8,9 +8,9 @@ from typing import Any, cast
 from ghcm.cli import terminal
 
 
-def show(growth: Mapping[str, Any]) -> None:
+def show(upgrade: Mapping[str, Any]) -> None:
     """A line per part of the program, what has changed first."""
-    listed = cast("list[dict[str, str]]", growth["changes"])
+    listed = cast("list[dict[str, str]]", upgrade["changes"])
     lines = [(each["change"], each["part"], _name(each), each["note"]) for each in listed]
     terminal.table(
         ("change", "part", "name", ""), sorted(lines, key=lambda line: line[0] == "kept"), "nothing is there"

@@ -22,18 +22,17 @@ def command(old: Old, new: New, json: Json = False) -> None:
     """Compare two versions of a program."""
     from ghcm import driver
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.upgrade.compare import compare
-    from ghcm.runtime.upgrade.versions import version_of
+    from ghcm.runtime.upgrade.compare import compare, version_of
 
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         before, after = (
             version_of(Bundle.open(path if is_bundle(path) else driver.build(path, Path(folder, f"{name}.ghcm"))))
             for name, path in (("old", old), ("new", new))
         )
-        growth = compare(before, after)
+        upgrade = compare(before, after)
     if json:
-        terminal.json_line({**growth.document(), "while_running": not growth.obstacles})
+        terminal.json_line({**upgrade.document(), "while_running": not upgrade.obstacles})
         return
-    changes.show(growth.document())
-    for obstacle in growth.obstacles:
+    changes.show(upgrade.document())
+    for obstacle in upgrade.obstacles:
         terminal.say(f"needs a stop: {obstacle}")

@@ -45,13 +45,13 @@ def command(
     job = cast("dict[str, Any]", answer["job"])
     if wait:
         job = _await_running(control, job)
-    growth = cast("dict[str, Any] | None", answer.get("growth"))
+    upgrade = cast("dict[str, Any] | None", answer.get("growth"))
     if json:
-        terminal.json_line(job if growth is None else {**job, "growth": growth})
+        terminal.json_line(job if upgrade is None else {**job, "growth": upgrade})
         return
-    terminal.say(f"{job['id']}: {job['state']}" + (f", version {job['version']}" if growth else ""))
-    if growth:
-        changes.show(growth)
+    terminal.say(f"{job['id']}: {job['state']}" + (f", version {job['version']}" if upgrade else ""))
+    if upgrade:
+        changes.show(upgrade)
 
 
 def is_bundle(path: Path) -> bool:

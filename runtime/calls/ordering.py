@@ -1,15 +1,16 @@
-"""Whose turn it is: calls of units that write the same latest state run one after another, in the order of acceptance.
+"""Call ordering: calls of units that write the same latest state run one after another, in the order of acceptance.
 
-What such a call writes stands in the place of what earlier ones wrote, so an older call that ended last would bring
-back old state. The call store has the order; deliveries are only waiting here. Calls of other units need no turn.
+What such a call writes replaces what earlier ones wrote, so an older call that ended last would bring back old state.
+The call store has the order; deliveries only wait here. Calls of other units run beside each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
+from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import To
@@ -17,30 +18,14 @@ from ghcm.spg.ops import To
 T = TypeVar("T")
 
 
-class Order(Protocol):
-    """The call store, as far as the order of calls is concerned (see `jobs.calls.CallStore`)."""
-
-    def accept(self, instruction: Instruction) -> object:
-        """Note a call that is not known yet."""
-        ...
-
-    def first_open(self, program: str, units: Collection[str]) -> str | None:
-        """The call without an answer that was accepted first."""
-        ...
-
-    def answered(self, id: str) -> bool:
-        """Whether the call has its answer."""
-        ...
-
-
-class Line(Generic[T]):
-    """What waits for its turn, by call; one is at work at a time. `units` are those that take turns. Without an `order`
-    (no store: unit tests) they come as they were delivered. All methods may be called from several threads.
+class SerialQueue(Generic[T]):
+    """What waits for its turn, by call; one is at work at a time. `units` are those that take turns. Without a
+    store of `calls` (unit tests) they come as they were delivered. All methods may be called from several threads.
     """
 
-    def __init__(self, order: Order | None, program: str, units: Collection[str]) -> None:
+    def __init__(self, calls: CallStore | None, program: str, units: Collection[str]) -> None:
         self.units = units
-        self._order = order
+        self._calls = calls
         self._program = program
         self._waiting: dict[str, T] = {}
         self._at_work: str | None = None
@@ -48,8 +33,8 @@ class Line(Generic[T]):
 
     def join(self, instruction: Instruction, item: T) -> None:
         """Wait for the turn of this call. What waits for it already stays."""
-        if self._order is not None:
-            self._order.accept(instruction)
+        if self._calls is not None:
+            self._calls.accept(instruction)
         with self._lock:
             self._waiting.setdefault(instruction.id, item)
 
@@ -85,16 +70,16 @@ class Line(Generic[T]):
 
     def _next(self) -> str | None:
         oldest = next(iter(self._waiting))
-        if self._order is None or not self.units:  # of a program that has grown: they need no turn any more
+        if self._calls is None or not self.units:  # upgraded to a program in which they need no turn any more
             return oldest
-        first = self._order.first_open(self._program, self.units)
+        first = self._calls.first_open(self._program, self.units)
         if first in self._waiting:
             return first
         # One that was cancelled or has expired meanwhile has no turn, but has to be acknowledged.
-        return oldest if self._order.answered(oldest) else None
+        return oldest if self._calls.answered(oldest) else None
 
 
-def taking_turns(program: Program, unit: Unit) -> frozenset[str]:
+def serialized_with(program: Program, unit: Unit) -> frozenset[str]:
     """The units of which one call runs at a time, this one among them: those that write, together or over others, one
     sink that keeps the latest (replace, upsert). Empty where calls of the unit may run beside each other.
     """

@@ -9,65 +9,39 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from threading import Event, Semaphore, Thread
-from typing import Protocol
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.calls.ordering import Line
-from ghcm.runtime.jobs.calls import Call, Start
+from ghcm.runtime.calls.ordering import SerialQueue
+from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.worker import may_pass
 
 _log = logging.getLogger(__name__)
 
 _RETRY_S = 0.5
 _LOOK_S = 5.0
-_TURN_S = 0.1
+_ORDER_S = 0.1
 """How often to look whether a call of another unit is over whose turn was before."""
 _MOST_AT_ONCE = 64
 
 
-class Calls(Protocol):
-    """The call store, as far as executors need it (see `jobs.calls.CallStore`)."""
-
-    def accept(self, instruction: Instruction) -> Call:
-        """Note a new call before its instruction is sent."""
-        ...
-
-    def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
-        """Note that this executor begins; what it has to do."""
-        ...
-
-    def finish(self, id: str, feedback: Feedback) -> Feedback:
-        """Give the call its final answer, unless it has one; the answer that holds."""
-        ...
-
-    def first_open(self, program: str, units: Collection[str]) -> str | None:
-        """The call without an answer that was accepted first."""
-        ...
-
-    def answered(self, id: str) -> bool:
-        """Whether the call has its answer."""
-        ...
-
-
 class Receiver:
     """The receiving side of the unit `name`. `begin` is called with what is to be executed, in this thread or in one
-    that calls `over`; `line` has the turns of its calls.
+    that calls `over`; `queue` has the turns of its calls.
     """
 
     def __init__(
         self,
         name: str,
         cache: MessageCache,
-        calls: Calls | None,
+        calls: CallStore | None,
         executor: str,
-        line: Line[Delivery],
+        queue: SerialQueue[Delivery],
         begin: Callable[[Delivery], None],
     ) -> None:
-        self.line = line
+        self.queue = queue
         self._name = name
         self._cache = cache
         self._calls = calls
@@ -112,7 +86,7 @@ class Receiver:
         """A call that had a turn is over: begin the next. Where there is no room, that is left to the receiving thread:
         room is made by whoever calls this.
         """
-        self.line.leave(id)
+        self.queue.leave(id)
         self._advance(waits=False)
 
     def _receive(self) -> None:
@@ -141,14 +115,14 @@ class Receiver:
 
     def _patience(self) -> float:
         """How long to wait for the next instruction before other things are looked at."""
-        return _TURN_S if self.line.held_up else _RETRY_S if self._busy else _LOOK_S
+        return _ORDER_S if self.queue.held_up else _RETRY_S if self._busy else _LOOK_S
 
     def _waits(self, delivery: Delivery) -> bool:
         """Whether the call has to wait for its turn; then it needs no room any more."""
-        if not self.line.units:
+        if not self.queue.units:
             return False
         try:
-            self.line.join(delivery.instruction, delivery)
+            self.queue.join(delivery.instruction, delivery)
         except Exception:
             delivery.give_back()
             raise
@@ -157,16 +131,16 @@ class Receiver:
 
     def _advance(self, *, waits: bool = True) -> None:
         """Begin the calls whose turn it is; `waits` for room, or does what room there is for."""
-        while not self._stopping.is_set() and self.line.held_up and self._room.acquire(blocking=waits):
+        while not self._stopping.is_set() and self.queue.held_up and self._room.acquire(blocking=waits):
             delivery, taken = None, False
             try:
-                delivery = self.line.step()
+                delivery = self.queue.step()
                 taken = delivery is not None and self._taken(delivery)
             finally:
                 if not taken:
                     self._room.release()
                     if delivery is not None:
-                        self.line.leave(delivery.instruction.id)
+                        self.queue.leave(delivery.instruction.id)
             if delivery is None:
                 return
 

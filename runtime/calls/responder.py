@@ -1,30 +1,31 @@
-"""The way of calls in and out of a responsive stream unit: instructions from its msg cache, answers to the store and
-the caller.
+"""The responsive stream units of an engine: instructions from their msg caches, answers to the store and the caller.
 
 The receiver's thread takes instructions and hands them to the loop; another thread stores answers. The loop only runs
-the calls.
-Exactly one final answer is the call store's doing; without a store (unit tests) the msg cache alone decides.
+the calls. When units may start is the engine's matter. Exactly one final answer is the call store's doing; without a
+store (unit tests) the msg cache alone decides.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable
 from functools import partial
 from threading import Event, Thread
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.calls.ordering import Line, taking_turns
-from ghcm.runtime.calls.parameters import read_parameters
-from ghcm.runtime.calls.receiver import Calls, Receiver
-from ghcm.runtime.calls.run import CallRun, Outcome
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
+from ghcm.runtime.calls.receiver import Receiver
+from ghcm.runtime.calls.run import CallRun, Outcome, read_parameters
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.unit_failure import unit_failure
+from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import place_of
+from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.sinks.reply import store_reply
@@ -46,7 +47,7 @@ class Responder:
         self,
         unit: Unit,
         services: Services,
-        calls: Calls | None,
+        calls: CallStore | None,
         executor: str,
         watermark_of: Callable[[str, str], int],
         generation: int = 0,
@@ -65,9 +66,9 @@ class Responder:
         connections, program, post = services.connections, services.program, services.scheduler.post
         # One that comes may live beside the one that went, which still answers.
         consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
-        self._cache: MessageCache = connections.cache(place_of(program, unit), program.name, consumer)
-        line: Line[Delivery] = Line(calls, program.name, taking_turns(program, unit))
-        self._receiver = Receiver(unit.name, self._cache, calls, executor, line, self._begin)
+        self._cache: MessageCache = connections.cache(topic_of(program, unit), program.name, consumer)
+        queue: SerialQueue[Delivery] = SerialQueue(calls, program.name, serialized_with(program, unit))
+        self._receiver = Receiver(unit.name, self._cache, calls, executor, queue, self._begin)
         self._answers = Worker(f"{unit.name}-answers", post)
         self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(unit.name, services, self._lost)
@@ -77,11 +78,11 @@ class Responder:
         self._services.code(self.unit)
         self._receiver.start()
 
-    def become(self, unit: Unit, services: Services) -> None:
+    def upgrade(self, unit: Unit, services: Services) -> None:
         """Run the calls that come from now on by another version of the program; in the loop."""
         self.unit = unit
         self._services = services
-        self._receiver.line.units = taking_turns(services.program, unit)
+        self._receiver.queue.units = serialized_with(services.program, unit)
         self._publisher.upgrade(services)
 
     def retire(self) -> None:
@@ -231,7 +232,7 @@ class Responder:
 
     def _make_room(self, id: str) -> None:
         self._receiver.make_room()
-        if self._receiver.line.in_use:
+        if self._receiver.queue.in_use:
             self._answers.submit(partial(self._receiver.over, id), lambda _: None, self._lost)
 
     def _lost(self, error: Exception) -> None:
@@ -260,3 +261,60 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
     timings = {"run": round(outcome.seconds, 6)}
     return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
+
+
+class Responders:
+    """The responders by unit. `watermark` gives that of a table, in the loop."""
+
+    def __init__(self, job: str, calls: CallStore | None, watermark: Callable[[str, str], int]) -> None:
+        self._calls = calls
+        self._watermark = watermark
+        self._executor = f"{job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._generations: dict[str, int] = {}
+        self._by_unit: dict[str, Responder] = {}
+        self._retired: list[Responder] = []
+        """Those of units that the program has no more: they may have calls at hand."""
+        self._started = False
+
+    def __len__(self) -> int:
+        return len(self._by_unit)
+
+    @property
+    def started(self) -> bool:
+        """Whether they take calls."""
+        return self._started
+
+    def add(self, unit: Unit, services: Services) -> None:
+        """One more, which takes calls if the others do."""
+        generation = self._generations[unit.name] = self._generations.get(unit.name, -1) + 1
+        responder = Responder(unit, services, self._calls, self._executor, self._watermark, generation)
+        self._by_unit[unit.name] = responder
+        if self._started:
+            responder.start()
+
+    def start(self) -> None:
+        """Take calls from now on; in the loop."""
+        self._started = True
+        for responder in self._by_unit.values():
+            responder.start()
+
+    def upgrade(self, units: Iterable[Unit], services: Services) -> None:
+        """Be those of another version of the program, between two steps: what is no more answers what it has taken."""
+        after = {unit.name: unit for unit in units}
+        for name in [name for name in self._by_unit if name not in after]:
+            responder = self._by_unit.pop(name)
+            responder.retire()
+            self._retired = [each for each in self._retired if not each.closed] + [responder]
+        for name, unit in after.items():
+            if name in self._by_unit:
+                self._by_unit[name].upgrade(unit, services)
+            else:
+                self.add(unit, services)
+
+    def all(self) -> list[Responder]:
+        """Each of them, and those that only answer what they have at hand."""
+        return [*self._by_unit.values(), *self._retired]
+
+    def status(self) -> dict[str, dict[str, object]]:
+        """How each stands, as JSON."""
+        return {name: responder.status() for name, responder in self._by_unit.items()}

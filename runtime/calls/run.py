@@ -1,4 +1,4 @@
-"""One call of a responsive stream unit: its small graph, run within the slot, and its answer.
+"""One call of a responsive stream unit: its parameters, its small graph, run within the slot, and its answer.
 
 Not here: how instructions arrive and answers leave (`responder`). A call keeps no state, so a repeated one starts anew.
 """
@@ -25,6 +25,7 @@ from ghcm.runtime.pubsub.envelope import SinkVersion
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable, To
+from ghcm.values import from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +189,29 @@ class CallRun:
         for sink in self._graph.sinks.values():
             sink.close()
         done(outcome)
+
+
+def read_parameters(unit: Unit, given: Mapping[str, object]) -> dict[str, object]:
+    """Canonical values of all parameters, defaults included; GhcmError says what does not fit."""
+    names = {parameter.name for parameter in unit.parameters}
+    for name in given:
+        if name not in names:
+            raise _wrong(unit, f'it has no parameter "{name}"')
+    values: dict[str, object] = {}
+    for parameter in unit.parameters:
+        if parameter.name in given:
+            try:
+                values[parameter.name] = from_json(given[parameter.name], parameter.type)
+            except ValueError as error:
+                raise _wrong(unit, f'parameter "{parameter.name}": {error}') from None
+        elif parameter.required:
+            raise _wrong(unit, f'parameter "{parameter.name}" is missing')
+        else:
+            values[parameter.name] = parameter.default
+    return values
+
+
+def _wrong(unit: Unit, what: str) -> GhcmError:
+    known = ", ".join(f'"{parameter.name}"' for parameter in unit.parameters)
+    detail = f"Its parameters are {known}." if known else "It has none."
+    return GhcmError(f'cannot call unit "{unit.name}": {what}', code="GHCM-320", detail=detail)

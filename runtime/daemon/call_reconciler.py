@@ -18,7 +18,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import MessageCache
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
 
@@ -114,7 +114,7 @@ class CallReconciler:
 
     async def settle(self, program: str, why: Failed) -> Settled:
         """Decide what becomes of the open calls of a program whose job is over. Those from outside are answered with
-        `why`. Its own are part of its state, as the place where its streams are: they wait until it is resumed.
+        `why`. Its own are part of its state, as the positions of its streams are: they wait until it is resumed.
         """
 
         def settle() -> Settled:
@@ -235,16 +235,16 @@ class CallReconciler:
                 self._send(program, call.instruction)
 
     def _send(self, program: Program, instruction: Instruction) -> None:
-        self._cache(place_of(program, program.unit(instruction.unit)), program.name).send(instruction)
+        self._cache(topic_of(program, program.unit(instruction.unit)), program.name).send(instruction)
 
     def _tell(self, call: Call, answer: Feedback) -> None:
         if call.instruction.reply is not None:
             self._cache(call.instruction.reply, call.program).send_feedback(call.instruction.reply, answer)
 
-    def _cache(self, place: str, program: str) -> MessageCache:
-        key = (place, program)
+    def _cache(self, topic: str, program: str) -> MessageCache:
+        key = (topic, program)
         if key not in self._caches:
-            self._caches[key] = self._connections.cache(place, program, "daemon")
+            self._caches[key] = self._connections.cache(topic, program, "daemon")
         return self._caches[key]
 
 

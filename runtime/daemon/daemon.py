@@ -155,8 +155,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
             again = Again(_optional(arguments, "again") or Again.UNSAID.value)
             beside = bool(arguments.get("beside"))
-            job, growth = await daemon.jobs.submit(path, base, again, beside=beside)
-            changed = {} if growth is None else {"growth": growth.document()}
+            job, upgrade = await daemon.jobs.submit(path, base, again, beside=beside)
+            changed = {} if upgrade is None else {"growth": upgrade.document()}
             yield {"job": daemon.jobs.document(job), **changed}
         case "list":
             yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}

@@ -16,8 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
-from ghcm.runtime.jobs.job_list import Job, JobState
-from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Program, Unit
 
@@ -56,7 +55,7 @@ class JobRunner:
         self._batches_begun = False
         self._completion_begun = False
         self._retirement_begun = False
-        self.grown: asyncio.Future[Document] | None = None
+        self.upgraded: asyncio.Future[Document] | None = None
         self._around = around
         self._store = around.store
         self._changed = around.changed
@@ -100,18 +99,18 @@ class JobRunner:
         """Whether its engine process is there and has not ended by itself."""
         return self.child is not None and self.child.phase in (Phase.STARTING, Phase.RUNNING, Phase.WAITING)
 
-    async def grow(self, version: int, bundle: Path, since: Since) -> None:
-        """Have the engine process become another version of the program, which it notes in the store. GhcmError if it
+    async def upgrade(self, version: int, bundle: Path, since: Since) -> None:
+        """Have the engine process run another version of the program, which it notes in the store. GhcmError if it
         does not, whatever comes in between; then nothing has changed.
         """
         if self.child is None or self.child.pid is None:
             raise GhcmError(f'the engine of job "{self.id}" is being started', code="GHCM-755", hint="submit again.")
-        self.grown = asyncio.get_running_loop().create_future()
+        self.upgraded = asyncio.get_running_loop().create_future()
         try:
             self.child.tell({"op": "grow", "version": version, "bundle": str(bundle), "since": since})
-            raised(await self.grown)
+            raised(await self.upgraded)
         finally:
-            self.grown = None
+            self.upgraded = None
 
     @property
     def present(self) -> Program | None:
@@ -122,7 +121,7 @@ class JobRunner:
         program = self.program
         return program if self.job.version == version else None
 
-    def become(self, program: Program, version: int) -> None:
+    def adopt(self, program: Program, version: int) -> None:
         """Note that the job is another version of its program; start an engine process where it needs one now."""
         if version < self.version:  # of two that were read side by side the later one holds
             return
@@ -133,9 +132,9 @@ class JobRunner:
             self.child = self.child or self._engine()
             self.child.start()
 
-    def _tell_grown(self, answer: Document) -> None:
-        if self.grown is not None and not self.grown.done():
-            self.grown.set_result(answer)
+    def _tell_upgraded(self, answer: Document) -> None:
+        if self.upgraded is not None and not self.upgraded.done():
+            self.upgraded.set_result(answer)
 
     def start(self) -> None:
         """Start the engine process, where the program has stream units."""
@@ -196,7 +195,7 @@ class JobRunner:
             case "progress" | "status" | "savepoint" | "stopped":
                 pass
             case "grown" | "not_grown":
-                self._tell_grown(report)
+                self._tell_upgraded(report)
             case "done":
                 self.inputs_done = True
                 self._changed(self)
@@ -209,7 +208,7 @@ class JobRunner:
 
     def _died(self, code: int) -> bool:
         """Whether to start the process again."""
-        self._tell_grown(_ENDED)
+        self._tell_upgraded(_ENDED)
         if self._stopped or self._stopping or (code == 0 and self.inputs_done):
             return False
         self._move(JobState.STARTING, restarted=True)
@@ -217,7 +216,7 @@ class JobRunner:
 
     def _child_changed(self) -> None:
         if not self.runs:
-            self._tell_grown(_ENDED)
+            self._tell_upgraded(_ENDED)
         if self.child is not None and self.child.phase is Phase.FAILED:
             self._move(JobState.FAILED, self.child.reason + last_words(self._command.log))
         self._changed(self)

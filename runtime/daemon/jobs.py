@@ -19,13 +19,12 @@ from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, St
 from ghcm.runtime.daemon.leases import Leases
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
-from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, grow, own_call
+from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running
 from ghcm.runtime.daemon.state import Options, copy_bundle
 from ghcm.runtime.jobs.calls import DAEMON
-from ghcm.runtime.jobs.job_list import Job, JobState
-from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
-from ghcm.runtime.upgrade.changes import Growth
+from ghcm.runtime.upgrade.changes import Upgrade
 from ghcm.spg.graph import Program
 
 log = logging.getLogger("ghcm.daemon")
@@ -66,12 +65,12 @@ class Jobs:
 
     async def submit(
         self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False
-    ) -> tuple[Job, Growth | None]:
+    ) -> tuple[Job, Upgrade | None]:
         """Take a bundle and start its job, or with `Again.RESUME` the latest job of its program where that ended; a
-        program that runs here becomes what is submitted (`growing`). The job, and what has changed where it was there.
+        program that runs here is upgraded (`resubmission`). The job, and what has changed where it was there.
 
         GhcmError if another daemon on the same Redis runs the program; if it has run before and would append to its
-        sinks again, unless that is what `again` says; if what runs or is to be resumed cannot become what it is now;
+        sinks again, unless that is what `again` says; if what runs or is to be resumed cannot be upgraded;
         if another job that lives appends to the same folder, unless this one is to do so `beside` it.
         """
         async with self._submitting:
@@ -81,7 +80,7 @@ class Jobs:
                 await asyncio.wait((stopping,))
             for runner in self.runners.values():
                 if runner.program.name == program.name and not runner.job.over:
-                    return await self._grow(runner, bundle, base, again, beside=beside)
+                    return await self._upgrade(runner, bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
             resumed = await asyncio.to_thread(self._earlier.resumed, bundle, base, again)
@@ -90,7 +89,7 @@ class Jobs:
             self._appending.take(id, program, base, beside=beside)
             try:
                 await self._leases.take(program.name)
-                job, growth = resumed or (await self._new(path, program.name, base, id), None)
+                job, upgrade = resumed or (await self._new(path, program.name, base, id), None)
             except BaseException:
                 self._appending.drop(id)
                 raise
@@ -101,14 +100,14 @@ class Jobs:
             self._start(job, program, base)
             if resumed is not None:
                 await self._calls.renew(program.name)
-            return self._store.jobs.known(job.id), growth
+            return self._store.jobs.known(job.id), upgrade
 
-    async def _grow(
+    async def _upgrade(
         self, runner: JobRunner, bundle: Bundle, base: Path, again: Again, *, beside: bool
-    ) -> tuple[Job, Growth]:
+    ) -> tuple[Job, Upgrade]:
         taken = self._appending.take(runner.id, bundle.program, base, beside=beside)
         try:
-            changed = await grow(runner, bundle, base, again, self._state, self._store)
+            changed = await upgrade_running(runner, bundle, base, again, self._state, self._store)
         except BaseException:
             self._appending.drop(runner.id, taken)
             raise
@@ -118,7 +117,7 @@ class Jobs:
     async def _adopt(self, runner: JobRunner) -> None:
         """Let everyone know that the job is another version of its program now, which the store has already."""
         job = runner.job
-        runner.become((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
+        runner.adopt((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
         log.info('job "%s" is version %d of its program', runner.id, runner.job.version)
         self._tell({"event": "job", "job": self.document(runner.job)})
         if runner.batches:
@@ -240,7 +239,7 @@ class Jobs:
             self._calls.send_again()
 
     def _heard(self, runner: JobRunner, report: Document) -> None:
-        if report.get("event") == "grown" and runner.grown is None:  # nobody has waited for it so long
+        if report.get("event") == "grown" and runner.upgraded is None:  # nobody has waited for it so long
             self._spawn(self._adopt(runner))
         if report.get("event") != "running":
             self._tell({**report, "job": runner.id, "event": f"job.{report.get('event')}"})

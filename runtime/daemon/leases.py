@@ -1,6 +1,6 @@
 """Which daemon runs a program, where several share one Redis: a lease per program that its owner renews.
 
-Calls of a program travel through places that bear its name, so two daemons with the same program would take each
+Calls of a program travel through topics that bear its name, so two daemons with the same program would take each
 other's calls. A private Redis has one owner and needs no leases.
 """
 

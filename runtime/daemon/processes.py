@@ -20,7 +20,7 @@ from ghcm.runtime.daemon.child import Child, Command, RestartPolicy, ending, las
 from ghcm.runtime.daemon.protocol import Document
 from ghcm.runtime.daemon.state import Options, StateDirectory
 from ghcm.runtime.daemon.warm_standby import WarmStandby
-from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.jobs.store import Job
 from ghcm.runtime.pubsub.embedded import embedded_command, embedded_url
 from ghcm.runtime.settings import EMBEDDED
 
@@ -103,7 +103,7 @@ class Processes:
             log.warning('what Spark runs of job "%s" could not be broken off', job)
 
     async def stop(self, executors: Callable[[], Awaitable[object]]) -> None:
-        """Stop callers first, then who answers them (`executors` stops the engines), then the place of the data."""
+        """Stop callers first, then who answers them (`executors` stops the engines), then Redis, which has the data."""
         if self._later is not None:
             self._later.cancel()
             await asyncio.gather(self._later, return_exceptions=True)

@@ -26,7 +26,7 @@ from typing import TypeAlias, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
-from ghcm.runtime.jobs.job_list import Job
+from ghcm.runtime.jobs.store import Job
 from ghcm.runtime.pubsub.envelope import feedback_to_json
 
 Document: TypeAlias = dict[str, object]

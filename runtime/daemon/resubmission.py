@@ -18,11 +18,9 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_runner import JobRunner
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
-from ghcm.runtime.jobs.job_list import Job
-from ghcm.runtime.jobs.store import Store
-from ghcm.runtime.upgrade.changes import Growth
-from ghcm.runtime.upgrade.compare import compare
-from ghcm.runtime.upgrade.versions import version_of
+from ghcm.runtime.jobs.store import Job, Store
+from ghcm.runtime.upgrade.changes import Upgrade
+from ghcm.runtime.upgrade.compare import compare, version_of
 from ghcm.spg.graph import Mode, Program, Unit
 from ghcm.spg.ops import Publish, To
 
@@ -49,11 +47,11 @@ def refuse_doubles(job: Job, before: Program, after: Program) -> None:
         )
 
 
-def resumable(job: Job, before: Bundle, after: Bundle) -> Growth:
+def resumable(job: Job, before: Bundle, after: Bundle) -> Upgrade:
     """What becomes of the program's parts. GhcmError if the state of the job does not fit what is submitted: only
     responsive units and publish policies may differ; where in the file a thing stands plays no part."""
-    growth = compare(version_of(before), version_of(after))
-    obstacles = [str(each) for each in growth.obstacles if not each.resumable]
+    upgrade = compare(version_of(before), version_of(after))
+    obstacles = [str(each) for each in upgrade.obstacles if not each.resumable]
     if obstacles:
         raise GhcmError(
             f'job "{job.id}" cannot be resumed: the program has changed since',
@@ -61,7 +59,7 @@ def resumable(job: Job, before: Bundle, after: Bundle) -> Growth:
             detail=f"The state in its last snapshot is that of the program as it was: {'; '.join(obstacles)}.",
             hint="undo that part of the edit, or begin anew with --fresh.",
         )
-    return growth
+    return upgrade
 
 
 def _appended(program: Program) -> list[str]:
@@ -91,7 +89,7 @@ class EarlierJobs:
     state: StateDirectory
     store: Store
 
-    def resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Growth | None] | None:
+    def resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Upgrade | None] | None:
         """The job that goes on, None where one begins; GhcmError if it cannot go on, or if a new one would append again
         what it has appended.
         """
@@ -101,13 +99,13 @@ class EarlierJobs:
         job, before = found
         match again:
             case Again.RESUME:
-                growth = resumable(job, before, bundle)
-                if growth.nothing:
+                upgrade = resumable(job, before, bundle)
+                if upgrade.nothing:
                     return job, None
                 version = job.version + 1
                 copy = self.state.version(job.id, version)
                 copy_bundle(bundle.path, copy)
-                return self.store.jobs.grow(job.id, version, str(copy), growth.since(job.since, version)), growth
+                return self.store.jobs.upgrade(job.id, version, str(copy), upgrade.since(job.since, version)), upgrade
             case Again.UNSAID:
                 refuse_doubles(job, before.program, bundle.program)
                 return None
@@ -153,9 +151,9 @@ def own_call(job: str, unit: Unit) -> str:
 _PATIENCE_S = 90.0
 
 
-async def grow(
+async def upgrade_running(
     runner: JobRunner, bundle: Bundle, base: Path, again: Again, state: StateDirectory, store: Store
-) -> Growth:
+) -> Upgrade:
     """Make the bundle the job's version and return what that changes. GhcmError, and nothing is changed, if it is the
     version that runs already, if it needs more than can be changed, or if the engine cannot do it just now.
     """
@@ -163,26 +161,26 @@ async def grow(
     if again is not Again.UNSAID:
         raise _runs(runner, f"--{again.value} is for a program that has ended", "end it first")
     before = await asyncio.to_thread(Bundle.open, Path(job.bundle))
-    growth = compare(version_of(before), version_of(bundle))
-    if growth.nothing:
+    upgrade = compare(version_of(before), version_of(bundle))
+    if upgrade.nothing:
         raise _runs(runner, "Nothing in it has changed", "end it first to have it begin anew")
     there = Path(state.base(job.id).read_text(encoding="utf-8"))
     if there != base.absolute():
         raise _runs(runner, f'It runs in the folder "{there}"', f'submit it with -C "{there}" to change it, or end it')
-    if growth.obstacles:
-        raise growth.refusal(job.program, job.id)
+    if upgrade.obstacles:
+        raise upgrade.refusal(job.program, job.id)
     version, copy = job.version + 1, state.version(job.id, job.version + 1)
-    since = growth.since(job.since, version)
+    since = upgrade.since(job.since, version)
     await asyncio.to_thread(copy_bundle, bundle.path, copy)
     if not runner.runs:
-        store.jobs.grow(job.id, version, str(copy), since)
-        return growth
+        store.jobs.upgrade(job.id, version, str(copy), since)
+        return upgrade
     try:
-        await asyncio.wait_for(runner.grow(version, copy, since), _PATIENCE_S)
+        await asyncio.wait_for(runner.upgrade(version, copy, since), _PATIENCE_S)
     except (GhcmError, TimeoutError) as error:
         if runner.job.version != version:  # else it died right after it had changed, and starts again as what it is
             raise error if isinstance(error, GhcmError) else _no_answer(runner) from error
-    return growth
+    return upgrade
 
 
 def _runs(runner: JobRunner, detail: str, hint: str) -> GhcmError:

@@ -18,7 +18,7 @@ _LONGEST_SOCKET = 100  # the kernel's limit is 107 bytes
 
 @dataclass(frozen=True, slots=True)
 class StateDirectory:
-    """The places in a state directory. Nothing is made before it is needed."""
+    """The paths in a state directory. Nothing is made before it is needed."""
 
     path: Path
 

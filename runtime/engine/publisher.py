@@ -11,7 +11,7 @@ from typing import cast
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.pubsub.cache import MessageCache
-from ghcm.runtime.pubsub.connections import place_of
+from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program
@@ -114,7 +114,7 @@ class Publisher:
         known = next((each for each in program.units if each.name == unit), None)
         if known is None:
             return None
-        place = place_of(program, known)
+        place = topic_of(program, known)
         if place not in self._caches:
             consumer = f"{self._services.job}.{self._unit}.publisher"
             self._caches[place] = self._services.connections.cache(place, program.name, consumer)

@@ -259,7 +259,7 @@ def _find(connection: sqlite3.Connection, id: str) -> Call | None:
 
 
 def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:
-    """The one place where a call gets its final answer."""
+    """The only statement that gives a call its final answer."""
     connection.execute(
         "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
         (feedback.state.value, json.dumps(feedback_to_json(feedback)), now_us(), feedback.id),

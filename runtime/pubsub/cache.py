@@ -8,7 +8,9 @@ belongs into a thread; `AsyncMessageCache` is the caller's side for an event loo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,7 +36,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Positioned:
     """A feedback with its position in its address; reading goes on `after` a position."""
 
     position: str
@@ -64,7 +66,7 @@ class MessageCache(Protocol):
         """Return once the feedback is stored at the address."""
         ...
 
-    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Placed]:
+    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:
         """Feedback at the address behind this position: some, or none after `timeout` seconds or when closed."""
         ...
 
@@ -84,7 +86,7 @@ class AsyncMessageCache(Protocol):
         """As `MessageCache.send`."""
         ...
 
-    def feedback(self, address: str, after: str = START) -> AsyncIterator[Placed]:
+    def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
         """All feedback at the address behind this position, without end; ends when the cache is closed. Survives
         restarts of the server.
         """
@@ -95,10 +97,42 @@ class AsyncMessageCache(Protocol):
         ...
 
 
-def cache_place(program: str, unit: str) -> str:
-    """The place of the cache of a unit whose program names none.
+class Inbox:
+    """Feedback that comes to one address, handed to whoever waits for its call. Run `serve` as a task beside the
+    callers.
+    """
 
-    >>> cache_place("traffic", "rebuild")
+    def __init__(self, cache: AsyncMessageCache, address: str) -> None:
+        self.address = address
+        self._cache = cache
+        self._followers: dict[str, list[asyncio.Queue[Feedback]]] = {}
+
+    async def serve(self, after: str = START) -> None:
+        """Read what comes behind this position, until the cache is closed."""
+        async for item in self._cache.feedback(self.address, after):
+            for queue in self._followers.get(item.feedback.id, ()):
+                queue.put_nowait(item.feedback)
+
+    @contextmanager
+    def follow(self, id: str) -> Generator[asyncio.Queue[Feedback]]:
+        """The feedback of this call from now on. Follow first, then look into the call store, so that nothing is
+        missed.
+        """
+        queue: asyncio.Queue[Feedback] = asyncio.Queue()
+        self._followers.setdefault(id, []).append(queue)
+        try:
+            yield queue
+        finally:
+            followers = self._followers[id]
+            followers.remove(queue)
+            if not followers:
+                del self._followers[id]
+
+
+def cache_topic(program: str, unit: str) -> str:
+    """The topic of the cache of a unit whose program names none.
+
+    >>> cache_topic("traffic", "rebuild")
     'ghcm:cache:traffic:rebuild'
     """
     return f"ghcm:cache:{program}:{unit}"

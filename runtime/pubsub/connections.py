@@ -1,6 +1,7 @@
 """Connections: what the names in a program stand for in this process: directory, Redis, memory.
 
-A program names places; this says where they are. Holds no password beyond the URL it was given and prints none.
+A program names folders, topics and keys; this says where they are. Holds no password beyond the URL it was
+given and prints none.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ import redis
 from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.async_cache import AsyncRedisCache, ThreadedCache
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_place
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
-from ghcm.runtime.pubsub.redis_cache import RedisCache
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_topic
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory, ThreadedCache
+from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
@@ -25,12 +25,12 @@ from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 @dataclass(slots=True)
 class Connections:
     """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`),
-    or None: caches and places are in the memory of this process (`memory`), for tests and the embedded engine.
+    or None: caches and sinks are in the memory of this process (`memory`), for tests and the embedded engine.
     """
 
     base: Path
     url: str | None = None
-    memory: MemoryPlaces = field(default_factory=MemoryPlaces, repr=False)
+    memory: ProcessMemory = field(default_factory=ProcessMemory, repr=False)
     patience: float = PATIENCE
     _client: redis.Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
@@ -55,17 +55,17 @@ class Connections:
             self._async_client = open_async_client(self._needed_url())
         return self._async_client
 
-    def cache(self, place: str, program: str, consumer: str) -> MessageCache:
-        """The msg cache at this place for an executor or publisher of this name, see `RedisCache`."""
+    def cache(self, topic: str, program: str, consumer: str) -> MessageCache:
+        """The msg cache of this topic for an executor or publisher of this name, see `RedisCache`."""
         if self.url is None:
-            return MemoryCache(self.memory, place, program, consumer)
-        return RedisCache(self.url, place, program, consumer, patience=self.patience)
+            return MemoryCache(self.memory, topic, program, consumer)
+        return RedisCache(self.url, topic, program, consumer, patience=self.patience)
 
-    def async_cache(self, place: str, program: str) -> AsyncMessageCache:
-        """The caller's side of the msg cache at this place, for the running event loop."""
+    def async_cache(self, topic: str, program: str) -> AsyncMessageCache:
+        """The caller's side of the msg cache of this topic, for the running event loop."""
         if self.url is None:
-            return ThreadedCache(MemoryCache(self.memory, place, program, "caller"))
-        return AsyncRedisCache(self.url, place, patience=self.patience)
+            return ThreadedCache(MemoryCache(self.memory, topic, program, "caller"))
+        return AsyncRedisCache(self.url, topic, patience=self.patience)
 
     def close(self) -> None:
         """Close the shared client; caches and writers are closed by who opened them."""
@@ -87,17 +87,17 @@ class Connections:
         return self.url
 
 
-def place_of(program: Program, unit: Unit) -> str:
-    """Where the msg cache of a responsive unit is: as the program says, else a place of its own.
+def topic_of(program: Program, unit: Unit) -> str:
+    """The topic of the msg cache of a responsive unit: as the program says, else one of its own.
 
-    The embedded profile serves logs (`kafka("x")`) and places (`redis("x")`) from the same Redis.
+    The embedded profile serves logs (`kafka("x")`) and keys (`redis("x")`) from the same Redis.
     """
     if unit.cache is None:
-        return cache_place(program.name, unit.name)
+        return cache_topic(program.name, unit.name)
     connector = next(cache.connector for cache in program.caches if cache.name == unit.cache)
     match connector:
-        case Redis(place=place) | Kafka(topic=place):
-            return place
+        case Redis(place=topic) | Kafka(topic=topic):
+            return topic
         case Files() | Parquet() | Socket() | Memory() | Generate():
             kind = type(connector).__name__.lower()
             raise GhcmError(f'cache "{unit.cache}" cannot be {kind}: only redis and kafka carry calls', code="GHCM-301")

@@ -1,18 +1,21 @@
-"""Msg caches and places in the memory of this process, for unit tests and the embedded engine. Envelopes are encoded as
-on the wire.
+"""Msg caches, and what sinks hold, in the memory of this process, for unit tests and the embedded engine.
+
+Envelopes are encoded as on the wire.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from ghcm.runtime.pubsub.cache import START, Delivery, Placed
+from ghcm.runtime.pubsub.cache import START, Delivery, MessageCache, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, decode_instruction, encode
+from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS
 
 T = TypeVar("T")
 
@@ -25,8 +28,8 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class MemoryPlaces:
-    """All that rests in this process: caches by place, feedback by address. `tables` belongs to `memory_sink`,
+class ProcessMemory:
+    """All that rests in this process: caches by topic, feedback by address. `tables` belongs to `memory_sink`,
     `replies` to `reply`.
     """
 
@@ -38,13 +41,13 @@ class MemoryPlaces:
 
 
 class MemoryCache:
-    """The `MessageCache` at `place` of `places`. Closing it, or opening another of the same consumer, gives back what
+    """The `MessageCache` at `topic` of `memory`. Closing it, or opening another of the same consumer, gives back what
     it holds.
     """
 
-    def __init__(self, places: MemoryPlaces, place: str, program: str, consumer: str) -> None:
-        self.place = place
-        self._places = places
+    def __init__(self, memory: ProcessMemory, topic: str, program: str, consumer: str) -> None:
+        self.topic = topic
+        self._memory = memory
         self._program = program
         self._consumer = consumer
         self._wakes = 0
@@ -54,9 +57,9 @@ class MemoryCache:
     def send(self, instruction: Instruction) -> None:
         """As `MessageCache.send`."""
         entry = _Entry(encode(instruction))
-        with self._places.changed:
-            self._places.entries.setdefault(self.place, []).append(entry)
-            self._places.changed.notify_all()
+        with self._memory.changed:
+            self._memory.entries.setdefault(self.topic, []).append(entry)
+            self._memory.changed.notify_all()
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
         """As `MessageCache.receive`."""
@@ -65,24 +68,24 @@ class MemoryCache:
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         """As `MessageCache.send_feedback`."""
         data = encode(feedback)
-        with self._places.changed:
-            self._places.feedback.setdefault(address, []).append(data)
-            self._places.changed.notify_all()
+        with self._memory.changed:
+            self._memory.feedback.setdefault(address, []).append(data)
+            self._memory.changed.notify_all()
 
-    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Placed]:
+    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:
         """As `MessageCache.feedback`."""
 
-        def found() -> list[Placed] | None:
-            rest = self._places.feedback.get(address, [])[int(after) :]
-            return [Placed(str(at), decode_feedback(data)) for at, data in enumerate(rest, int(after) + 1)] or None
+        def found() -> list[Positioned] | None:
+            rest = self._memory.feedback.get(address, [])[int(after) :]
+            return [Positioned(str(at), decode_feedback(data)) for at, data in enumerate(rest, int(after) + 1)] or None
 
         return self._await(found, timeout) or []
 
     def wake(self) -> None:
         """As `MessageCache.wake`."""
-        with self._places.changed:
+        with self._memory.changed:
             self._wakes += 1
-            self._places.changed.notify_all()
+            self._memory.changed.notify_all()
 
     def close(self) -> None:
         """As `MessageCache.close`."""
@@ -92,7 +95,7 @@ class MemoryCache:
 
     def _await(self, look: Callable[[], T | None], timeout: float | None) -> T | None:
         end = None if timeout is None else time.monotonic() + timeout
-        with self._places.changed:
+        with self._memory.changed:
             wakes = self._wakes
             while not self._closed and wakes == self._wakes:
                 found = look()
@@ -101,11 +104,11 @@ class MemoryCache:
                 remaining = None if end is None else end - time.monotonic()
                 if remaining is not None and remaining <= 0:
                     return None
-                self._places.changed.wait(remaining)
+                self._memory.changed.wait(remaining)
         return None
 
     def _take(self, unit: str) -> Delivery | None:
-        entries = self._places.entries.get(self.place, [])
+        entries = self._memory.entries.get(self.topic, [])
         held = {decode_instruction(entry.data).id for entry in entries if entry.consumer == self._consumer}
         for entry in entries:
             instruction = decode_instruction(entry.data)
@@ -120,17 +123,41 @@ class MemoryCache:
     def _drop(self, entry: _Entry, reply: str | None, answer: Feedback) -> None:
         if reply is not None:
             self.send_feedback(reply, answer)
-        with self._places.changed:
-            entries = self._places.entries.get(self.place, [])
-            self._places.entries[self.place] = [other for other in entries if other is not entry]
-            self._places.changed.notify_all()
+        with self._memory.changed:
+            entries = self._memory.entries.get(self.topic, [])
+            self._memory.entries[self.topic] = [other for other in entries if other is not entry]
+            self._memory.changed.notify_all()
 
     def _release(self, entry: _Entry) -> None:
-        with self._places.changed:
+        with self._memory.changed:
             entry.consumer = None
-            self._places.changed.notify_all()
+            self._memory.changed.notify_all()
 
     def _give_back(self) -> None:
-        for entry in list(self._places.entries.get(self.place, [])):
+        for entry in list(self._memory.entries.get(self.topic, [])):
             if entry.consumer == self._consumer:
                 self._release(entry)
+
+
+class ThreadedCache:
+    """An `AsyncMessageCache` on a blocking one; the threads are the loop's."""
+
+    def __init__(self, cache: MessageCache) -> None:
+        self._cache = cache
+        self._closed = False
+
+    async def send(self, instruction: Instruction) -> None:
+        """As `AsyncMessageCache.send`."""
+        await asyncio.to_thread(self._cache.send, instruction)
+
+    async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
+        """As `AsyncMessageCache.feedback`."""
+        while not self._closed:
+            for item in await asyncio.to_thread(self._cache.feedback, address, after, BLOCK_SECONDS):
+                after = item.position
+                yield item
+
+    async def close(self) -> None:
+        """As `AsyncMessageCache.close`."""
+        self._closed = True
+        self._cache.close()

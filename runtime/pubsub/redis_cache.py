@@ -7,24 +7,34 @@ first takes what it had been given before; what a consumer holds that has not be
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 import redis
 from redis.client import Pipeline
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.cache import START, Delivery, Placed
+from ghcm.runtime.pubsub.cache import START, Delivery, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
-from ghcm.runtime.pubsub.redis_connection import PATIENCE, commands, open_client, stubborn
-from ghcm.runtime.pubsub.redis_group import Entry, Group, ensure_group
-from ghcm.runtime.pubsub.redis_wait import Waiters
+from ghcm.runtime.pubsub.redis_connection import (
+    BLOCK_SECONDS,
+    PATIENCE,
+    commands,
+    open_async_client,
+    open_client,
+    stubborn,
+    stubborn_async,
+)
+from ghcm.runtime.pubsub.redis_consumer import Entry, Group, Waiters, ensure_group
 
 log = logging.getLogger("ghcm.pubsub")
+
+T = TypeVar("T")
 
 LEASE_SECONDS = 10.0
 """How long a consumer may be silent before its instructions go to another; a living one is heard of three times as
@@ -39,21 +49,21 @@ FEEDBACK_SECONDS = 600
 
 
 class RedisCache:
-    """The `MessageCache` at `place`. `consumer` names this executor in its groups: the same after a restart, different
+    """The `MessageCache` at `topic`. `consumer` names this executor in its groups: the same after a restart, different
     from all that live beside it.
     """
 
     def __init__(
         self,
         url: str,
-        place: str,
+        topic: str,
         program: str,
         consumer: str,
         *,
         patience: float = PATIENCE,
         lease: float = LEASE_SECONDS,
     ) -> None:
-        self.place = place
+        self.topic = topic
         self._url = url
         self._program = program
         self._consumer = consumer
@@ -75,9 +85,9 @@ class RedisCache:
         def attempt() -> None:
             # The group comes first, so that a look at the stream's groups shows every unit that entries wait for.
             if group not in self._known:
-                ensure_group(self._client, self.place, group)
+                ensure_group(self._client, self.topic, group)
                 self._known.add(group)
-            self._client.xadd(self.place, {"e": data})
+            self._client.xadd(self.topic, {"e": data})
 
         self._stubborn(attempt)
 
@@ -100,7 +110,7 @@ class RedisCache:
         data = encode(feedback)
         self._stubborn(lambda: add_feedback(self._client, address, data))
 
-    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Placed]:
+    def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:
         """As `MessageCache.feedback`."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._waiters.waiting() as waiter:
@@ -111,7 +121,7 @@ class RedisCache:
                     return client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
 
                 reply = self._waiters.stubborn(waiter, partial(waiter.read, read, remaining))
-                found, after = placed(reply, after)
+                found, after = positioned(reply, after)
                 if found or (end is not None and time.monotonic() >= end):
                     return found
         return []
@@ -135,13 +145,13 @@ class RedisCache:
         with self._lock:
             group = self._groups.get(unit)
             if group is None:
-                group = self._groups[unit] = Group(self.place, self._program, unit, self._consumer, self._lease)
+                group = self._groups[unit] = Group(self.topic, self._program, unit, self._consumer, self._lease)
             return group
 
     def _delivery(self, group: Group, entry: Entry) -> Delivery:
         with self._lock:
             if self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name=f"keep {self.place}", daemon=True)
+                self._keeper = threading.Thread(target=self._keep, name=f"keep {self.topic}", daemon=True)
                 self._keeper.start()
 
         call, address = entry.instruction.id, entry.instruction.reply
@@ -166,7 +176,65 @@ class RedisCache:
                 for group in list(self._groups.values()):
                     group.keep(self._client)
             except redis.RedisError as error:
-                log.info("%s: the lease is not renewed: %s", self.place, error)
+                log.info("%s: the lease is not renewed: %s", self.topic, error)
+
+
+class AsyncRedisCache:
+    """An `AsyncMessageCache` on Redis. To be made and used in one event loop."""
+
+    def __init__(self, url: str, topic: str, *, patience: float = PATIENCE) -> None:
+        self.topic = topic
+        self._url = url
+        self._patience = patience
+        self._client = open_async_client(url)
+        self._groups: set[str] = set()
+        self._closed = asyncio.Event()
+
+    async def send(self, instruction: Instruction) -> None:
+        """As `AsyncMessageCache.send`."""
+        data = encode(instruction)
+        group = f"{instruction.program}.{instruction.unit}"
+
+        async def attempt() -> None:
+            if group not in self._groups:
+                await self._make_group(group)
+            await self._client.xadd(self.topic, {"e": data})
+
+        await self._stubborn(attempt, self._patience)
+
+    async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
+        """As `AsyncMessageCache.feedback`."""
+        block = int(BLOCK_SECONDS * 1000)
+        while not self._closed.is_set():
+
+            async def read(after: str = after) -> object:
+                return await self._client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
+
+            try:
+                reply = await self._stubborn(read, None)
+            except GhcmError:
+                if self._closed.is_set():
+                    return
+                raise
+            found, after = positioned(reply, after)
+            for item in found:
+                yield item
+
+    async def close(self) -> None:
+        """As `AsyncMessageCache.close`."""
+        self._closed.set()
+        await self._client.aclose()  # which ends a read that blocks: it has lost its connection
+
+    async def _make_group(self, group: str) -> None:
+        try:
+            await self._client.xgroup_create(self.topic, group, "0", mkstream=True)
+        except redis.ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+        self._groups.add(group)
+
+    async def _stubborn(self, attempt: Callable[[], Awaitable[T]], patience: float | None) -> T:
+        return await stubborn_async(self._url, attempt, patience=patience, closed=self._closed)
 
 
 def add_feedback(client: redis.Redis, address: str, data: bytes) -> None:
@@ -188,15 +256,15 @@ def oldest_kept() -> str:
     return f"{int((time.time() - FEEDBACK_SECONDS) * 1000)}-0"
 
 
-def placed(reply: object, after: str) -> tuple[list[Placed], str]:
+def positioned(reply: object, after: str) -> tuple[list[Positioned], str]:
     """The feedback in the answer of XREAD and the position behind it; what cannot be read is reported and skipped."""
-    found: list[Placed] = []
+    found: list[Positioned] = []
     streams = cast("list[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]", reply or [])
     for address, entries in streams:
         for id, fields in entries:
             after = id.decode()
             try:
-                found.append(Placed(after, decode_feedback(fields.get(b"e", b""))))
+                found.append(Positioned(after, decode_feedback(fields.get(b"e", b""))))
             except GhcmError as error:
                 log.warning("%s: entry %s is skipped: %s", address.decode(errors="replace"), after, error.message)
     return found, after

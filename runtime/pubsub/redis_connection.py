@@ -6,8 +6,10 @@ assigned.
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -19,6 +21,7 @@ from redis.client import Pipeline
 from redis.exceptions import ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
+    AsyncRetrying,
     RetryCallState,
     Retrying,
     retry_if_exception_type,
@@ -42,6 +45,7 @@ LOST: tuple[type[redis.RedisError], ...] = (redis.ConnectionError, redis.Timeout
 """The server is away, starting or changing roles: worth another attempt."""
 
 _TIMEOUT = BLOCK_SECONDS * 2
+_PAUSES = wait_random_exponential(multiplier=0.02, max=1.0)
 
 
 class Commands(Protocol):
@@ -84,7 +88,7 @@ def commands(client: redis.Redis) -> Commands:
 def open_client(url: str, *, connected: Callable[[Connection], None] | None = None) -> redis.Redis:
     """A client whose commands raise at once when the connection is lost; connections are made when they are needed.
 
-    `connected` is called with each in place of its `on_connect`.
+    `connected` is called with each in topic of its `on_connect`.
     """
     try:
         return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
@@ -113,13 +117,6 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
     """What `attempt` returns, repeated with growing pauses while the server is away; GhcmError after `patience`
     seconds, or when closed.
     """
-
-    def give_up(state: RetryCallState) -> T:
-        assert state.outcome is not None
-        error = state.outcome.exception()
-        assert isinstance(error, redis.RedisError)
-        raise failed(url, error) from error
-
     try:
         return attempt()  # almost always enough, and cheaper than a retrier
     except LOST:
@@ -128,13 +125,32 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
         raise failed(url, error) from error
     retrying = Retrying(
         retry=retry_if_exception_type(LOST),
-        wait=wait_random_exponential(multiplier=0.02, max=1.0),
+        wait=_PAUSES,
         stop=stop_after_delay(patience) | stop_when_event_set(closed),
         sleep=sleep_using_event(closed),
-        retry_error_callback=give_up,
+        reraise=True,
     )
     try:
         return retrying(attempt)
+    except redis.RedisError as error:
+        raise failed(url, error) from error
+
+
+async def stubborn_async(
+    url: str, attempt: Callable[[], Awaitable[T]], *, patience: float | None, closed: asyncio.Event
+) -> T:
+    """As `stubborn`, for an event loop; for ever where `patience` is None."""
+
+    async def sleep(seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(closed.wait(), seconds)
+
+    def is_over(state: RetryCallState) -> bool:
+        return closed.is_set() or (patience is not None and (state.seconds_since_start or 0.0) >= patience)
+
+    retrying = AsyncRetrying(retry=retry_if_exception_type(LOST), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
+    try:
+        return await retrying(attempt)
     except redis.RedisError as error:
         raise failed(url, error) from error
 

@@ -12,7 +12,7 @@ import polars as pl
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.envelope import now_us
-from ghcm.runtime.pubsub.memory_cache import MemoryPlaces
+from ghcm.runtime.pubsub.memory_cache import ProcessMemory
 from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
 from ghcm.runtime.sinks.sink_writer import Commit
 from ghcm.spg.graph import Mode
@@ -41,7 +41,7 @@ class MemoryWriter:
     """The `SinkWriter` of a `MemoryTable`."""
 
     def __init__(
-        self, places: MemoryPlaces, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
+        self, places: ProcessMemory, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
     ) -> None:
         if mode is Mode.APPEND:
             raise GhcmError(
@@ -111,7 +111,7 @@ class MemoryWriter:
 
 
 def read_memory(
-    places: MemoryPlaces, place: str, columns: Struct, mode: Mode, version: str | None, call: str | None
+    places: ProcessMemory, place: str, columns: Struct, mode: Mode, version: str | None, call: str | None
 ) -> Iterator[Row]:
     """The rows of a keyed place: now, of a version, or those of a call."""
     with places.changed:
@@ -124,13 +124,13 @@ def read_memory(
     return iter([read(found[key]) for key in sorted(found)])
 
 
-def latest_memory_version(places: MemoryPlaces, place: str) -> str | None:
+def latest_memory_version(places: ProcessMemory, place: str) -> str | None:
     """The version committed last, or None."""
     with places.changed:
         return next(reversed(_table(places, place).versions), None)
 
 
-def _table(places: MemoryPlaces, place: str) -> MemoryTable:
+def _table(places: ProcessMemory, place: str) -> MemoryTable:
     with places.changed:
         table = places.tables.setdefault(place, MemoryTable())
     assert isinstance(table, MemoryTable)

@@ -16,13 +16,12 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.calls.receiver import Calls
-from ghcm.runtime.calls.responder import Responder
-from ghcm.runtime.calls.responders import Responders
+from ghcm.runtime.calls.responder import Responder, Responders
 from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Build, Compiled, Services
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
+from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.policy_swap import UnitSwap, unit_swaps
 from ghcm.runtime.slot.tables import Copy, Tables
@@ -58,7 +57,7 @@ class Engine:
         job: str | None = None,
         form: Form = "auto",
         commit_s: float = 1.0,
-        calls: Calls | None = None,
+        calls: CallStore | None = None,
         serve: bool = False,
         build: Build | None = None,
         tame_collector: bool = False,
@@ -308,7 +307,7 @@ class Engine:
         self._services = services
         for name, swap in swaps.items():
             self._runs[name].upgrade(swap.unit, services, swap.dropped, swap.added)
-        self._responders.become(responsive if self._answers else (), services)
+        self._responders.upgrade(responsive if self._answers else (), services)
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 

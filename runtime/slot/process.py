@@ -150,7 +150,7 @@ class _Process:
         """Become another version, or say why not."""
 
         def commit() -> None:
-            store.jobs.grow(self._arguments.job, request.version, str(request.bundle), request.since)
+            store.jobs.upgrade(self._arguments.job, request.version, str(request.bundle), request.since)
 
         try:
             engine.upgrade(Bundle.open(request.bundle), request.since, commit)

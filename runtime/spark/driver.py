@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.calls.ordering import Line, taking_turns
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.programs import Job, open_jobs
@@ -42,7 +42,7 @@ class _Receiver:
     version: tuple[Job, Unit]
     services: Services
     cache: MessageCache
-    line: Line[Execution]
+    line: SerialQueue[Execution]
     stopped: threading.Event = field(default_factory=threading.Event)
     abandoned: threading.Event = field(default_factory=threading.Event)
     open: int = 0
@@ -100,7 +100,7 @@ class Driver:
             for name, (job, unit) in served.items():
                 if name in self._receivers:  # calls that are taken from now on run as this version has it
                     self._receivers[name].version = (job, unit)
-                    self._receivers[name].line.units = taking_turns(job.program, unit)
+                    self._receivers[name].line.units = serialized_with(job.program, unit)
                 else:
                     self._receive_from(job, unit)
             self._jobs = jobs
@@ -146,9 +146,11 @@ class Driver:
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
         connections = Connections(job.base, self._redis)
-        cache = connections.cache(place_of(job.program, unit), job.program.name, f"{job.id}.spark")
+        cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
-        line: Line[Execution] = Line(self._store.calls, job.program.name, taking_turns(job.program, unit))
+        line: SerialQueue[Execution] = SerialQueue(
+            self._store.calls, job.program.name, serialized_with(job.program, unit)
+        )
         receiver = self._receivers[job.id, unit.name] = _Receiver((job, unit), services, cache, line)
         name = f"ghcm-receive {job.program.name}.{unit.name}"
         threading.Thread(target=self._receive, args=(receiver,), name=name, daemon=True).start()

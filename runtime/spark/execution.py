@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
@@ -172,7 +172,7 @@ class Execution:
             )
             self.services.calls.accept(instruction)
             consumer = f"{self.job.id}.{self.unit.name}.publisher"
-            cache = self.services.connections.cache(place_of(program, unit), program.name, consumer)
+            cache = self.services.connections.cache(topic_of(program, unit), program.name, consumer)
             try:
                 cache.send(instruction)
             finally:

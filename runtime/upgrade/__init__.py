@@ -1,3 +1,3 @@
-"""Programs that grow while they run: what an edit keeps, adds, swaps and drops, or why it cannot be taken."""
+"""Live upgrade: what an edit of a program that runs keeps, adds, swaps and drops, or why it cannot be taken."""
 
 __all__: list[str] = []

@@ -62,7 +62,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class Upgrade:
     """The changes from one version of a program to another, and the obstacles to making them while it runs."""
 
     changes: tuple[Change, ...]

@@ -1,16 +1,19 @@
-"""Compares two versions of a program: what can be swapped while it runs, and what cannot.
+"""Compares two versions of a program: what can be upgraded while it runs, and what cannot.
 
-Responsive units and the publish policies of the others can. A unit that runs by itself keeps its state, its positions
-and its places only as long as every other task of it, and every sink that it uses, stays as it is.
+A version is what a bundle holds: graphs, generated code, Python modules; where in the file a thing stands plays no
+part. Responsive units and the publish policies of the others can change. A unit that runs by itself keeps its state and
+its positions only as long as every other task of it, and every sink that it uses, stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
 
-from ghcm.runtime.pubsub.connections import place_of
-from ghcm.runtime.upgrade.changes import Change, Growth, Kind, Obstacle, Part
-from ghcm.runtime.upgrade.versions import Version
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.pubsub.connections import topic_of
+from ghcm.runtime.upgrade.changes import Change, Kind, Obstacle, Part, Upgrade
 from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
 from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
@@ -18,10 +21,10 @@ from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
 Found = Iterator[Change | Obstacle]
 
 
-def compare(before: Version, after: Version) -> Growth:
+def compare(before: Version, after: Version) -> Upgrade:
     """What becomes of every unit, policy, sink and cache, in the order of the program; and every obstacle."""
     found = [*_units(before, after), *_sinks(before.program, after.program), *_caches(before.program, after.program)]
-    return Growth(
+    return Upgrade(
         tuple(each for each in found if isinstance(each, Change)),
         tuple(each for each in found if isinstance(each, Obstacle)),
     )
@@ -77,7 +80,7 @@ def _dropped(unit: Unit) -> Found:
 
 def _responsive(before: Version, after: Version, name: str) -> Found:
     old, new = before.program.unit(name), after.program.unit(name)
-    if place_of(before.program, old) != place_of(after.program, new):
+    if topic_of(before.program, old) != topic_of(after.program, new):
         yield Obstacle(f'unit "{name}" listens to another cache', new.origin)
     elif old != new or before.plan.unit(name) != after.plan.unit(name) or _code_differs(before, after, name):
         parameters = "" if old.parameters == new.parameters else ", other parameters"
@@ -175,7 +178,7 @@ def _policies(old: Unit, new: Unit) -> Found:
             yield Change(Kind.DROPPED, Part.POLICY, id, "what it had counted is forgotten", new.name)
 
 
-# --- places ----------------------------------------------------------------------------------------------------------
+# --- sinks and caches ------------------------------------------------------------------------------------------------
 
 
 def _sinks(before: Program, after: Program) -> Found:
@@ -228,3 +231,32 @@ def _caches(before: Program, after: Program) -> Found:
     for name in old:
         if name not in names:
             yield Change(Kind.DROPPED, Part.CACHE, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`program` as written, `plan` as optimised; by unit what its code was made by, or the digest of code that was
+    edited; the digests of the Python modules.
+    """
+
+    program: Program
+    plan: Program
+    code: Mapping[str, str]
+    python: Mapping[str, str]
+
+
+def version_of(bundle: Bundle) -> Version:
+    """The version that a bundle holds."""
+    units = cast("list[dict[str, str]]", bundle.manifest["units"])
+    # The same graph gives the same code but for the lines that it cites, so code is compared where that may not hold.
+    made_by = f"ghcm {bundle.manifest.get('ghcm')}"
+    code = {
+        each["name"]: bundle.digest(each["module"]) if each["module"] in bundle.edited else made_by for each in units
+    }
+    return Version(bundle.program, bundle.plan, code, _python_files(bundle))
+
+
+def _python_files(bundle: Bundle) -> dict[str, str]:
+    """The digests of the user's Python modules by their path in the bundle."""
+    files = cast("Mapping[str, str]", bundle.manifest.get("files", {}))
+    return {name: bundle.digest(name) for name in files if name.startswith("python/")}

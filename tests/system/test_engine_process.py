@@ -17,7 +17,7 @@ import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
 from ghcm.runtime.sinks.reply import load_reply
@@ -125,7 +125,7 @@ def test_reports_calls_and_a_stop(tmp_path: Path, redis_server: RedisServer) -> 
     wait_for(process, "running")
     wait_for(process, "done")
     connections = Connections(tmp_path, redis_server.url)
-    cache = connections.cache(cache_place("counting", "how_often"), "counting", "test")
+    cache = connections.cache(cache_topic("counting", "how_often"), "counting", "test")
     id = new_id()
     cache.send(Instruction(id, "counting", "how_often", {"word": "cat"}, reply=f"test:reply:{id}"))
     (placed,) = cache.feedback(f"test:reply:{id}", timeout=30)

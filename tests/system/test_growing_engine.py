@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,13 +15,12 @@ from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
-from ghcm.runtime.jobs.calls import Call, Start
+from ghcm.runtime.jobs.calls import Call, CallStore, Start
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.upgrade.compare import compare
-from ghcm.runtime.upgrade.versions import version_of
+from ghcm.runtime.upgrade.compare import compare, version_of
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ class World:
             connections=self.connections,
             state=state,
             commit_s=commit_s,
-            calls=self.calls,
+            calls=cast("CallStore", self.calls),
             since=self.since,
             piece=piece,
         )

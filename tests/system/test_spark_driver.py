@@ -20,10 +20,9 @@ import pytest
 from ghcm import driver as compiler
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.jobs.job_list import JobState
-from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.cache import START
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
@@ -135,7 +134,7 @@ class World:
         reply = f"ghcm:feedback:{call}"
         instruction = Instruction(call, "sales", unit, parameters=parameters, reply=reply, deadline=deadline)
         self.store.calls.accept(instruction)
-        cache = self.connections.cache(place_of(self.program, self.program.unit(unit)), "sales", "test")
+        cache = self.connections.cache(topic_of(self.program, self.program.unit(unit)), "sales", "test")
         cache.send(instruction)
         cache.close()
         return call

@@ -9,10 +9,8 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallState
-from ghcm.runtime.jobs.job_list import JobState
-from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.async_cache import Inbox
-from ghcm.runtime.pubsub.cache import START, Placed
+from ghcm.runtime.jobs.store import JobState, Store, open_store
+from ghcm.runtime.pubsub.cache import START, Inbox, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.supervisor import desk as desks
 from ghcm.supervisor.catalogue import KnownUnit
@@ -41,9 +39,9 @@ class SlowCache:
         self.sent.append(instruction)
         self.stored.set()
 
-    async def feedback(self, address: str, after: str = START) -> AsyncIterator[Placed]:
+    async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
         await asyncio.Event().wait()
-        yield Placed(after, Feedback("", State.DONE))
+        yield Positioned(after, Feedback("", State.DONE))
 
     async def close(self) -> None:
         pass

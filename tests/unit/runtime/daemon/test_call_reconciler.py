@@ -12,7 +12,7 @@ from ghcm.runtime.daemon import call_reconciler
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.jobs.calls import CallState, Start
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.cache import cache_place
+from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
@@ -126,7 +126,7 @@ def test_a_call_that_nobody_has_sent_is_sent(
         store.calls.accept(instruction)
     monkeypatch.setattr(call_reconciler, "_SWEEPS_FOR_OVERDUE", 1)
     monkeypatch.setattr(call_reconciler, "_FORGOTTEN_US", 0)
-    cache = connections.cache(cache_place("work", "keep"), "work", "test")
+    cache = connections.cache(cache_topic("work", "keep"), "work", "test")
 
     async def scene() -> None:
         reconciler = CallReconciler(store, connections, lambda: [PROGRAM], lambda _: PROGRAM, timeout=60)

@@ -9,8 +9,7 @@ import pytest
 
 from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
-from ghcm.runtime.jobs.job_list import JobState
-from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.spg.graph import Program
 from tests.unit.runtime.small_operators import unit
 
@@ -36,10 +35,10 @@ def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late
     async def scene() -> None:
         stopped = runner(store, tmp_path)
         stopped.start()
-        store.jobs.grow("work-1", 2, "work.ghcm", {})
+        store.jobs.upgrade("work-1", 2, "work.ghcm", {})
         stopped.take_no_more()
         await stopped.stop(reason="by request")
-        stopped.become(GROWN, 2)
+        stopped.adopt(GROWN, 2)
         assert stopped.child is None
         assert stopped.job.state is JobState.STOPPED
 
@@ -53,10 +52,10 @@ def test_what_a_program_is_now_is_not_known_while_the_store_is_a_version_further
         return grows.present
 
     assert known() is BATCHES
-    store.jobs.grow("work-1", 2, "work.ghcm", {})
+    store.jobs.upgrade("work-1", 2, "work.ghcm", {})
     assert known() is None
     grows.take_no_more()
-    grows.become(GROWN, 2)
+    grows.adopt(GROWN, 2)
     assert known() is GROWN
-    grows.become(BATCHES, 1)  # it was read before, and comes late
+    grows.adopt(BATCHES, 1)  # it was read before, and comes late
     assert known() is GROWN

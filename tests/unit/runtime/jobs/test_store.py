@@ -12,8 +12,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallState, Start
 from ghcm.runtime.jobs.database import Busy
-from ghcm.runtime.jobs.job_list import JobState
-from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, now_us
 
 CALL = Instruction("c1", "traffic", "rebuild", {"depth": 3}, reply="here", versions={"alarms": "v7"})

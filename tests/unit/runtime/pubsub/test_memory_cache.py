@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.async_cache import Inbox
-from ghcm.runtime.pubsub.connections import Connections, place_of
+from ghcm.runtime.pubsub.cache import Inbox
+from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.source import Origin
 from ghcm.spg.graph import Cache, Program, Unit
@@ -22,7 +22,7 @@ CALL = Instruction("c1", "p", "u", {"n": 1})
 
 
 def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
-    places = MemoryPlaces()
+    places = ProcessMemory()
     first = MemoryCache(places, "k", "p", "engine")
     first.send(CALL)
     delivery = first.receive("u", 30)
@@ -41,7 +41,7 @@ def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
 
 
 def test_who_called_is_told_with_the_acknowledgement() -> None:
-    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
     cache.send(replace(CALL, reply="here"))
     delivery = cache.receive("u", 30)
     assert delivery is not None
@@ -51,7 +51,7 @@ def test_who_called_is_told_with_the_acknowledgement() -> None:
 
 
 def test_the_same_id_is_held_back_and_other_units_are_not_given_out() -> None:
-    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
     for one in (CALL, CALL, Instruction("c2", "p", "other"), Instruction("c3", "q", "u")):
         cache.send(one)
     delivery = cache.receive("u", 0)
@@ -64,11 +64,11 @@ def test_the_same_id_is_held_back_and_other_units_are_not_given_out() -> None:
 
 def test_a_large_instruction_is_refused() -> None:
     with pytest.raises(GhcmError, match="too large"):
-        MemoryCache(MemoryPlaces(), "k", "p", "engine").send(Instruction("c1", "p", "u", {"x": "x" * LIMIT}))
+        MemoryCache(ProcessMemory(), "k", "p", "engine").send(Instruction("c1", "p", "u", {"x": "x" * LIMIT}))
 
 
 def test_closing_ends_all_waiting() -> None:
-    cache = MemoryCache(MemoryPlaces(), "k", "p", "engine")
+    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
     ended: list[object] = []
     threads = [
         threading.Thread(target=lambda: ended.append(cache.receive("u"))),
@@ -122,11 +122,11 @@ def test_the_place_of_a_cache(connector: Connector | None, place: str) -> None:
     origin = Origin("p.istream", 1, 1)
     caches = () if connector is None else (Cache("calls", connector, origin),)
     unit = Unit("u", "batch", True, (), "calls" if caches else None, (), origin)
-    assert place_of(Program("p", caches, (), (unit,)), unit) == place
+    assert topic_of(Program("p", caches, (), (unit,)), unit) == place
 
 
 def test_files_carry_no_calls() -> None:
     origin = Origin("p.istream", 1, 1)
     unit = Unit("u", "batch", True, (), "calls", (), origin)
     with pytest.raises(GhcmError, match="only redis and kafka carry calls"):
-        place_of(Program("p", (Cache("calls", Parquet("x"), origin),), (), (unit,)), unit)
+        topic_of(Program("p", (Cache("calls", Parquet("x"), origin),), (), (unit,)), unit)

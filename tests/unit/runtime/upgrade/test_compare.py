@@ -11,9 +11,8 @@ import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.upgrade.changes import Growth
-from ghcm.runtime.upgrade.compare import compare
-from ghcm.runtime.upgrade.versions import Version, version_of
+from ghcm.runtime.upgrade.changes import Upgrade
+from ghcm.runtime.upgrade.compare import Version, compare, version_of
 
 PROGRAM = """
 program shop
@@ -51,11 +50,11 @@ def version(text: str) -> Version:
         return version_of(Bundle.open(build(source)))
 
 
-def growth(after: str, before: str = PROGRAM) -> Growth:
+def growth(after: str, before: str = PROGRAM) -> Upgrade:
     return compare(version(before), version(after))
 
 
-def changed(found: Growth) -> list[str]:
+def changed(found: Upgrade) -> list[str]:
     """What is not kept, in words."""
     assert not found.obstacles, found.obstacles
     return [

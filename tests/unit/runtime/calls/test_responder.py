@@ -13,11 +13,11 @@ from threading import Event
 import pytest
 
 from ghcm.runtime.jobs.calls import CallStore
-from ghcm.runtime.pubsub.cache import MessageCache, cache_place
+from ghcm.runtime.pubsub.cache import MessageCache, cache_topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.runtime.slot.engine import Engine
+from tests.unit.runtime.calls.test_calls import serving, started
 from tests.unit.runtime.small_operators import Compiled
-from tests.unit.runtime.test_calls import serving, started
 
 WITHOUT = replace(serving(), units=tuple(unit for unit in serving().units if unit.name != "ask"))
 
@@ -34,7 +34,7 @@ def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engi
 
     monkeypatch.setattr(CallStore, "finish", slow)
     with started(serving(), base) as (running, connections):
-        cache = connections.cache(cache_place("small", "ask"), "small", "test")
+        cache = connections.cache(cache_topic("small", "ask"), "small", "test")
         cache.send(Instruction("last", "small", "ask", reply="last"))
         assert answering.wait(30)
         running.upgrade(Compiled(WITHOUT), {}, lambda: None)

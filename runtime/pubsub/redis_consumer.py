@@ -1,13 +1,17 @@
-"""One consumer in the consumer group of one unit: which entry comes next, and keeping those that are worked on."""
+"""The consuming side of a Redis msg cache: blocking reads that another thread can end at once, each on a connection of
+its own which the server is told to unblock; and one consumer in the consumer group of one unit, which knows which entry
+comes next and keeps those that are worked on.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 import redis
 from redis.client import Pipeline
@@ -15,8 +19,113 @@ from redis.typing import EncodableT, FieldT, StreamIdT
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import Instruction, decode_instruction
-from ghcm.runtime.pubsub.redis_connection import commands
-from ghcm.runtime.pubsub.redis_wait import Waiter
+from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, Connection, commands, open_client, stubborn
+
+T = TypeVar("T")
+
+_RACE_SECONDS = 0.002
+"""How long a read that was about to block is given to reach the server before it is unblocked again."""
+
+
+class Waiter:
+    """One blocking reader; used by one thread at a time. `woken` is set for good: a waiter serves one call."""
+
+    def __init__(self, url: str) -> None:
+        self.client = open_client(url, connected=self._connected)  # one connection: only one thread uses it
+        self.woken = threading.Event()
+        self.changed = threading.Condition()
+        self.blocked = False
+        self._id = 0  # the server's number of the connection
+
+    def read(self, command: Callable[[redis.Redis, int], T], seconds: float | None) -> T | None:
+        """What `command(client, milliseconds)` gives; None when woken before. It blocks for `seconds`, `BLOCK_SECONDS`
+        at the longest.
+        """
+        limit = BLOCK_SECONDS if seconds is None else min(max(seconds, 0.0), BLOCK_SECONDS)
+        with self.changed:
+            if self.woken.is_set():
+                return None
+            self.blocked = True
+        try:
+            return command(self.client, max(1, int(limit * 1000)))
+        finally:
+            with self.changed:
+                self.blocked = False
+                self.changed.notify_all()
+
+    def unblock(self, other: redis.Redis) -> None:
+        """End the read from another thread after `woken` was set; returns when it has ended."""
+        with self.changed:
+            while self.blocked and self.woken.is_set():
+                try:
+                    commands(other).client_unblock(self._id)
+                except LOST:
+                    return  # the server is away: the read fails by itself and finds that it was woken
+                self.changed.wait(_RACE_SECONDS)
+
+    def _connected(self, connection: Connection) -> None:
+        connection.on_connect()
+        connection.send_command("CLIENT", "ID")
+        id = cast("int", connection.read_response())
+        with self.changed:
+            self._id = id
+
+
+class Waiters:
+    """The readers of one cache that block now, and connections for the next ones."""
+
+    def __init__(self, url: str, patience: float) -> None:
+        self._url = url
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._active: set[Waiter] = set()
+        self._idle: list[Waiter] = []
+        self._closed = False
+
+    @contextmanager
+    def waiting(self) -> Generator[Waiter]:
+        """A reader for one call; woken already if closed."""
+        with self._lock:
+            waiter = self._idle.pop() if self._idle else Waiter(self._url)
+            if self._closed:
+                waiter.woken.set()
+            self._active.add(waiter)
+        try:
+            yield waiter
+        finally:
+            with self._lock:
+                self._active.discard(waiter)
+                if self._closed:
+                    waiter.client.close()
+                else:
+                    waiter.woken.clear()
+                    self._idle.append(waiter)
+
+    def stubborn(self, waiter: Waiter, attempt: Callable[[], T]) -> T | None:
+        """What `attempt` returns, repeated while the server is away; None when the waiter is woken meanwhile."""
+        try:
+            return stubborn(self._url, attempt, patience=self._patience, closed=waiter.woken)
+        except GhcmError:
+            if waiter.woken.is_set():
+                return None
+            raise
+
+    def wake(self, *, close: bool = False) -> None:
+        """End all reads that block now; with `close` also all that come."""
+        with self._lock:
+            self._closed = self._closed or close
+            active = list(self._active)
+            for waiter in active:  # while none of them can end and be given to another call
+                waiter.woken.set()
+            if close:
+                for waiter in self._idle:
+                    waiter.client.close()
+                self._idle.clear()
+        if active:
+            with open_client(self._url) as other:
+                for waiter in active:
+                    waiter.unblock(other)
+
 
 log = logging.getLogger("ghcm.pubsub")
 
@@ -32,21 +141,21 @@ class Entry:
     attempt: int
 
 
-def ensure_group(client: redis.Redis, place: str, group: str) -> None:
+def ensure_group(client: redis.Redis, topic: str, group: str) -> None:
     """Make the stream and the group where they are missing; the group starts with the oldest entry."""
     try:
-        client.xgroup_create(place, group, "0", mkstream=True)
+        client.xgroup_create(topic, group, "0", mkstream=True)
     except redis.ResponseError as error:
         if "BUSYGROUP" not in str(error):
             raise
 
 
 class Group:
-    """What consumer `consumer` takes from group `program.unit` of the stream `place`; `turn` is its lock."""
+    """What consumer `consumer` takes from group `program.unit` of the stream `topic`; `turn` is its lock."""
 
-    def __init__(self, place: str, program: str, unit: str, consumer: str, lease: float) -> None:
+    def __init__(self, topic: str, program: str, unit: str, consumer: str, lease: float) -> None:
         self.turn = threading.Lock()
-        self._place = place
+        self._topic = topic
         self._program = program
         self._unit = unit
         self._name = f"{program}.{unit}"
@@ -75,7 +184,7 @@ class Group:
         except redis.ResponseError as error:
             if "NOGROUP" not in str(error):
                 raise
-            ensure_group(waiter.client, self._place, self._name)
+            ensure_group(waiter.client, self._topic, self._name)
             self._look_back()
             return None
         except redis.RedisError:
@@ -87,7 +196,7 @@ class Group:
         with self._held_lock:
             held: list[StreamIdT] = [entry for entries in self._held.values() for entry in entries]
         if held:
-            client.xclaim(self._place, self._name, self._consumer, 0, held, justid=True)
+            client.xclaim(self._topic, self._name, self._consumer, 0, held, justid=True)
 
     def acknowledge(self, client: redis.Redis, call: str, tell: Callable[[Pipeline], None]) -> None:
         """Tell who called, acknowledge the call's entries and remove them from the stream, all in one step."""
@@ -96,8 +205,8 @@ class Group:
         with commands(client).pipeline(transaction=True) as pipeline:
             tell(pipeline)
             if entries:
-                pipeline.xack(self._place, self._name, *entries)
-                pipeline.xdel(self._place, *entries)
+                pipeline.xack(self._topic, self._name, *entries)
+                pipeline.xdel(self._topic, *entries)
             pipeline.execute()
         with self._held_lock:
             more = set(self._held.pop(call, ())) - set(entries)
@@ -115,13 +224,13 @@ class Group:
             self._reasons += 1
 
     def _read_new(self, client: redis.Redis, block: int) -> object:
-        return client.xreadgroup(self._name, self._consumer, {self._place: ">"}, count=1, block=block)
+        return client.xreadgroup(self._name, self._consumer, {self._topic: ">"}, count=1, block=block)
 
     def _left_over(self, client: redis.Redis) -> Entry | None:
         while self._dealt < self._reasons or self._take_over(client):
             if self._looking == self._dealt:
                 self._looking, self._seen = self._reasons, "0"
-            found = _entry(client.xreadgroup(self._name, self._consumer, {self._place: self._seen}, count=1))
+            found = _entry(client.xreadgroup(self._name, self._consumer, {self._topic: self._seen}, count=1))
             if found is None:
                 self._dealt = self._looking
                 continue
@@ -137,7 +246,7 @@ class Group:
             return False
         self._next_look = time.monotonic() + self._lease / 2
         idle = int(self._lease * 1000)
-        taken = client.xautoclaim(self._place, self._name, self._consumer, idle, "0-0", count=64, justid=True)
+        taken = client.xautoclaim(self._topic, self._name, self._consumer, idle, "0-0", count=64, justid=True)
         if taken:
             self._look_back()
         return bool(taken)
@@ -148,7 +257,7 @@ class Group:
             if any(id in entries for entries in self._held.values()):
                 return None
         if data is None:  # removed from the stream while it was pending
-            client.xack(self._place, self._name, id)
+            client.xack(self._topic, self._name, id)
             return None
         try:
             instruction = decode_instruction(data)
@@ -156,7 +265,7 @@ class Group:
             self._refuse(client, id, data, error)
             return None
         if (instruction.program, instruction.unit) != (self._program, self._unit):
-            client.xack(self._place, self._name, id)
+            client.xack(self._topic, self._name, id)
             return None
         with self._held_lock:
             first = instruction.id not in self._held
@@ -164,17 +273,17 @@ class Group:
         return Entry(id, instruction, self._attempt(client, id) if again else 1) if first else None
 
     def _attempt(self, client: redis.Redis, id: str) -> int:
-        found = cast("list[dict[str, int]]", client.xpending_range(self._place, self._name, id, id, 1))
+        found = cast("list[dict[str, int]]", client.xpending_range(self._topic, self._name, id, id, 1))
         return found[0]["times_delivered"] if found else 1
 
     def _refuse(self, client: redis.Redis, id: str, data: bytes, error: GhcmError) -> None:
         """Keep what is no instruction beside the cache, so that someone can see it and nothing waits behind it."""
-        log.warning("%s: entry %s is refused: %s", self._place, id, error.message)
+        log.warning("%s: entry %s is refused: %s", self._topic, id, error.message)
         with commands(client).pipeline(transaction=True) as pipeline:
             fields: dict[FieldT, EncodableT] = {"e": data, "why": str(error)}
-            pipeline.xadd(f"{self._place}:refused", fields, maxlen=_REFUSED_KEPT, approximate=True)
-            pipeline.xack(self._place, self._name, id)
-            pipeline.xdel(self._place, id)
+            pipeline.xadd(f"{self._topic}:refused", fields, maxlen=_REFUSED_KEPT, approximate=True)
+            pipeline.xack(self._topic, self._name, id)
+            pipeline.xdel(self._topic, id)
             pipeline.execute()
 
 

@@ -15,7 +15,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.run import CallRun
 from ghcm.runtime.jobs.calls import Call, CallStore, Start
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.pubsub.cache import MessageCache, cache_place
+from ghcm.runtime.pubsub.cache import MessageCache, cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
@@ -96,7 +96,7 @@ def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]
 def ask(connections: Connections, called: str, parameters: dict[str, object] | None = None, **more: object) -> Feedback:
     """The final answer of a call."""
     id = str(more.pop("id", new_id()))
-    cache = connections.cache(cache_place("small", called), "small", "test")
+    cache = connections.cache(cache_topic("small", called), "small", "test")
     cache.send(Instruction(id, "small", called, parameters or {}, reply=f"reply-{id}", **more))  # type: ignore[arg-type]
     found = cache.feedback(f"reply-{id}", timeout=30)
     assert found, "no answer came"
@@ -173,7 +173,7 @@ def test_tables_are_copied_between_two_steps(tmp_path: Path) -> None:
 
 def test_answers_at_hand_are_given_before_the_engine_stops(tmp_path: Path) -> None:
     with started(serving(), tmp_path) as (running, connections):
-        cache = connections.cache(cache_place("small", "ask"), "small", "test")
+        cache = connections.cache(cache_topic("small", "ask"), "small", "test")
         ids = [new_id() for _ in range(20)]
         for id in ids:
             cache.send(Instruction(id, "small", "ask", reply="all"))
@@ -227,12 +227,17 @@ def held(base: Path) -> Iterator[tuple[Engine, MessageCache, Held]]:
     store, connections = open_store(base / "jobs.sqlite"), Connections(base)
     calls = Held(store.calls)
     running = Engine(
-        Compiled(serving()), connections=connections, state=base / "state", build=build, serve=True, calls=calls
+        Compiled(serving()),
+        connections=connections,
+        state=base / "state",
+        build=build,
+        serve=True,
+        calls=cast("CallStore", calls),
     )
     try:
         with running:
             assert running.wait(timeout=30)
-            yield running, connections.cache(cache_place("small", "ask"), "small", "test"), calls
+            yield running, connections.cache(cache_topic("small", "ask"), "small", "test"), calls
     finally:
         store.close()
 
@@ -318,7 +323,7 @@ def test_a_policy_calls_once_for_each_publication_whatever_happens(tmp_path: Pat
         running.close()
         running.check()
     Engine(Compiled(publishing()), connections=connections, state=state, build=build, piece=60).run()
-    cache = connections.cache(cache_place("small", "called"), "small", "test")
+    cache = connections.cache(cache_topic("small", "called"), "small", "test")
     calls: dict[str, object] = {}
     while (delivery := cache.receive("called", timeout=0)) is not None:
         instruction = delivery.instruction
@@ -335,7 +340,7 @@ def test_an_engine_without_calls_leaves_responsive_units_out(tmp_path: Path) -> 
 
 def test_a_flood_of_calls_is_answered(tmp_path: Path) -> None:
     with started(serving(), tmp_path) as (_, connections):
-        cache = connections.cache(cache_place("small", "ask"), "small", "test")
+        cache = connections.cache(cache_topic("small", "ask"), "small", "test")
         ids = [new_id() for _ in range(300)]
         for id in ids:
             cache.send(Instruction(id, "small", "ask", reply="flood"))

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from ghcm.runtime.calls import receiver
-from ghcm.runtime.calls.ordering import Line, taking_turns
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.cache import Delivery, cache_place
+from ghcm.runtime.pubsub.cache import Delivery, cache_topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, MemoryPlaces
+from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.sink import latest_version
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.graph import Mode, Program
 from ghcm.spg.ops import Distinct, Generate, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
+from tests.unit.runtime.calls.test_calls import ask, started
 from tests.unit.runtime.small_operators import NUMBERED, Compiled, sink, task, unit
-from tests.unit.runtime.test_calls import ask, started
 
 PAIR = pair_of(Int(), Int())
 
@@ -76,7 +76,7 @@ def program() -> Program:
 )
 def test_units_that_keep_the_latest_in_one_place_take_turns(name: str, turns: set[str]) -> None:
     found = program()
-    assert taking_turns(found, found.unit(name)) == turns
+    assert serialized_with(found, found.unit(name)) == turns
 
 
 @pytest.fixture
@@ -92,51 +92,51 @@ CALLS = [Instruction(f"c{number}", "p", "u") for number in range(4)]
 def test_the_order_is_that_of_acceptance_not_of_delivery(store: Store) -> None:
     for call in CALLS:
         store.calls.accept(call)
-    line: Line[str] = Line(store.calls, "p", {"u"})
+    queue: SerialQueue[str] = SerialQueue(store.calls, "p", {"u"})
     for call in reversed(CALLS):
-        assert line.step() is None  # whose turn it is has not come yet
-        line.join(call, call.id)
+        assert queue.step() is None  # whose turn it is has not come yet
+        queue.join(call, call.id)
     done: list[str] = []
-    while (id := line.step()) is not None:
-        assert line.step() is None  # one at a time
+    while (id := queue.step()) is not None:
+        assert queue.step() is None  # one at a time
         store.calls.finish(id, Feedback(id, State.DONE))
-        line.leave(id)
+        queue.leave(id)
         done.append(id)
     assert done == [call.id for call in CALLS]
 
 
 def test_a_call_that_is_over_before_its_turn_holds_nobody_up(store: Store) -> None:
-    line: Line[str] = Line(store.calls, "p", {"u"})
+    queue: SerialQueue[str] = SerialQueue(store.calls, "p", {"u"})
     for call in CALLS[:3]:
-        line.join(call, call.id)  # which accepts it
+        queue.join(call, call.id)  # which accepts it
     store.calls.cancel("c0")
     store.calls.cancel("c2")
-    assert line.step() == "c1"
-    line.leave("c0")  # it was not its turn
-    assert line.step() is None
+    assert queue.step() == "c1"
+    queue.leave("c0")  # it was not its turn
+    assert queue.step() is None
     store.calls.finish("c1", Feedback("c1", State.DONE))
-    line.leave("c1")
+    queue.leave("c1")
     for id in ("c0", "c2"):  # no turn, only to be acknowledged
-        assert line.step() == id
-        line.leave(id)
-    assert line.step() is None
+        assert queue.step() == id
+        queue.leave(id)
+    assert queue.step() is None
 
 
 def test_a_call_waits_for_one_of_another_unit(store: Store) -> None:
     other = replace(CALLS[0], unit="other")
     store.calls.accept(other)
-    line: Line[str] = Line(store.calls, "p", {"u", "other"})
-    line.join(CALLS[1], "c1")
-    assert line.step() is None
+    queue: SerialQueue[str] = SerialQueue(store.calls, "p", {"u", "other"})
+    queue.join(CALLS[1], "c1")
+    assert queue.step() is None
     store.calls.finish(other.id, Feedback(other.id, State.DONE))
-    assert line.step() == "c1"
+    assert queue.step() == "c1"
 
 
 def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, newer_waits = threading.Event(), threading.Event()
-    prepare, join = TableWriter.prepare, Line[Any].join
+    prepare, join = TableWriter.prepare, SerialQueue[Any].join
 
     def slow(writer: TableWriter, version: str) -> int:
         if version == "older":
@@ -146,19 +146,19 @@ def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_writte
             newer_waits.set()  # only where it may overtake
         return prepare(writer, version)
 
-    def waiting(line: Line[Any], instruction: Instruction, item: object) -> None:
-        join(line, instruction, item)
+    def waiting(queue: SerialQueue[Any], instruction: Instruction, item: object) -> None:
+        join(queue, instruction, item)
         if instruction.id == "newer":
             newer_waits.set()
 
     monkeypatch.setattr(TableWriter, "prepare", slow)
     found = program()
     with started(found, tmp_path) as (_, connections):
-        cache = connections.cache(cache_place("small", "first"), "small", "test")
+        cache = connections.cache(cache_topic("small", "first"), "small", "test")
         cache.send(Instruction("older", "small", "first", reply="written"))
         assert begun.wait(30)
         assert ask(connections, "ask").rows == 5  # others are answered meanwhile
-        monkeypatch.setattr(Line, "join", waiting)
+        monkeypatch.setattr(SerialQueue, "join", waiting)
         cache.send(Instruction("newer", "small", "first", reply="written"))
         answers: list[Feedback] = []
         while len(answers) < 2:
@@ -172,7 +172,7 @@ def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_writte
 def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
     found = program()
     with started(found, tmp_path) as (_, connections):
-        caches = {name: connections.cache(cache_place("small", name), "small", "test") for name in ("first", "both")}
+        caches = {name: connections.cache(cache_topic("small", name), "small", "test") for name in ("first", "both")}
         ids = [f"call-{number:02}" for number in range(40)]
         for number, id in enumerate(ids):
             name = "both" if number % 3 == 0 else "first"
@@ -203,13 +203,13 @@ def hold_first(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, thread
 
 def note_joined(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[str]:
     """The calls that have come to wait for their turn."""
-    joined, join = SimpleQueue[str](), Line[Any].join
+    joined, join = SimpleQueue[str](), SerialQueue[Any].join
 
-    def noted(line: Line[Any], instruction: Instruction, item: object) -> None:
-        join(line, instruction, item)
+    def noted(queue: SerialQueue[Any], instruction: Instruction, item: object) -> None:
+        join(queue, instruction, item)
         joined.put(instruction.id)
 
-    monkeypatch.setattr(Line, "join", noted)
+    monkeypatch.setattr(SerialQueue, "join", noted)
     return joined
 
 
@@ -218,7 +218,7 @@ def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, mon
     begun, rest_waits = hold_first(monkeypatch)
     joined = note_joined(monkeypatch)
     with started(program(), tmp_path) as (_, connections):
-        caches = {name: connections.cache(cache_place("small", name), "small", "test") for name in ("first", "both")}
+        caches = {name: connections.cache(cache_topic("small", name), "small", "test") for name in ("first", "both")}
         caches["first"].send(Instruction("1", "small", "first", reply="all"))
         assert begun.wait(30) and joined.get(timeout=30) == "1"
         for id, name in (("2", "both"), ("3", "first")):
@@ -241,7 +241,7 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
     before = program()
     appending = tuple(writing("first", "log") if unit.name == "first" else unit for unit in before.units)
     with started(before, tmp_path) as (running, connections):
-        cache = connections.cache(cache_place("small", "first"), "small", "test")
+        cache = connections.cache(cache_topic("small", "first"), "small", "test")
         for id in ("1", "2", "3"):
             cache.send(Instruction(id, "small", "first", reply="all"))
             assert joined.get(timeout=30) == id
@@ -259,14 +259,14 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
 def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiver, "_MOST_AT_ONCE", 2)
     joined, begun = note_joined(monkeypatch), SimpleQueue[str]()
-    cache, line = MemoryCache(MemoryPlaces(), "k", "p", "engine"), Line[Delivery](None, "p", {"u"})
-    taking = receiver.Receiver("u", cache, None, "engine", line, lambda delivery: begun.put(delivery.instruction.id))
+    cache, queue = MemoryCache(ProcessMemory(), "k", "p", "engine"), SerialQueue[Delivery](None, "p", {"u"})
+    taking = receiver.Receiver("u", cache, None, "engine", queue, lambda delivery: begun.put(delivery.instruction.id))
     taking.start()
     for call in CALLS[:2]:
         cache.send(call)
         assert joined.get(timeout=30) == call.id
     assert begun.get(timeout=30) == "c0"
-    line.units = ()  # of a program that has grown: those that come now do not wait behind others
+    queue.units = ()  # of a program that has grown: those that come now do not wait behind others
     cache.send(CALLS[2])
     assert begun.get(timeout=30) == "c2"
     cache.send(CALLS[3])
