@@ -7,8 +7,7 @@ if __name__ != "ghcm.optimizer":
     )
 
 from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks, Verdict
-from ghcm.optimizer.pipeline import PASSES, check_order
-from ghcm.optimizer.runner import Optimised, Step, Summary, optimise
+from ghcm.optimizer.pipeline import PASSES, Optimised, Step, Summary, broken_claims, check_order, optimise
 
 __all__ = [
     "PASSES",
@@ -20,6 +19,7 @@ __all__ = [
     "Step",
     "Summary",
     "Verdict",
+    "broken_claims",
     "check_order",
     "optimise",
 ]

@@ -5,9 +5,8 @@ most once by the child and is not regrouped.
 Why: one call per record instead of one per operator, no batch between them, and one loop that a code generator can
 write out.
 Requires and keeps: simplified graphs. The fused task has the id of its last stage and the operator calls of all;
-every stage keeps its id, element and
-place, so that dead letters and explanations name what the user wrote. Row operations hold no state, so no snapshot
-changes.
+every stage keeps its id, element and source position, so that dead letters and explanations name what the user wrote.
+Row operations hold no state, so no snapshot changes.
 Declines when: the parent has other readers (it would run twice), the exchange between them is not forward, or their
 parallelism differs.
 """
@@ -15,15 +14,28 @@ parallelism differs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, with_tasks
+from ghcm.optimizer.simplification import SIMPLIFIED
 from ghcm.spg.graph import Forward, Program, Task, Unit
 from ghcm.spg.ops import Fused, RowOp, Stage
 
 _LAW = "finite dependency"
+
+
+def _loose_rows(program: Program) -> Iterator[str]:
+    for unit in program.units:
+        for task in unit.tasks:
+            for edge in task.inputs if _stages(task) else ():
+                parent = unit.task(edge.producer)
+                if _stages(parent) and not _obstacle(parent, task, len(unit.consumers(parent.id))):
+                    yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
+
+
+FUSED = Fact("every chain of row operations is one task", _loose_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +43,8 @@ class CompressTasks:
     """The pass; it has no options."""
 
     name: str = "compress-tasks"
-    requires: frozenset[Fact] = frozenset({Fact.SIMPLIFIED})
-    establishes: frozenset[Fact] = frozenset({Fact.FUSED})
+    requires: frozenset[Fact] = frozenset({SIMPLIFIED})
+    establishes: frozenset[Fact] = frozenset({FUSED})
 
     def run(self, program: Program, remarks: Remarks) -> Program:
         """The program with every chain of row operations as one task."""

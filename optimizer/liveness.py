@@ -9,6 +9,7 @@ Declines when: the task is a named table of a stream unit, since a unit of anoth
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ghcm.optimizer.passes import Fact, Remarks
@@ -18,13 +19,28 @@ from ghcm.spg.ops import traits_of
 from ghcm.types import Shape
 
 
+def _dead_tasks(program: Program) -> Iterator[str]:
+    for unit in program.units:
+        useful = {task.id for task in unit.tasks if _is_root(task)}
+        for task in unit.tasks:
+            if task.id not in useful and not any(_leads_to(unit, task.id, end) for end in useful):
+                yield f'"{unit.name}.{task.id}" reaches no end'
+
+
+def _leads_to(unit: Unit, start: str, end: str) -> bool:
+    return any(edge.producer == start or _leads_to(unit, start, edge.producer) for edge in unit.task(end).inputs)
+
+
+LIVE = Fact("every task reaches an end or is a readable table", _dead_tasks)
+
+
 @dataclass(frozen=True, slots=True)
 class DropUnused:
     """The pass; it has no options."""
 
     name: str = "drop-unused"
     requires: frozenset[Fact] = frozenset()
-    establishes: frozenset[Fact] = frozenset({Fact.LIVE})
+    establishes: frozenset[Fact] = frozenset({LIVE})
 
     def run(self, program: Program, remarks: Remarks) -> Program:
         """The program without unused branches."""

@@ -6,6 +6,7 @@ Nothing here knows a particular rewrite.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -14,12 +15,15 @@ from ghcm.source import Origin
 from ghcm.spg.graph import Program
 
 
-class Fact(Enum):
-    """Something that holds for a graph behind the pass that establishes it, and that a later pass may need."""
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that holds for a graph behind the pass that establishes it, and that a later pass may need.
 
-    LIVE = "every task reaches an end or is a readable table"
-    SIMPLIFIED = "no redundant calls are left"
-    FUSED = "every chain of row operations is one task"
+    `broken` checks it: what of a program contradicts it, as text for developers. It runs in tests behind each pass.
+    """
+
+    says: str
+    broken: Callable[[Program], Iterable[str]] = field(repr=False)
 
 
 class Verdict(Enum):

@@ -1,15 +1,25 @@
-"""The passes of the optimiser, in order. The order is data; `check_order` makes a wrong one impossible to run."""
+"""The passes of the optimiser, in order, and what runs them: the order is data, and a wrong one cannot be run.
+
+The record of a run is what `ghcm explain` shows: the graph after each pass that changed it, every remark, and the calls
+before and after.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ghcm.optimizer.compression import CompressTasks
 from ghcm.optimizer.liveness import DropUnused
-from ghcm.optimizer.passes import Fact, Pass
+from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks
 from ghcm.optimizer.simplification import RemoveRedundantCalls
+from ghcm.spg.graph import Program
 
-PASSES: tuple[Pass, ...] = (DropUnused(), RemoveRedundantCalls(), CompressTasks())
+PASSES: tuple[Pass, ...] = (
+    DropUnused(),
+    RemoveRedundantCalls(),
+    CompressTasks(),
+)
 
 
 def check_order(passes: Sequence[Pass]) -> None:
@@ -18,9 +28,78 @@ def check_order(passes: Sequence[Pass]) -> None:
     for each in passes:
         missing = each.requires - known
         if missing:
-            wanted = ", ".join(sorted(f'"{fact.value}"' for fact in missing))
+            wanted = ", ".join(sorted(f'"{fact.says}"' for fact in missing))
             raise ValueError(f'the pass "{each.name}" requires {wanted}, which no pass before it establishes')
         known |= each.establishes
 
 
 check_order(PASSES)
+
+
+def broken_claims(behind: Pass, program: Program, passes: Sequence[Pass] = PASSES) -> Iterator[str]:
+    """What contradicts a fact that the pass, or one before it, has established."""
+    for each in passes[: passes.index(behind) + 1]:
+        for fact in each.establishes:
+            yield from (f"{fact.says}, but {problem}" for problem in fact.broken(program))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass as it ran: its name, the program behind it, whether it changed anything, and its remarks."""
+
+    optimiser_pass: str
+    program: Program
+    changed: bool
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The record of one unit: operator calls as written and tasks as run."""
+
+    unit: str
+    calls_before: int
+    calls_after: int
+
+    @property
+    def ratio(self) -> float:
+        """Share of the calls that is left, 0 to 1."""
+        return self.calls_after / self.calls_before if self.calls_before else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """The result: the optimised program and how it came about."""
+
+    program: Program
+    steps: tuple[Step, ...]
+    summaries: tuple[Summary, ...]
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """All remarks, in the order of the passes."""
+        return tuple(remark for step in self.steps for remark in step.remarks)
+
+
+def optimise(
+    program: Program, passes: Sequence[Pass] = PASSES, after_pass: Callable[[Pass, Program], None] | None = None
+) -> Optimised:
+    """Run the passes in order. `after_pass` sees each and its result: tests verify the graph and the claims there."""
+    check_order(passes)
+    before = program
+    steps: list[Step] = []
+    for each in passes:
+        remarks = Remarks(each.name)
+        result = each.run(program, remarks)
+        if after_pass is not None:
+            after_pass(each, result)
+        steps.append(Step(each.name, result, result is not program, tuple(remarks.made)))
+        program = result
+    return Optimised(program, tuple(steps), _summaries(before, program))
+
+
+def _summaries(before: Program, after: Program) -> tuple[Summary, ...]:
+    return tuple(
+        Summary(old.name, sum(task.calls for task in old.tasks), len(new.tasks))
+        for old, new in zip(before.units, after.units, strict=True)
+    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ghcm.optimizer import PASSES, optimise
+from ghcm.optimizer import PASSES, Pass, broken_claims, optimise
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
@@ -15,9 +15,10 @@ from tests.laws.spgs import CASES, operator_case, programs
 def keeps_its_meaning(program: Program) -> None:
     seen: list[str] = []
 
-    def sound(name: str, changed: Program) -> None:
-        seen.append(name)
-        assert verify(changed) == [], f"behind {name}"
+    def sound(behind: Pass, changed: Program) -> None:
+        seen.append(behind.name)
+        assert verify(changed) == [], f"behind {behind.name}"
+        assert list(broken_claims(behind, changed)) == [], f"behind {behind.name}"
 
     optimised = optimise(program, after_pass=sound).program
     assert seen == [each.name for each in PASSES]
