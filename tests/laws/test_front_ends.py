@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ghcm import between, coalesce, fn, if_else, match_
 from ghcm.language import ast
-from ghcm.language.fluent.places import here
+from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
 from ghcm.language.literals import RESERVED
 from ghcm.language.parser import parse_expr

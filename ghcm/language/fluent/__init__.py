@@ -1,8 +1,17 @@
 """The Python front end: pipelines as chained calls whose lambdas are traced into the same syntax tree as the text's."""
 
-from ghcm.language.fluent.annotations import Digits, int32
-from ghcm.language.fluent.choices import between, coalesce, if_else, is_, match_, try_
-from ghcm.language.fluent.functions import agg, associative, commutative, fn
+from ghcm.language.fluent.functions import (
+    agg,
+    associative,
+    between,
+    coalesce,
+    commutative,
+    fn,
+    if_else,
+    is_,
+    match_,
+    try_,
+)
 from ghcm.language.fluent.interchange import (
     arrow_schema_of,
     dataclass_of,
@@ -13,7 +22,7 @@ from ghcm.language.fluent.interchange import (
 )
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.program import Program
-from ghcm.language.fluent.records import Record, at
+from ghcm.language.fluent.records import Digits, OneOf, Record, at, int32
 from ghcm.language.fluent.sources import (
     files,
     generate,
@@ -28,7 +37,6 @@ from ghcm.language.fluent.sources import (
     union,
 )
 from ghcm.language.fluent.stores import Cache, Sink
-from ghcm.language.fluent.unions import OneOf
 from ghcm.language.fluent.units import Unit
 
 __all__ = [

@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal as Exact
 from typing import Any, assert_never, cast
 
-from ghcm.language.fluent.annotations import Digits, int32
-from ghcm.language.fluent.enums import enum_type, is_enum, is_literal
+from ghcm.language.fluent.records import Digits, enum_type, int32, is_enum, is_literal
 from ghcm.schemas.records import Unmapped, inside, tagged, union_of_records
 from ghcm.types import (
     Bool,
@@ -80,7 +79,7 @@ def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> Struct:
 
 
 def _union_of_class(found: Any, open_: tuple[type, ...]) -> Struct:
-    from ghcm.language.fluent.unions import variants_of
+    from ghcm.language.fluent.records import variants_of
 
     variants = [Variant(text, struct_of_class(record, open_)) for text, record, _ in variants_of(found)]
     return union_of_records(found.__name__, found.__ghcm_tag__, tuple(variants))

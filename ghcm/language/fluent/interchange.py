@@ -11,12 +11,9 @@ from dataclasses import replace
 from types import new_class
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
-from ghcm.language.fluent.annotations import Digits
 from ghcm.language.fluent.class_types import annotation_of, is_dataclass, is_model, struct_of_class, union_of_models
-from ghcm.language.fluent.places import caller, here
-from ghcm.language.fluent.problems import mistake
-from ghcm.language.fluent.records import Record, at, records_of
-from ghcm.language.fluent.unions import OneOf, unions_of
+from ghcm.language.fluent.positions import caller, here, mistake
+from ghcm.language.fluent.records import Digits, OneOf, Record, at, records_of, unions_of
 from ghcm.schemas.json_schema import Schema, record_of_schema, schema_of
 from ghcm.schemas.records import (
     Unmapped,

@@ -12,8 +12,7 @@ from types import ModuleType
 
 from ghcm.errors import GhcmError, ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.places import at_line, innermost, source_of
-from ghcm.language.fluent.problems import collecting, keep, report
+from ghcm.language.fluent.positions import at_line, collecting, innermost, keep, report, source_of
 from ghcm.language.fluent.program import Program
 from ghcm.source import Span
 

@@ -1,72 +1,77 @@
-"""Pipelines: what operators are called on."""
+"""Pipelines: what operators are called on, and the arguments that they are given.
+
+A method of a pipeline is an operator of the table, and its arguments go into the tree as the table asks for them:
+strings become durations and names where it wants these (`disorder="10s"`, `format="json"`). Nothing is checked here:
+names, numbers and kinds of arguments are checked where both front ends pass.
+"""
+
+# The operators are signatures alone; what each means stands in the table, and `_operator` gives it what it does.
+# ruff: noqa: D102
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, wraps
-from inspect import Signature, signature
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
+from inspect import Signature, isfunction, signature
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.annotations import type_of
-from ghcm.language.fluent.arguments import arguments_of
-from ghcm.language.fluent.columns import Unknown, no_column
-from ghcm.language.fluent.operands import call_operands
-from ghcm.language.fluent.places import here
-from ghcm.language.fluent.problems import keep, mistake
-from ghcm.language.fluent.python_functions import python_function
-from ghcm.language.fluent.recording import current
-from ghcm.language.fluent.references import later, next_order
-from ghcm.language.fluent.values import plain
-from ghcm.operators import OPERATORS
+from ghcm.language.fluent.positions import Operands, call_operands, caller, here, keep, mistake
+from ghcm.language.fluent.records import Record, type_of
+from ghcm.language.fluent.tracing import expr_of, trace
+from ghcm.language.fluent.values import Later, duration_of, later, next_order, plain, resolve
+from ghcm.language.literals import parse_duration
+from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ghcm.language.fluent.records import Record
-
+from ghcm.types import Null
 
 Row = Callable[[Any], Any]
 Two = Callable[[Any, Any], Any]
 Duration = str | timedelta
 
-_P = ParamSpec("_P")
+
+def _operators(pipeline: type[Pipeline]) -> type[Pipeline]:
+    """The class, in which each method that is only a signature is the operator of its name."""
+    for name, method in list(vars(pipeline).items()):
+        if isfunction(method) and plain(name) in OPERATORS and name != "python":
+            setattr(pipeline, name, _operator(plain(name), method))
+    return pipeline
 
 
-def _operator(method: Callable[_P, Pipeline]) -> Callable[_P, Pipeline]:
-    """The operator of a method's name, which takes what the method's signature says; the method's body is not used.
+def _operator(name: str, method: Callable[..., Pipeline]) -> Callable[..., Pipeline]:
+    """The operator `name`, which takes what the signature of `method` says.
 
     Arguments go into the tree as they are given, so that both front ends write the same. What the signature refuses
-    goes there too, to be refused with a place and a hint.
+    goes there too, to be refused with a source position and a hint.
     """
+    by_name = [each.name for each in OPERATORS[name].arguments if not each.positional]
+
+    @wraps(method)
+    def called(pipeline: Pipeline, *given: object, **options: object) -> Pipeline:
+        try:
+            names = list(parameters().bind(pipeline, *given, **options).signature.parameters)[1:]
+        except TypeError:
+            names = []
+        moved = {name: value for name, value in zip(names, given, strict=False) if name in by_name}
+        return pipeline.then(name, *given[: len(given) - len(moved)], **moved, **options)
 
     @cache
     def parameters() -> Signature:
         return signature(method)
 
-    @wraps(method)
-    def called(*values: _P.args, **options: _P.kwargs) -> Pipeline:
-        pipeline, *given = values
-        assert isinstance(pipeline, Pipeline)
-        operator = plain(method.__name__)
-        by_name = [each.name for each in OPERATORS[operator].arguments if not each.positional]
-        try:
-            names = list(parameters().bind(*values, **options).signature.parameters)[1:]
-        except TypeError:
-            names = []
-        moved = {name: value for name, value in zip(names, given, strict=False) if name in by_name}
-        return pipeline.then(operator, *given[: len(given) - len(moved)], **moved, **options)
-
+    called.__doc__ = f"{OPERATORS[name].meaning[:1].upper()}{OPERATORS[name].meaning[1:]}."
     return called
 
 
-def _as_given() -> Pipeline:
-    raise AssertionError("the decorator makes the pipeline")
-
-
+@_operators
 class Pipeline:
     """A collection in the making. Every operator gives a new one; the unit's variable that holds it names it."""
 
@@ -125,64 +130,10 @@ class Pipeline:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Callable[..., Pipeline]:
-            """An operator that does not exist goes into the tree, to be refused with a place and a hint."""
+            """An operator that does not exist goes into the tree, to be refused with its source position and a hint."""
             if name.startswith("_"):
                 raise AttributeError(name)
             return Unknown(plain(name), self.then)
-
-    # --- rows
-
-    @_operator
-    def as_(self, record: type[Record]) -> Pipeline:
-        """Decode raw records; what does not fit is a dead letter."""
-        return _as_given()
-
-    @_operator
-    def event_time(self, time: Row, disorder: Duration | None = None, idle: Duration | None = None) -> Pipeline:
-        """Declare when a record happened, how far records may come out of order, and how long a silent source holds
-        event time back.
-        """
-        return _as_given()
-
-    @_operator
-    def filter(self, predicate: Row) -> Pipeline:
-        """Keep the records for which the predicate is true."""
-        return _as_given()
-
-    @_operator
-    def map(self, function: Row) -> Pipeline:
-        """One record for one record."""
-        return _as_given()
-
-    @_operator
-    def flat_map(self, function: Row) -> Pipeline:
-        """The items of a list for one record."""
-        return _as_given()
-
-    @_operator
-    def map_to_pair(self, function: Row) -> Pipeline:
-        """A pair (key, value) for one record."""
-        return _as_given()
-
-    @_operator
-    def map_values(self, function: Row) -> Pipeline:
-        """A new value under the same key."""
-        return _as_given()
-
-    @_operator
-    def key_by(self, function: Row) -> Pipeline:
-        """The record itself under a key made from it."""
-        return _as_given()
-
-    @_operator
-    def union(self, *others: Pipeline) -> Pipeline:
-        """All records of all inputs."""
-        return _as_given()
-
-    @_operator
-    def sample(self, fraction: float, seed: int | None = None) -> Pipeline:
-        """A part of the records by a hash of their fields and the seed, the same in every run."""
-        return _as_given()
 
     def python(
         self,
@@ -209,49 +160,26 @@ class Pipeline:
                 called._expr = ast.Apply(called._expr.function, called._expr.arguments, type_, span)
         return called
 
-    # --- windows and groups
+    # --- the operators of the table: signatures, for editors and type checkers
 
-    @_operator
-    def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline:
-        """Put records into windows of event time: `tumbling("10s")`, `sliding("1m", "10s")`, `session("5m")`."""
-        return _as_given()
-
-    @_operator
-    def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline:
-        """One value per key."""
-        return _as_given()
-
-    @_operator
-    def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline:
-        """Named aggregates per key: `n=agg.count(), total=agg.sum("bytes")`."""
-        return _as_given()
-
-    @_operator
-    def group_by_key(self) -> Pipeline:
-        """The values of a key as a list in ascending order."""
-        return _as_given()
-
-    @_operator
-    def count(self) -> Pipeline:
-        """How many, per key where there are keys."""
-        return _as_given()
-
-    @_operator
-    def distinct(self) -> Pipeline:
-        """Each different record once."""
-        return _as_given()
-
-    @_operator
-    def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline:
-        """In order; bounded input only."""
-        return _as_given()
-
-    @_operator
-    def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline:
-        """The greatest by a value, of each window where records are in windows; else of bounded input."""
-        return _as_given()
-
-    @_operator
+    def as_(self, record: type[Record]) -> Pipeline: ...
+    def event_time(self, time: Row, disorder: Duration | None = None, idle: Duration | None = None) -> Pipeline: ...
+    def filter(self, predicate: Row) -> Pipeline: ...
+    def map(self, function: Row) -> Pipeline: ...
+    def flat_map(self, function: Row) -> Pipeline: ...
+    def map_to_pair(self, function: Row) -> Pipeline: ...
+    def map_values(self, function: Row) -> Pipeline: ...
+    def key_by(self, function: Row) -> Pipeline: ...
+    def union(self, *others: Pipeline) -> Pipeline: ...
+    def sample(self, fraction: float, seed: int | None = None) -> Pipeline: ...
+    def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline: ...
+    def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline: ...
+    def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline: ...
+    def group_by_key(self) -> Pipeline: ...
+    def count(self) -> Pipeline: ...
+    def distinct(self) -> Pipeline: ...
+    def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline: ...
+    def top(self, count: int, by: Row, *, ascending: bool | None = None) -> Pipeline: ...
     def join(
         self,
         other: Pipeline,
@@ -260,35 +188,11 @@ class Pipeline:
         kind: Literal["inner", "left", "right", "full", "semi", "anti"] | None = None,
         within: Duration | None = None,
         asof: bool | None = None,
-    ) -> Pipeline:
-        """Records of both inputs that belong together; `asof`: of the right ones the latest at or before each left."""
-        return _as_given()
-
-    @_operator
-    def iterate(self, step: Callable[[Pipeline], Pipeline], until: Two | None = None, *, limit: object) -> Pipeline:
-        """A step repeated until a condition over totals holds, at most `limit` times:
-        `x.iterate(lambda s: s.union(...), until=lambda before, after: after.count() == before.count(), limit=9)`.
-        """
-        return _as_given()
-
-    @_operator
-    def changes(self) -> Pipeline:
-        """The pairs of a table as records, as its values change."""
-        return _as_given()
-
-    # --- ends and reads
-
-    @_operator
-    def read(self, key: object = None) -> Pipeline:
-        """A copy of a table's state, or one key of it."""
-        return _as_given()
-
-    @_operator
-    def to(self, sink: object) -> Pipeline:
-        """Write to a sink."""
-        return _as_given()
-
-    @_operator
+    ) -> Pipeline: ...
+    def iterate(self, step: Callable[[Pipeline], Pipeline], until: Two | None = None, *, limit: object) -> Pipeline: ...
+    def changes(self) -> Pipeline: ...
+    def read(self, key: object = None) -> Pipeline: ...
+    def to(self, sink: object) -> Pipeline: ...
     def publish(
         self,
         call: object,
@@ -297,19 +201,9 @@ class Pipeline:
         when: Row | None = None,
         on: Literal["window_close", "completion"] | None = None,
         at_end: bool | None = None,
-    ) -> Pipeline:
-        """Call a responsive unit by a policy: every N records, every duration, when a condition holds, on an event."""
-        return _as_given()
-
-    @_operator
-    def reply(self) -> Pipeline:
-        """Make this the result of the call."""
-        return _as_given()
-
-    @_operator
-    def named(self, name: str) -> Pipeline:
-        """Name the task before it, where no variable does."""
-        return _as_given()
+    ) -> Pipeline: ...
+    def reply(self) -> Pipeline: ...
+    def named(self, name: str) -> Pipeline: ...
 
 
 def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) -> Pipeline:
@@ -322,3 +216,182 @@ def applied(name: str, values: tuple[object, ...], options: Mapping[str, object]
     """The call of a source, connector or window."""
     places = call_operands(span)
     return ast.Apply(ast.Ref(name, places.name), arguments_of(name, values, options, places), None, span)
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+_DURATION = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
+_NAMES = frozenset(("format", "mode", "kind", "by", "on", "time"))
+"""Options whose strings are names wherever the table does not say more: those of sinks and windows."""
+_WINDOWS = ("tumbling", "sliding", "session")
+
+
+def arguments_of(
+    operator: str, values: Sequence[object], options: Mapping[str, object], places: Operands
+) -> tuple[ast.Argument, ...]:
+    """The arguments of a call; options that are None are not given. Mistakes are reported and stand as null."""
+    declared = OPERATORS[operator].arguments if operator in OPERATORS else ()
+    positional = [each for each in declared if each.positional]
+    found: list[ast.Argument] = []
+    for index, value in enumerate(values):
+        wanted = positional[min(index, len(positional) - 1)] if positional else None
+        span = places.at(index)
+        found.append(ast.Argument(_value(operator, wanted, value, span), None, span))
+    for name, value in options.items():
+        if value is not None:
+            wanted = next((each for each in declared if each.name == plain(name)), _option(plain(name)))
+            span = places.of(name)
+            found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span))
+    return tuple(found)
+
+
+def _option(name: str) -> Argument | None:
+    return Argument(name, "name") if name in _NAMES else None
+
+
+def _value(operator: str, wanted: Argument | None, value: object, span: Span) -> ast.Expr:
+    try:
+        if isinstance(value, str):
+            return _text(operator, wanted, value, span)
+        if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
+            return StepFunction(cast("Callable[[Pipeline], Pipeline]", value)).__ghcm_expr__(span)
+        return expr_of(value, span)
+    except ProgramError as error:
+        keep(error)
+        return ast.Literal(None, Null(), span)
+
+
+def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast.Expr:
+    kind = wanted.kind if wanted is not None else ""
+    may_be_duration = kind == "duration" or operator in _WINDOWS or kind == "int or duration"
+    if may_be_duration and _DURATION.fullmatch(value):
+        return duration_of(parse_duration(value), span)
+    if kind == "name" and value.isidentifier():
+        return ast.Ref(value, span)
+    return expr_of(value, span)
+
+
+class StepFunction:
+    """A function that is given as a step; in the tree it is a lambda whose body is a pipeline."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        """The lambda. Pipelines made inside are no statements of the unit; they stand where they are used."""
+        code = getattr(self._function, "__code__", None)
+        if code is None:
+            return trace(self._function, span)
+        with recording(code) as body:
+            written = trace(self._function, span, lambda name: Pipeline(name, span))
+        inside = set(body.pipelines)
+
+        def naming(target: object, _: Span | None) -> str | ast.Expr:
+            if isinstance(target, Pipeline) and target in inside:
+                return resolve(target.expr, naming)
+            return Later.of(target)
+
+        return resolve(written, naming)
+
+
+def python_function(function: object, span: Span) -> tuple[str, object]:
+    """The name `module:function`, and its annotated result; ProgramError where nothing could find it."""
+    if isinstance(function, str):
+        return function, None
+    if not callable(function) or not hasattr(function, "__code__"):
+        raise mistake("GHCM-132", "this is no Python function", span, hint='name it: "module:function"')
+    name = str(getattr(function, "__qualname__", ""))
+    if not name.isidentifier():
+        hint = "define it with def at the top of a module"
+        raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
+    hints: Mapping[str, object] = getattr(function, "__annotations__", {})
+    return f"{getattr(function, '__module__', '')}:{name}", _evaluated(hints.get("return"), function)
+
+
+def _evaluated(annotation: object, function: object) -> object:
+    if not isinstance(annotation, str):
+        return annotation
+    namespace: dict[str, Any] = getattr(function, "__globals__", {})
+    return eval(annotation, namespace)
+
+
+# --- columns, which a collection has not -----------------------------------------------------------------------------
+
+
+def no_column(name: object, span: Span | None = None) -> ProgramError:
+    """The mistake of asking a collection for a column, at `span` or else at the user's line."""
+    column = f".{name}" if isinstance(name, str) and name.isidentifier() else ""
+    detail = "A collection has no columns; its records have."
+    hint = f"write lambda x: x{column} ... inside .filter(...), .map(...) or another operator"
+    return mistake("GHCM-130", f'"{name}" is no column of a collection', span or here(), detail=detail, hint=hint)
+
+
+class Unknown:
+    """A name behind a collection that is no operator. Called, it is refused as one; with an operator, as a column."""
+
+    __slots__ = ("_name", "_then")
+
+    def __init__(self, name: str, then: Callable[..., Pipeline]) -> None:
+        self._name = name
+        self._then = then
+
+    def __call__(self, *values: object, **options: object) -> Pipeline:
+        """The call as it is written, for the checks that both front ends pass."""
+        return self._then(self._name, *values, **options)
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        """Refused: an argument is no column."""
+        raise no_column(self._name, span)
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, _other: object = None) -> NoReturn:
+        raise no_column(self._name)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __eq__ = __ne__ = _refuse
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __neg__ = _refuse
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _refuse
+    __and__ = __or__ = __invert__ = __getitem__ = _refuse
+
+
+# --- what a unit's function says -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Body:
+    """What a unit's function says while it runs: its pipelines in order, and its frame, which knows their names."""
+
+    code: CodeType
+    pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
+    frame: FrameType | None = None
+
+    def add(self, pipeline: Pipeline) -> None:
+        """Note a pipeline that was just made."""
+        self.pipelines.append(pipeline)
+        frame: FrameType | None = caller()
+        while self.frame is None and frame is not None:
+            if frame.f_code is self.code:
+                self.frame = frame
+            frame = frame.f_back
+
+
+_body: ContextVar[Body | None] = ContextVar("ghcm_body", default=None)
+
+
+@contextmanager
+def recording(code: CodeType) -> Generator[Body]:
+    """Collect the pipelines that are made inside."""
+    body = Body(code)
+    token = _body.set(body)
+    try:
+        yield body
+    finally:
+        _body.reset(token)
+
+
+def current() -> Body | None:
+    """What the unit has said whose function runs now; None outside of one."""
+    return _body.get()

@@ -8,17 +8,23 @@ from typing import Any, overload
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.enums import declare_enum, is_enum
-from ghcm.language.fluent.own_functions import OwnFunction, declare_function
 from ghcm.language.fluent.pipelines import Pipeline
-from ghcm.language.fluent.places import caller, here
-from ghcm.language.fluent.problems import collecting, keep, mistake, report
-from ghcm.language.fluent.records import Record, declare, made, records_of
-from ghcm.language.fluent.references import resolve, targets
+from ghcm.language.fluent.positions import caller, collecting, here, keep, mistake, report
+from ghcm.language.fluent.records import (
+    OneOf,
+    Record,
+    declare,
+    declare_enum,
+    declare_union,
+    is_enum,
+    is_union,
+    made,
+    records_of,
+    unions_of,
+)
 from ghcm.language.fluent.stores import Cache, Sink, declare_store
-from ghcm.language.fluent.unions import OneOf, declare_union, is_union, unions_of
-from ghcm.language.fluent.units import Function, Unit, declare_unit
-from ghcm.language.fluent.values import name_of
+from ghcm.language.fluent.units import Function, OwnFunction, Unit, declare_function, declare_unit
+from ghcm.language.fluent.values import name_of, resolve, targets
 from ghcm.source import Span
 
 

@@ -1,15 +1,172 @@
-"""Python's own words for what the language has: methods of `str`, `bytes`, `datetime` and `timedelta`, and `len`.
+"""Python's own words: those that mean the same in the language, and those that are refused with what to write instead.
 
-Only what means the same is here: `strip()` without characters cuts Unicode's white space, `split()` too, and they stay
-refused.
+Methods of `str`, `bytes`, `datetime` and `timedelta` are functions of the language only where they mean the same:
+`strip()` without characters cuts Unicode's white space, `split()` too, and they stay refused. No stand-in can see
+`and`, `or`, `not`, `if`, `in`, `is`, chains of comparisons, loops and most built-in functions.
 """
 
 from __future__ import annotations
 
+import ast as python
 import builtins
-from collections.abc import Callable
-from types import FunctionType
+import dis
+import inspect
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
 from typing import Any
+
+from ghcm.language.fluent.positions import columns, mistake, of_code, source_of, span_of_node
+from ghcm.source import Span
+
+WHY = "It is called once, with stand-ins for its values; what Python decides by itself is not seen."
+
+_ANYTHING = (
+    '"and", "or", "not" and "if" cannot be traced',
+    "write &, | and ~, if_else(c, a, b) for a choice, .is_null() for a null test",
+)
+_ASKED = {
+    "max": "write fn.max(a, b)",
+    "min": "write fn.min(a, b)",
+    "any": "write a | b",
+    "all": "write a & b",
+    "bool": "write the condition itself",
+    "filter": "write .filter(...)",
+    "sorted": "write .sort(...)",
+}
+
+
+def decided(span: Span) -> tuple[str, str]:
+    """Message and hint for a place where Python asked whether a value is true."""
+    try:
+        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
+    except SyntaxError:
+        return _ANYTHING
+    match node:
+        case python.BoolOp(op=python.And()):
+            return '"and" cannot be traced', "write (a) & (b), with parentheses around comparisons"
+        case python.BoolOp():
+            return '"or" cannot be traced', "write (a) | (b), with parentheses around comparisons"
+        case python.UnaryOp(op=python.Not()):
+            return '"not" cannot be traced', "write ~(a)"
+        case python.IfExp():
+            return '"if" cannot be traced', "write if_else(condition, yes, no)"
+        case python.Compare(ops=[python.In() | python.NotIn()]):
+            return (
+                '"in" cannot be traced',
+                "write xs.contains(x), m.has_key(k), or fn.contains([...], x)",
+            )
+        case python.Compare(ops=[_, _, *_]):
+            return "comparisons cannot be chained", "write (a < b) & (b < c)"
+        case python.Call(func=python.Name(id=name)):
+            return f'"{name}" cannot be traced', _ASKED.get(name, 'call a Python function: .python("module:function")')
+        case _:
+            return _of_choice(span)
+
+
+def _of_choice(span: Span) -> tuple[str, str]:
+    """The same where the whole condition of an `if` stands."""
+    try:
+        tree = python.parse(span.source.text)
+    except SyntaxError:
+        return _ANYTHING
+    for node in python.walk(tree):
+        if isinstance(node, python.IfExp | python.If) and span_of_node(span.source, node.test) == span:
+            return '"if" cannot be traced', "write if_else(condition, yes, no)"
+    return _ANYTHING
+
+
+_LOOP = (
+    "a loop over a value cannot be traced",
+    "write xs.map(lambda x: ...) for the items of a list, or .filter, .any, .all",
+)
+_LOOPED = {
+    **{name: f"write xs.{name}()" for name in ("sum", "min", "max")},
+    **{name: f"write xs.{name}(lambda x: ...)" for name in ("map", "filter", "any", "all")},
+    "sorted": "write xs.sort()",
+    "set": "write xs.distinct()",
+    "len": "write xs.length()",
+}
+
+
+def iterated(span: Span) -> tuple[str, str]:
+    """Message and hint for a place where Python went through the items of a value."""
+    try:
+        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
+    except SyntaxError:
+        return _LOOP
+    match node:
+        case python.Call(func=python.Name(id=name)):
+            return f'"{name}" of Python cannot be traced', _LOOPED.get(name, _LOOP[1])
+        case python.Compare(ops=[python.In() | python.NotIn()]):
+            return '"in" cannot be traced', "write xs.contains(x)"
+        case _:
+            return _LOOP
+
+
+_BUILT_IN = {
+    "sum": "lambda a, b: a + b",
+    "min": "lambda a, b: fn.min(a, b)",
+    "max": "lambda a, b: fn.max(a, b)",
+    "len": "lambda x: x.length()",
+}
+
+
+def parameters_of_lambda(function: Callable[..., object], span: Span) -> list[str]:
+    """The names of the parameters without a default; one with a default is Python's way to keep a constant."""
+    if inspect.isbuiltin(function) and function.__name__ in _BUILT_IN:
+        hint = f"write {_BUILT_IN[function.__name__]}"
+        raise mistake("GHCM-131", f'"{function.__name__}" of Python cannot be traced', span, hint=hint)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise mistake("GHCM-131", "this function cannot be traced", span, hint="write lambda x: ...") from None
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if any(each.kind in variable and each.default is inspect.Parameter.empty for each in parameters):
+        raise mistake("GHCM-131", "a lambda takes plain parameters only", span, hint="write lambda a, b: ...")
+    return [each.name for each in parameters if each.default is inspect.Parameter.empty]
+
+
+_OF_OBJECTS = {
+    "isinstance": "the types of fields are known; is_(x, Login) asks which record of a union x is",
+    "type": "the types of fields are known",
+    "hash": "write x.crc32() or x.md5()",
+    "id": "",
+}
+"""Functions of Python that look at an object and not at its value."""
+
+
+def refuse_object_checks(code: CodeType | None, names: Mapping[str, object]) -> None:
+    """Refuse `is` and the like, which no object can intercept: traced, they would always say the same. `names` are the
+    globals, which may have a function of the user's own under such a name."""
+    if code is None:
+        return
+    for instruction in dis.get_instructions(code):
+        called = instruction.argval if instruction.opname == "LOAD_GLOBAL" else None
+        if called in _OF_OBJECTS and called not in names:
+            raise mistake(
+                "GHCM-131",
+                f'"{called}" of Python cannot be traced',
+                _instruction(code, instruction),
+                detail="It looks at the stand-in for a value, so that the answer would always be the same.",
+                hint=_OF_OBJECTS[called],
+            )
+        if instruction.opname == "IS_OP" or instruction.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
+            raise mistake(
+                "GHCM-130",
+                '"is" cannot be traced',
+                _instruction(code, instruction),
+                detail="Python compares stand-ins, so that the answer would always be the same.",
+                hint="write x.is_null() or x.is_not_null()",
+            )
+
+
+def _instruction(code: CodeType, instruction: dis.Instruction) -> Span:
+    source, at = source_of(code.co_filename), instruction.positions
+    if at is None or at.lineno is None or at.end_lineno is None or at.col_offset is None or at.end_col_offset is None:
+        return of_code(code)
+    start, end = columns(source, at.lineno, at.col_offset), columns(source, at.end_lineno, at.end_col_offset)
+    return Span(source, start, end)
+
 
 METHODS: dict[str, tuple[str, int, tuple[object, ...]]] = {
     "startswith": ("starts_with", 1, ()),

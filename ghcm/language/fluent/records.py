@@ -1,23 +1,154 @@
-"""Records as classes: annotations are the fields, `at("path")` is where one stands in the source's format."""
+"""Classes as declarations: records, enums (also `Literal`), unions of records, and annotations as types.
+
+`class Flow(Record): ts: datetime; src: str = at("id.orig_h")` is a record, `class Proto(Enum): TCP = "tcp"` is
+`enum Proto { tcp }`, `class Event(OneOf, by="kind"): login: Login` is `union Event by kind { login: Login }`.
+"""
 
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, ClassVar, dataclass_transform
 
 from ghcm.language import ast
-from ghcm.language.fluent.annotations import type_of
-from ghcm.language.fluent.definitions import Definition, definition
-from ghcm.language.fluent.operands import call_operands
-from ghcm.language.fluent.places import caller, here
-from ghcm.language.fluent.problems import mistake
-from ghcm.language.fluent.references import Later, later, next_order
-from ghcm.language.fluent.values import expr_of, name_of
+from ghcm.language.fluent.positions import Definition, call_operands, caller, definition, here, mistake
+from ghcm.language.fluent.tracing import expr_of
+from ghcm.language.fluent.values import Later, later, name_of, next_order
 from ghcm.source import Span
+from ghcm.types import Enumeration
+
+_KNOWN = (
+    "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
+    "a Record, a OneOf, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
+)
+
+
+class int32(int):
+    """The annotation for a whole number of 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """How exact a decimal is: `Annotated[Decimal, Digits(10, 2)]` has ten digits, two of them behind the point."""
+
+    precision: int
+    scale: int
+
+
+_PLAIN: dict[object, str] = {
+    bool: "bool",
+    int: "int",
+    int32: "int32",
+    float: "float",
+    str: "string",
+    bytes: "bytes",
+    datetime: "timestamp",
+    date: "date",
+    timedelta: "duration",
+}
+
+
+def type_of(annotation: object, span: Span) -> ast.TypeExpr:
+    """The type that an annotation means. Raises `ProgramError` where it means none."""
+    if annotation in _PLAIN if isinstance(annotation, type) else False:
+        return ast.NamedType(_PLAIN[annotation], (), span)
+    if isinstance(annotation, type) and hasattr(annotation, "__ghcm_name__"):
+        return ast.NamedType(Later.of(annotation), (), span)
+    if is_enum(annotation):
+        return ast.NamedType(Later.of(annotation), (), span)
+    if is_literal(annotation):
+        return literal_type(annotation, span)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _nullable(arguments, span)
+    if origin is typing.Annotated and arguments[0] is Decimal and isinstance(arguments[1], Digits):
+        return ast.NamedType("decimal", (arguments[1].precision, arguments[1].scale), span)
+    if origin is typing.Annotated:
+        return type_of(arguments[0], span)
+    inner = tuple(type_of(each, span) for each in arguments)
+    match origin, inner:
+        case type(), (_,) if origin is list:
+            return ast.NamedType("list", inner, span)
+        case type(), (_, _) if origin is dict:
+            return ast.NamedType("map", inner, span)
+        case type(), (_, _, *_) if origin is tuple:
+            return ast.TupleType(inner, span)
+        case _:
+            raise _unknown(annotation, span)
+
+
+def _nullable(arguments: tuple[object, ...], span: Span) -> ast.TypeExpr:
+    given = [each for each in arguments if each is not types.NoneType]
+    if len(given) != 1 or len(given) == len(arguments):
+        detail = "A value has one type, and may be null where | None says so."
+        records = all(hasattr(each, "__ghcm_name__") for each in given)
+        hint = 'class Event(OneOf, by="kind"): ... is one of several records' if records else ""
+        raise mistake("GHCM-132", "a union of types is no type of the language", span, detail=detail, hint=hint)
+    return ast.NullableType(type_of(given[0], span), span)
+
+
+def _unknown(annotation: object, span: Span) -> Exception:
+    said = annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
+    hints = {"Decimal": "write Annotated[Decimal, Digits(10, 2)]", "list": "write list[T]", "dict": "write dict[K, V]"}
+    return mistake("GHCM-132", f'"{said}" is no type of the language', span, detail=_KNOWN, hint=hints.get(said, ""))
+
+
+def is_enum(found: object) -> typing.TypeGuard[type[Enum]]:
+    """Whether it is a class of Python's enums."""
+    return isinstance(found, type) and issubclass(found, Enum)
+
+
+def is_literal(annotation: object) -> bool:
+    """Whether it is `Literal[...]`."""
+    return typing.get_origin(annotation) is typing.Literal
+
+
+def texts_of(annotation: object) -> tuple[str, ...] | None:
+    """The values of an enum, or of a `Literal`; None where they are no strings."""
+    values: tuple[object, ...] = (
+        tuple(member.value for member in annotation) if is_enum(annotation) else typing.get_args(annotation)
+    )
+    texts = tuple(value for value in values if isinstance(value, str))
+    return texts if texts and len(texts) == len(values) else None
+
+
+def enum_type(found: object) -> Enumeration | None:
+    """The type that an enum or a `Literal` says; None where its values are no strings."""
+    texts = texts_of(found)
+    return None if texts is None else Enumeration(texts, found.__name__ if is_enum(found) else None)
+
+
+def literal_type(annotation: object, span: Span) -> ast.EnumType:
+    """The type that `Literal["in", "out"]` means. Raises `ProgramError`."""
+    texts = texts_of(annotation)
+    if texts is None:
+        raise _no_strings("a Literal", span)
+    return ast.EnumType(tuple(ast.Name(text, span) for text in texts), span)
+
+
+def declare_enum(found: type[Enum]) -> ast.EnumDecl:
+    """The declaration that a class says. Raises `ProgramError`."""
+    try:
+        place = definition(inspect.getfile(found), found.__name__, inspect.getsourcelines(found)[1])
+        whole, name = place.whole, place.name
+    except (OSError, TypeError):  # a class that stands in no file
+        whole = name = here()
+    texts = texts_of(found)
+    if texts is None:
+        raise _no_strings(f'"{found.__name__}"', name)
+    return ast.EnumDecl(name_of(found.__name__, name), tuple(ast.Name(text, name) for text in texts), whole)
+
+
+def _no_strings(what: str, span: Span) -> Exception:
+    detail = "An enum of the language is one of a few texts."
+    return mistake("GHCM-132", f"{what} has values that are no strings", span, detail=detail, hint='write TCP = "tcp"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +282,65 @@ def _hints(record: type[Record]) -> dict[str, Any]:
         except TypeError as error:
             raise mistake("GHCM-132", f"an annotation makes no sense: {error}", here.place.name) from None
     return found
+
+
+class OneOf:
+    """One of a few records: `class Event(OneOf, by="kind"): login: Login; logout: Logout = at("log-out")`.
+
+    The tag, a field of the name `by`, says which; its text is the name of the annotation, or what `at` says.
+    """
+
+    __ghcm_made__: ClassVar[Made]
+    __ghcm_tag__: ClassVar[str]
+
+    def __init_subclass__(cls, by: str) -> None:
+        frame = caller()
+        place = definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
+        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), place)
+        cls.__ghcm_tag__ = by
+
+    @classmethod
+    def __ghcm_name__(cls, span: Span) -> ast.Expr:
+        """The name of the union, once it is known."""
+        return later(cls, span)
+
+
+def is_union(found: object) -> typing.TypeGuard[type[OneOf]]:
+    """Whether it is a class that says a union."""
+    return isinstance(found, type) and issubclass(found, OneOf)
+
+
+def unions_of(namespace: dict[str, Any]) -> list[type[OneOf]]:
+    """The unions of one module in the order in which they were made; of several of one name the last."""
+    mine = [each for each in OneOf.__subclasses__() if each.__ghcm_made__.namespace is namespace]
+    return list({each.__name__: each for each in sorted(mine, key=lambda each: each.__ghcm_made__.order)}.values())
+
+
+def declare_union(union: type[OneOf]) -> ast.UnionDecl:
+    """The declaration that a class says. Raises `ProgramError`."""
+    place = union.__ghcm_made__.place
+    variants = [
+        ast.VariantDecl(ast.Name(text, span), ast.Name(Later.of(record), span), span)
+        for text, record, span in variants_of(union)
+    ]
+    own_name, tag = (name_of(each, place.name) for each in (union.__name__, union.__ghcm_tag__))
+    return ast.UnionDecl(own_name, tag, tuple(variants), place.whole)
+
+
+def variants_of(union: type[OneOf]) -> Iterator[tuple[str, type[Record], Span]]:
+    """The tags, records and places of a union. Raises `ProgramError`."""
+    made = union.__ghcm_made__
+    own = SimpleNamespace(__annotations__=inspect.get_annotations(union))
+    try:
+        hints: dict[str, Any] = typing.get_type_hints(own, made.namespace, made.local)
+    except NameError as error:
+        message = f'"{error.name}" is not defined'
+        raise mistake("GHCM-132", message, made.place.name, detail="An annotation names it.") from None
+    for name, record in hints.items():
+        if name.startswith("__"):
+            continue
+        span = made.place.field(name)
+        if not (isinstance(record, type) and issubclass(record, Record)):
+            hint = f"write {name}: Login, where Login is a Record"
+            raise mistake("GHCM-132", f'"{name}" of a union is no record', span, hint=hint)
+        yield place_of(getattr(union, name, None)) or name, record, span

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias, cast
 
 from ghcm.language import ast
-from ghcm.language.fluent.problems import mistake
+from ghcm.language.fluent.positions import mistake
 
 _LARGEST = 100_000
 """Nodes of one expression with all that is not shared written out."""

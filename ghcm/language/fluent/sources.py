@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from ghcm.language.fluent.pipelines import Duration, Pipeline, Row, applied, start
-from ghcm.language.fluent.places import here
-from ghcm.language.fluent.traced import Traced
+from ghcm.language.fluent.positions import here
+from ghcm.language.fluent.tracing import Traced
 
 Format = Literal["json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"]
 Mode = Literal["replace", "upsert", "append"]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from ghcm.language import ast
-from ghcm.language.fluent.definitions import assigned_name
 from ghcm.language.fluent.pipelines import Pipeline
-from ghcm.language.fluent.places import caller, here
-from ghcm.language.fluent.problems import mistake
-from ghcm.language.fluent.references import later, next_order
-from ghcm.language.fluent.values import name_of
+from ghcm.language.fluent.positions import assigned_name, caller, here, mistake
+from ghcm.language.fluent.values import later, name_of, next_order
 from ghcm.source import Span
 
 

@@ -1,4 +1,8 @@
-"""Units as functions: their parameters from the annotations, their body from what they do when they are called once."""
+"""Units and functions of the program as functions of Python: parameters from the annotations, bodies by one call.
+
+A unit's function says its pipelines when it is called; a function of the program is traced once and called by name
+wherever a lambda calls it.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,57 @@ from typing import Any, Literal, TypeAlias
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.annotations import type_of
-from ghcm.language.fluent.definitions import Definition, definition
-from ghcm.language.fluent.pipelines import Pipeline
-from ghcm.language.fluent.places import here, innermost
-from ghcm.language.fluent.problems import keep, mistake, report
-from ghcm.language.fluent.recording import Body, recording
-from ghcm.language.fluent.references import Later, later, next_order, resolve, targets
+from ghcm.language.fluent.pipelines import Body, Pipeline, recording
+from ghcm.language.fluent.positions import Definition, definition, here, innermost, keep, mistake, report
+from ghcm.language.fluent.records import type_of
 from ghcm.language.fluent.stores import Cache
-from ghcm.language.fluent.traced import Traced, call
-from ghcm.language.fluent.values import expr_of, name_of, plain
+from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
+from ghcm.language.fluent.values import Later, Written, later, name_of, next_order, plain, resolve, targets
 from ghcm.source import Span
+
+
+class OwnFunction:
+    """A function of the program. In a lambda it is called by name; with plain values it is the Python function."""
+
+    __slots__ = ("__ghcm_function__", "__weakref__", "order")
+
+    def __init__(self, function: Function, span: Span) -> None:
+        if not inspect.isfunction(function):
+            raise mistake("GHCM-134", "this is no function", span, hint="write @program.function above a def")
+        self.__ghcm_function__ = function
+        self.order = next_order()
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(self.__ghcm_function__.__name__)
+
+    def __ghcm_expr__(self, span: Span) -> ast.Expr:
+        """Its name, once it is known."""
+        return later(self, span)
+
+    def __call__(self, /, *arguments: object, **named: object) -> Any:
+        """A call of it: an expression where a value is known only when the program runs."""
+        if any(isinstance(each, Written) for each in (*arguments, *named.values())):
+            span = here()
+            return call(later(self, span), span, *arguments, **named)
+        return self.__ghcm_function__(*arguments, **named)
+
+
+def declare_function(own: OwnFunction) -> ast.FunctionDecl:
+    """The declaration of a function; it is called with stand-ins. Raises `ProgramError`."""
+    function = own.__ghcm_function__
+    code = function.__code__
+    place = definition(code.co_filename, own.name, code.co_firstlineno)
+    parameters = parameters_of(function, place)
+    hints = hints_of(function, place)
+    if "return" not in hints:
+        hint = f"write def {own.name}(...) -> int, or the type that it has"
+        raise mistake("GHCM-134", f'the result of function "{own.name}" has no type', place.name, hint=hint)
+    traced = trace(function, place.whole)
+    name = name_of(own.name, place.name)
+    return ast.FunctionDecl(name, parameters, type_of(hints["return"], place.name), traced.body, place.whole)
+
 
 Function: TypeAlias = Callable[..., Any]
 Kind: TypeAlias = Literal["stream", "batch"]

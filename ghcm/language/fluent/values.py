@@ -1,25 +1,169 @@
-"""From Python values to expressions: constants, tuples, lists, dicts, records, lambdas, what says its own tree."""
+"""The leaves of a traced tree: names, also those known only later, constants, and the texts of values.
+
+A `Later` stands in the tree where the name of a sink, unit, record or pipeline will stand; `resolve` puts the names (or
+a whole expression) in. In f-strings and `str(x)` a value leaves a mark in the text, and marks become parts of an
+expression again: one that Python changes or that never comes back (because the text was compared, cut or printed) is a
+mistake, as it would have been lost without a word.
+"""
 
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum, EnumType
+from itertools import count
 from math import isfinite
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from ghcm.language import ast
-from ghcm.language.fluent.problems import mistake
-from ghcm.language.fluent.references import later
-from ghcm.language.fluent.texts import text_of
+from ghcm.language.fluent.positions import mistake, report
+from ghcm.language.fluent.python_words import WHY
 from ghcm.language.literals import RESERVED
 from ghcm.source import Span
-from ghcm.types import INT_MAX, INT_MIN, Bool, Duration, Float, Int, Null, String
+from ghcm.types import INT_MAX, INT_MIN, Duration, Float, Int, String
+
+_N = TypeVar("_N")
+_orders = count()
+
+
+def next_order() -> int:
+    """A number that is greater than all before: declarations stand in the order in which Python made them."""
+    return next(_orders)
+
+
+class Later(str):
+    """Text to be replaced by the name of `target`."""
+
+    target: object
+
+    @classmethod
+    def of(cls, target: object) -> Later:
+        """The stand-in for the name of an object."""
+        made = cls(f"<{type(target).__name__}>")
+        made.target = target
+        return made
+
+
+def later(target: object, span: Span | None) -> ast.Ref:
+    """A reference to an object whose name is not known yet."""
+    return ast.Ref(Later.of(target), span)
+
+
+def targets(node: object) -> list[object]:
+    """The objects that a tree refers to, in order, as often as it does."""
+    found: list[object] = []
+    _walk(node, lambda name: found.append(name.target))
+    return found
+
+
+def _walk(node: object, visit: Callable[[Later], None]) -> None:
+    match node:
+        case Later():
+            visit(node)
+        case tuple():
+            for each in cast("tuple[object, ...]", node):
+                _walk(each, visit)
+        case _ if ast.is_tree(node):
+            for field in fields(node):
+                _walk(getattr(node, field.name), visit)
+        case _:
+            pass
+
+
+def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -> _N:
+    """The tree with every `Later` replaced; `naming` gives a name, or for a reference a whole expression."""
+    return cast(_N, _resolve(node, naming))
+
+
+def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Expr]) -> object:
+    match node:
+        case Later():
+            return naming(node.target, None)
+        case ast.Ref(name=Later() as name, span=span):
+            found = naming(name.target, span)
+            return ast.Ref(found, _narrowed(span, found)) if isinstance(found, str) else found
+        case tuple():
+            parts = cast("tuple[object, ...]", node)
+            return tuple(_resolve(each, naming) for each in parts)
+        case _ if ast.is_tree(node):
+            tree = node
+            old = {field.name: getattr(node, field.name) for field in fields(tree)}
+            new = {name: _resolve(value, naming) for name, value in old.items()}
+            changed = {name: value for name, value in new.items() if value is not old[name] and value != old[name]}
+            return replace(tree, **changed) if changed else node
+        case _:
+            return node
+
+
+def _narrowed(span: Span | None, name: str) -> Span | None:
+    """The name alone, where the place of what it begins is all that is known."""
+    if span is not None and span.source.text.startswith(name, span.start):
+        return Span(span.source, span.start, span.start + len(name))
+    return span
+
+
+_OPEN, _CLOSE = "\ue0f0", "\ue0f1"
+_MARK = re.compile(f"{_OPEN}gHcM([0-9]+){_CLOSE}")
+_HINT = 'write the functions of the language: x.to_string().upper(), x == "a"'
+
+
+@dataclass(slots=True)
+class _Marked:
+    expr: ast.Expr
+    span: Span
+    seen: bool = False
+
+
+_marked: dict[int, _Marked] = {}
+_numbers = count()
+
+
+def next_mark() -> int:
+    """A number that no mark before has, and every later one exceeds."""
+    return next(_numbers)
+
+
+def mark(expr: ast.Expr, span: Span) -> str:
+    """Text that stands for the text of a value."""
+    number = next(_numbers)
+    _marked[number] = _Marked(expr, span)
+    return f"{_OPEN}gHcM{number}{_CLOSE}"
+
+
+def text_of(text: str, span: Span) -> ast.Expr:
+    """A text as an expression: a constant, or its parts joined. Raises `ProgramError` for a mark that was changed."""
+    parts: list[ast.Expr] = []
+    for index, piece in enumerate(_MARK.split(text)):
+        if index % 2:
+            found = _marked.get(int(piece))
+            if found is None:
+                raise mistake("GHCM-130", "the text of a value is used outside of its function", span)
+            found.seen = True
+            parts.append(
+                ast.Apply(ast.Attribute(found.expr, "to_string", found.span, found.span), (), None, found.span)
+            )
+        elif _OPEN in piece or _CLOSE in piece:
+            raise mistake("GHCM-130", "Python changed the text of a value", span, detail=WHY, hint=_HINT)
+        elif piece or text == "":
+            parts.append(ast.Literal(piece, String(), span))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ast.Binary("+", whole, part, span)
+    return whole
+
+
+def check_marks(since: int) -> None:
+    """Report the marks since that number that did not come back, and forget all of them."""
+    for number in [each for each in _marked if each > since]:
+        lost = _marked.pop(number)
+        if not lost.seen:
+            report("GHCM-130", "Python used the text of a value itself", lost.span, detail=WHY, hint=_HINT)
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @runtime_checkable
@@ -50,52 +194,9 @@ def name_of(name: str, span: Span) -> ast.Name:
     return ast.Name(text, span)
 
 
-def expr_of(value: object, span: Span) -> ast.Expr:
-    """The expression that a Python value stands for, used at `span`. Raises `ProgramError` where there is none."""
-    match value:
-        case None:
-            return ast.Literal(None, Null(), span)
-        case bool():
-            return ast.Literal(value, Bool(), span)
-        case int():
-            return _int(value, span)
-        case float():
-            return _float(value, span)
-        case Enum() if isinstance(value.value, str):
-            return ast.Literal(str(value.value), String(), span)
-        case str():
-            return text_of(str(value), span)
-        case timedelta():
-            return duration_of(value // _MICROSECOND, span)
-        case datetime():
-            return _moment(value, span)
-        case tuple():
-            return _tuple(cast("tuple[object, ...]", value), span)
-        case list():
-            return ast.ListExpr(tuple(expr_of(each, span) for each in cast("list[object]", value)), span)
-        case dict():
-            return _record(cast("dict[object, object]", value), span)
-        case Decimal() if value.is_finite():
-            return _decimal(value, span)
-        case date():
-            return _day(value, span)
-        case bytes() | Decimal():
-            raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
-        case _ if isinstance(value, Written) and not isinstance(value, type):
-            return value.__ghcm_expr__(span)
-        case EnumType():
-            return later(value, span)
-        case type() if hasattr(value, "__ghcm_name__"):
-            name: Callable[[Span], ast.Expr] = getattr(value, "__ghcm_name__")  # noqa: B009  (pyright knows no such member)
-            return name(span)
-        case _ if callable(value) and not isinstance(value, type):
-            from ghcm.language.fluent.tracing import trace
-
-            return trace(value, span)
-        case _:
-            kind = value.__name__ if isinstance(value, type) else type(value).__name__
-            hint = f"a record is written class {kind}(Record): ..." if isinstance(value, type) else ""
-            raise mistake("GHCM-132", f'"{kind}" is no value of the language', span, hint=hint)
+def micros_of(length: timedelta) -> int:
+    """The canonical value of a duration."""
+    return length // timedelta(microseconds=1)
 
 
 def duration_of(micros: int, span: Span) -> ast.Expr:
@@ -104,55 +205,48 @@ def duration_of(micros: int, span: Span) -> ast.Expr:
     return ast.Unary("-", literal, span) if micros < 0 else literal
 
 
-def _int(value: int, span: Span) -> ast.Expr:
+def int_of(value: int, span: Span) -> ast.Expr:
+    """A constant whole number."""
     if not INT_MIN <= value <= INT_MAX:
         raise mistake("GHCM-104", "the number does not fit into 64 bits", span)
     literal = ast.Literal(abs(int(value)), Int(), span)
     return ast.Unary("-", literal, span) if value < 0 else literal
 
 
-def _float(value: float, span: Span) -> ast.Expr:
+def float_of(value: float, span: Span) -> ast.Expr:
+    """A constant float."""
     if not isfinite(value):
-        hint = f'write fn.to_float("{value}")'
+        hint = f'write fn.tofloat_of("{value}")'
         raise mistake("GHCM-104", f"the language has no constant for {value}", span, hint=hint)
     literal = ast.Literal(abs(float(value)), Float(), span)
     negative = value < 0 or str(value).startswith("-")
     return ast.Unary("-", literal, span) if negative else literal
 
 
-def _decimal(value: Decimal, span: Span) -> ast.Expr:
+def decimal_of(value: Decimal, span: Span) -> ast.Expr:
     """A constant decimal, with the digits that it has."""
     text = f"{value:f}"
     digits = text.lstrip("-").replace(".", "").lstrip("0")
     scale = len(text.partition(".")[2])
-    operands = (ast.Literal(text, String(), span), *(_int(each, span) for each in (max(len(digits), scale, 1), scale)))
+    operands = (
+        ast.Literal(text, String(), span),
+        *(int_of(each, span) for each in (max(len(digits), scale, 1), scale)),
+    )
     return ast.Apply(
         ast.Ref("to_decimal", span), tuple(ast.Argument(each, None, span) for each in operands), None, span
     )
 
 
-def _moment(value: datetime, span: Span) -> ast.Expr:
+def timestamp_of(value: datetime, span: Span) -> ast.Expr:
+    """A constant timestamp."""
     if value.tzinfo is None:
         hint = "write datetime(..., tzinfo=UTC)"
         raise mistake("GHCM-132", "this moment has no time zone", span, detail="Timestamps are UTC.", hint=hint)
-    micros = expr_of((value - _EPOCH) // _MICROSECOND, span)
+    micros = int_of(micros_of(value - _EPOCH), span)
     return ast.Apply(ast.Ref("from_micros", span), (ast.Argument(micros, None, span),), None, span)
 
 
-def _day(value: date, span: Span) -> ast.Expr:
-    parts = (_int(each, span) for each in (value.year, value.month, value.day))
+def date_of(value: date, span: Span) -> ast.Expr:
+    """A constant date."""
+    parts = (int_of(each, span) for each in (value.year, value.month, value.day))
     return ast.Apply(ast.Ref("date_of", span), tuple(ast.Argument(each, None, span) for each in parts), None, span)
-
-
-def _tuple(items: tuple[object, ...], span: Span) -> ast.Expr:
-    if len(items) < 2:
-        raise mistake("GHCM-112", "a tuple has at least two items", span)
-    return ast.TupleExpr(tuple(expr_of(each, span) for each in items), span)
-
-
-def _record(value: dict[object, object], span: Span) -> ast.Expr:
-    for name in value:
-        if not isinstance(name, str):
-            raise mistake("GHCM-132", "the keys of a record are names", span, hint='write {"name": value}')
-    fields = tuple((name_of(str(name), span), expr_of(each, span)) for name, each in value.items())
-    return ast.RecordExpr(None, fields, span)

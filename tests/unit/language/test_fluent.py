@@ -28,7 +28,7 @@ from ghcm import (
     sliding,
 )
 from ghcm.language import ast, load, parse, print_program
-from ghcm.language.fluent.places import here
+from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
 from ghcm.language.printing.printer import print_expr
 from ghcm.operators import OPERATORS, Role

@@ -12,7 +12,7 @@ import pytest
 from ghcm import between, if_else, match_, try_
 from ghcm.driver import check
 from ghcm.errors import ProgramError
-from ghcm.language.fluent.places import here
+from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
 from ghcm.language.printing.printer import print_expr
 from ghcm.spg.text import print_program
