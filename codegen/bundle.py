@@ -20,7 +20,6 @@ from ghcm.codegen.backend import engine_of, module_path
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
-from ghcm.spg.ops import Kafka, Redis
 from ghcm.values import to_json
 from ghcm.version import __version__
 
@@ -120,13 +119,7 @@ def _cache(program: Program, unit: Unit) -> str:
     """The place of the msg cache that the unit listens to."""
     for cache in program.caches:
         if cache.name == unit.cache:
-            match cache.connector:
-                case Redis(place=place):
-                    return place
-                case Kafka(topic=topic):
-                    return topic
-                case _:
-                    break
+            return cache.connector.address[1]
     return f"ghcm:cache:{program.name}:{unit.name}"
 
 

@@ -12,7 +12,7 @@ from ghcm.codegen.spark.text import quote
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
 from ghcm.spg.ops.traits import TIME
 

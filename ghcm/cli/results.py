@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghcm.errors import GhcmError
-from ghcm.spg.graph import Mode, Program, Sink
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+    Sink,
+)
 from ghcm.spg.ops import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket, To
 from ghcm.types import Struct
 from ghcm.values import own_writer

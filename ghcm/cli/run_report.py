@@ -16,7 +16,10 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Sink,
+)
 from ghcm.spg.ops import Files, Parquet
 
 

@@ -11,7 +11,7 @@ from ghcm.aggregates import AGGREGATES
 from ghcm.editor.names import Node
 from ghcm.language import ast
 from ghcm.lowering.operators.times import WINDOWS
-from ghcm.lowering.sinks import CACHES, SINKS
+from ghcm.lowering.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.operators import OPERATORS, Argument
 
 _RECORDS = (ast.RecordDecl, ast.UnionDecl)
@@ -21,9 +21,9 @@ def connectors_of(declaration: object) -> Mapping[str, tuple[Argument, ...]]:
     """What a sink or a msg cache can be, with the arguments; nothing for any other declaration."""
     match declaration:
         case ast.SinkDecl():
-            return SINKS
+            return SINK_ARGUMENTS
         case ast.CacheDecl():
-            return CACHES
+            return CACHE_ARGUMENTS
         case _:
             return {}
 

@@ -12,13 +12,13 @@ from ghcm.language.tables import grammar
 from ghcm.lowering.applications import CALLABLE
 from ghcm.lowering.expressions import METHODS
 from ghcm.lowering.operators.times import WINDOWS
-from ghcm.lowering.sinks import CONNECTORS
 from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
+from ghcm.spg.connectors import SINKS
 
 _CONSTANTS = ("null", "true", "false")
-_CALLED = (*(each.value for each in AggregateFunction), *METHODS, *CONNECTORS, *WINDOWS)
+_CALLED = (*(each.value for each in AggregateFunction), *METHODS, *SINKS, *WINDOWS)
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 

@@ -15,7 +15,11 @@ from ghcm.lowering.expressions import lambda_of
 from ghcm.lowering.flows import Bound, Draft, Flow
 from ghcm.operators import Operator
 from ghcm.source import Span
-from ghcm.spg.graph import Exchange, Forward, Mode
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Exchange,
+    Forward,
+)
 from ghcm.spg.ops import Connector, Op
 from ghcm.support import Engine
 from ghcm.types import Collection, Type

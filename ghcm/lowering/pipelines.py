@@ -19,9 +19,9 @@ from ghcm.lowering.drafting import Step, UnitDraft
 from ghcm.lowering.finals import final, wants_final
 from ghcm.lowering.flows import Bound, Flow, Raw
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
-from ghcm.lowering.sinks import CONNECTORS
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
+from ghcm.spg.connectors import SINKS
 from ghcm.support import Engine, Never, NotYet
 from ghcm.types import Shape
 
@@ -106,7 +106,7 @@ def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -
         hint = f"publish({name}(...)) calls a unit."
     elif name in CALLABLE:
         hint = f'"{name}" is a function of values.'
-    elif name in CONNECTORS:
+    elif name in SINKS:
         hint = f"sink x = {name}(..., record = Record) declares it, and x.read() gives its records."
     unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
     return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import normpath
-from typing import assert_never
 
 from ghcm.codes import Code
 from ghcm.errors import suggest
@@ -18,37 +17,32 @@ from ghcm.lowering.drafting import SinkPlace
 from ghcm.lowering.expressions import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
-from ghcm.spg.graph import Cache, Mode
-from ghcm.spg.ops import Connector, Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
+from ghcm.spg.graph import (
+    Cache,
+)
 from ghcm.support import NotYet
 from ghcm.types import Struct, Type
 from ghcm.types.unification import accepts, unify
 
 _MODES = tuple(mode.value for mode in Mode)
-_SINK = (
-    Argument("mode", "name", required=False, positional=False, choices=_MODES),
-    Argument("key", "lambda1", required=False, positional=False),
-    Argument("record", "record", required=False, positional=False),
-)
-_FORMAT = Argument("format", "name", required=False, positional=False, choices=("json", "csv"))
-SINKS = {
-    "files": (Argument("path", "string"), _FORMAT, *_SINK),
-    "kafka": (Argument("topic", "string"), *_SINK),
-    "parquet": (Argument("path", "string"), *_SINK),
-    "redis": (Argument("place", "string"), *_SINK),
-}
-_ALLOWED = {
-    "files": (Mode.APPEND, Mode.REPLACE),
-    "kafka": (Mode.APPEND,),
-    "parquet": (Mode.APPEND, Mode.REPLACE),
-    "redis": (Mode.UPSERT, Mode.REPLACE),
-}
-"""The modes of each connector; the first is meant where none is said."""
 
-CONNECTORS = tuple(SINKS)
-"""What a sink can be."""
 
-CACHES = {"kafka": (Argument("topic", "string"),), "redis": (Argument("place", "string"),)}
+def _arguments(sink: AsSink) -> tuple[Argument, ...]:
+    formats = Argument("format", "name", required=False, positional=False, choices=sink.formats)
+    return (
+        Argument(sink.argument, "string"),
+        *([formats] if len(sink.formats) > 1 else []),
+        Argument("mode", "name", required=False, positional=False, choices=_MODES),
+        Argument("key", "lambda1", required=False, positional=False),
+        Argument("record", "record", required=False, positional=False),
+    )
+
+
+SINK_ARGUMENTS = {word: _arguments(sink) for word, sink in SINKS.items()}
+"""The arguments of what a sink can be."""
+
+CACHE_ARGUMENTS = {word: (Argument(cache.argument, "string"),) for word, cache in CACHES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,49 +55,51 @@ class Write:
 
 def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
     """The sink without its element, or None after a report."""
-    found = _connector(declaration.connector, SINKS, f'sink "{declaration.name.text}"', context)
+    found = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
     if found is None:
         return None
-    connector, given = found
-    place = next(iter(given.values))
-    where = given.string(place)
+    word, given = found
+    facts = SINKS[word]
+    name = given.string(facts.argument)
     said = given.expr("mode")
-    mode = Mode(given.choice("mode", _MODES, _ALLOWED[connector][0].value))
+    mode = Mode(given.choice("mode", _MODES, facts.modes[0].value))
     key = given.expr("key")
-    if mode not in _ALLOWED[connector]:
-        _refuse_mode(connector, mode, None if said is None else said.span, context)
+    if mode not in facts.modes:
+        _refuse_mode(word, mode, None if said is None else said.span, context)
     else:
-        _check_key(connector, key, declaration, context)
+        _check_key(word, key, declaration, context)
     element = _declared(given, context)
-    if isinstance(element, _Wrong) or where is None:
+    if isinstance(element, _Wrong) or name is None:
         return None
-    if connector == "kafka":
-        kafka = OPERATORS["kafka"].reference
-        reason = kafka.reason if isinstance(kafka, NotYet) else ""
+    if not facts.engines:
+        known = OPERATORS[word].reference
+        reason = known.reason if isinstance(known, NotYet) else ""
         context.report(
-            Code.NOT_YET, 'a sink of "kafka" does not work yet', declaration.name.span, detail=f"It {reason}."
+            Code.NOT_YET, f'a sink of "{word}" does not work yet', declaration.name.span, detail=f"It {reason}."
         )
-    made = _made(connector, where, given.choice("format", ("json", "csv"), "json"))
+    made = facts.make(name, Format(given.choice("format", facts.formats, facts.formats[0])))
     return SinkPlace(declaration.name.text, made, mode, key, element, declaration.name.span)
 
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
     """The msg cache, or None after a report."""
-    found = _connector(declaration.connector, CACHES, f'cache "{declaration.name.text}"', context)
+    found = _connector(declaration.connector, CACHE_ARGUMENTS, f'cache "{declaration.name.text}"', context)
     if found is None:
         return None
-    connector, given = found
-    where = given.string(next(iter(given.values)))
-    if where is None:
+    word, given = found
+    name = given.string(CACHES[word].argument)
+    if name is None:
         return None
-    return Cache(declaration.name.text, _made(connector, where, "json"), origin_of(declaration.name.span))
+    made = CACHES[word].make(name, Format("json"))
+    return Cache(declaration.name.text, made, origin_of(declaration.name.span))
 
 
 def check_places(sinks: Iterable[SinkPlace], context: Context) -> None:
     """Report sinks that share a place: each would replace, or read as its own, what the other has written."""
     first: dict[tuple[str, str], str] = {}
     for sink in sinks:
-        place = _place(sink.connector)
+        kind, name = sink.connector.address
+        place = kind, normpath(name) if kind == "files" else name
         if place in first:
             context.report(
                 Code.SAME_PLACE,
@@ -113,20 +109,6 @@ def check_places(sinks: Iterable[SinkPlace], context: Context) -> None:
                 hint="Several pipelines may write to one sink.",
             )
         first.setdefault(place, sink.name)
-
-
-def _place(connector: Connector) -> tuple[str, str]:
-    match connector:
-        case Files(path=path) | Parquet(path=path):
-            return "files", normpath(path)
-        case Redis(place=place):
-            return "redis", place
-        case Kafka(topic=topic):
-            return "kafka", topic
-        case Socket() | Memory() | Generate():
-            raise AssertionError("these are sources only")
-        case _:
-            assert_never(connector)
 
 
 def agreed(place: SinkPlace, writes: list[Write], context: Context) -> Type | None:
@@ -178,25 +160,23 @@ def _connector(
     return None
 
 
-def _refuse_mode(connector: str, mode: Mode, span: Span | None, context: Context) -> None:
-    why = {
-        "redis": "Redis keeps one record per key, and has nothing to append to.",
-        "kafka": "A topic only grows.",
-    }.get(connector, "Files hold no keys by which a record could be found again.")
-    allowed = " or ".join(mode.value for mode in _ALLOWED[connector])
-    message = f'a sink of "{connector}" cannot have mode {mode.value}'
-    context.report(Code.WRONG_MODE, message, span, detail=why, hint=f"Its mode is {allowed}.")
+def _refuse_mode(word: str, mode: Mode, span: Span | None, context: Context) -> None:
+    allowed = " or ".join(mode.value for mode in SINKS[word].modes)
+    message = f'a sink of "{word}" cannot have mode {mode.value}'
+    context.report(Code.WRONG_MODE, message, span, detail=SINKS[word].why, hint=f"Its mode is {allowed}.")
 
 
-def _check_key(connector: str, key: ast.Expr | None, declaration: ast.SinkDecl, context: Context) -> None:
+def _check_key(word: str, key: ast.Expr | None, declaration: ast.SinkDecl, context: Context) -> None:
     name = declaration.name.text
-    if connector == "redis" and key is None:
-        message = f'sink "{name}" needs a key: a place in Redis holds one record per key'
+    why = SINKS[word].key
+    if why and key is None:
+        message = f'sink "{name}" needs a key: {why}'
         hint = "For example key = r => r.key."
         context.report(Code.KEY_NEEDED, message, declaration.connector.span, hint=hint)
-    if connector != "redis" and key is not None:
-        message = f'a key has no use in sink "{name}" of "{connector}"'
-        context.report(Code.KEY_NEEDED, message, key.span, hint="A sink of redis finds records by key.")
+    if not why and key is not None:
+        message = f'a key has no use in sink "{name}" of "{word}"'
+        keyed = " or ".join(each for each, sink in SINKS.items() if sink.key)
+        context.report(Code.KEY_NEEDED, message, key.span, hint=f"A sink of {keyed} finds records by key.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +197,6 @@ def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
         context.report(Code.UNKNOWN_NAME, message, written.span, hint=suggest(written.name, names))
         return _Wrong()
     return context.records.get(written.name) or _Wrong()
-
-
-def _made(connector: str, where: str, format_: str) -> Connector:
-    match connector:
-        case "files":
-            return Files(where, Format(format_))
-        case "parquet":
-            return Parquet(where)
-        case "kafka":
-            return Kafka(where, Format(format_))
-        case _:
-            return Redis(where)
 
 
 def _report_writers(place: SinkPlace, element: Type | None, write: Write, context: Context) -> None:

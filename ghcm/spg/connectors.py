@@ -1,14 +1,27 @@
-"""Places outside a program: where records come from, where they rest, and where instructions travel.
+"""Connectors: where records come from, where they rest, and where instructions travel; and what is true of each.
 
-Plain frozen data, named by the program; which server stands behind a name is the profile's matter.
+Plain frozen data, named by the program; which server stands behind a name is the profile's matter. A row of `SINKS`
+says what a connector is as a sink; what runs it stands in `ghcm.runtime.sinks` and `ghcm.runtime.sources`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from enum import Enum
+from typing import ClassVar, TypeAlias
 
 from ghcm.expr import Value
+from ghcm.support import Engine
+
+
+class Mode(Enum):
+    """What writing to a sink does: `replace` swaps the whole content per version, `upsert` keeps the latest record
+    per key, `append` adds."""
+
+    REPLACE = "replace"
+    UPSERT = "upsert"
+    APPEND = "append"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,10 @@ class Format:
     separator: str = ","
 
 
+Address: TypeAlias = tuple[str, str]
+"""What holds the records ("files": a folder or file of that path), and its name there. Sinks of one address are one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """Files by path, directory or glob, relative to the directory of the run, read in name order. As a sink: a
@@ -35,6 +52,8 @@ class Files:
     `tail`, only with `follow`: what is appended to files is read too, line by line, whatever becomes of their names.
     """
 
+    word: ClassVar[str] = "files"
+
     path: str
     format: Format
     compression: str = "ending"
@@ -42,28 +61,78 @@ class Files:
     follow: bool = False
     tail: bool = False
 
+    @property
+    def ends(self) -> bool:
+        """Whether what comes from there has an end."""
+        return not self.follow
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "files", self.path
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"{'growing ' if self.tail else ''}files {self.path} ({self.format.name})"
+
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
     """A directory of Parquet files; as a sink each commit adds files that readers see at once or not at all."""
 
+    word: ClassVar[str] = "parquet"
+    ends: ClassVar[bool] = True
+
     path: str
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "files", self.path
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"parquet {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Socket:
     """Lines from a TCP server at `host:port`; one partition; ends when the server closes."""
 
+    word: ClassVar[str] = "socket"
+    ends: ClassVar[bool] = False
+
     host: str
     port: int
     format: Format
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "socket", f"{self.host}:{self.port}"
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"socket {self.host}:{self.port} ({self.format.name})"
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Rows written into the program: canonical values in the order of the record's fields; one partition."""
 
+    word: ClassVar[str] = "memory"
+    ends: ClassVar[bool] = True
+    address: ClassVar[Address] = ("memory", "")
+
     rows: tuple[tuple[Value, ...], ...]
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"memory, {len(self.rows)} rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +143,107 @@ class Generate:
     `rows` None = without end; `rate` records per second, None = as fast as they are taken.
     """
 
+    word: ClassVar[str] = "generate"
+    address: ClassVar[Address] = ("generate", "")
+
     rows: int | None
     rate: float | None
     start_us: int
     step_us: int
+
+    @property
+    def ends(self) -> bool:
+        """Whether what comes from there has an end."""
+        return self.rows is not None
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"generate {'without end' if self.rows is None else f'{self.rows} rows'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
     """A log of that topic on the profile's log connection: source, cache or append sink."""
 
+    word: ClassVar[str] = "kafka"
+    ends: ClassVar[bool] = False
+
     topic: str
     format: Format
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "kafka", self.topic
+
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"kafka {self.topic}"
 
 
 @dataclass(frozen=True, slots=True)
 class Redis:
-    """A place on the profile's Redis connection: sink (one hash per version, see `ghcm.runtime.pubsub`) or cache."""
+    """A place on the profile's Redis connection: sink (one hash per version, see `ghcm.runtime.sinks`) or cache."""
+
+    word: ClassVar[str] = "redis"
+    ends: ClassVar[bool] = True
 
     place: str
 
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "redis", self.place
 
-Connector: TypeAlias = Files | Parquet | Socket | Memory | Generate | Kafka | Redis
+    @property
+    def text(self) -> str:
+        """The connector in a few words."""
+        return f"redis {self.place}"
+
+
+SourceConnector: TypeAlias = Files | Socket | Memory | Generate | Kafka
+"""What a source reads; the others are read through a sink."""
+
+Connector: TypeAlias = SourceConnector | Parquet | Redis
+
+
+@dataclass(frozen=True, slots=True)
+class AsSink:
+    """What a connector is as a sink.
+
+    `make` gives it from its one argument of that name and a format. Its mode is the first of `modes` where none is
+    said; `why` it has no others. `key`: why it needs one; where there is none, a key has no use. `formats`: those that
+    may be said, the first where none is. `locked`: a job that appends holds a lock in the folder. `engines`: which
+    write and read it; none: it does not work yet.
+    """
+
+    make: Callable[[str, Format], Connector]
+    argument: str
+    modes: tuple[Mode, ...]
+    why: str
+    key: str = ""
+    formats: tuple[str, ...] = ("json",)
+    locked: bool = False
+    engines: tuple[Engine, ...] = (Engine.ROW, Engine.COLUMNAR, Engine.SPARK)
+
+
+_NO_KEYS = "Files hold no keys by which a record could be found again."
+
+SINKS: Mapping[str, AsSink] = {
+    "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
+    "kafka": AsSink(Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", engines=()),
+    "parquet": AsSink(lambda path, _: Parquet(path), "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, locked=True),
+    "redis": AsSink(
+        lambda place, _: Redis(place),
+        "place",
+        (Mode.UPSERT, Mode.REPLACE),
+        why="Redis keeps one record per key, and has nothing to append to.",
+        key="a place in Redis holds one record per key",
+    ),
+}
+"""The connectors that are sinks, by the word of the language."""
+
+CACHES = {word: SINKS[word] for word in ("kafka", "redis")}
+"""The connectors that carry calls."""

@@ -6,12 +6,12 @@ Holds no behaviour but look-ups. Laws that must hold for a graph are in `ghcm.sp
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Literal, TypeAlias
 
 from ghcm.expr import Lambda, Value
 from ghcm.source import Origin
-from ghcm.spg.ops import Connector, Op
+from ghcm.spg.connectors import Connector, Mode
+from ghcm.spg.ops import Op
 from ghcm.types import Collection, Struct, Type
 
 
@@ -110,15 +110,6 @@ class Unit:
     def consumers(self, id: str) -> tuple[Task, ...]:
         """The tasks that read from the task of that id, in order."""
         return tuple(task for task in self.tasks if any(edge.producer == id for edge in task.inputs))
-
-
-class Mode(Enum):
-    """What writing to a sink does: `replace` swaps the whole content per version, `upsert` keeps the latest record
-    per key, `append` adds."""
-
-    REPLACE = "replace"
-    UPSERT = "upsert"
-    APPEND = "append"
 
 
 @dataclass(frozen=True, slots=True)

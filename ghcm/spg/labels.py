@@ -7,7 +7,6 @@ from typing import assert_never
 from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
 from ghcm.spg import ops
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
@@ -39,7 +38,7 @@ def _made(op: Op) -> str:
     """What no template says."""
     match op:
         case ops.Source(connector=connector):
-            return place_text(connector)
+            return connector.text
         case ops.EventTime(time=time, disorder_us=disorder, idle_us=idle):
             bound = f", disorder {duration_text(disorder)}" if disorder is not None else ""
             return f"event_time {_body(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
@@ -133,29 +132,6 @@ def _policy(policy: Policy) -> str:
     if policy.every_us is not None:
         return f"every {duration_text(policy.every_us)}"
     return f"on {policy.on}" if policy.on is not None else f"when {_body(policy.when)}" if policy.when else ""
-
-
-def place_text(connector: Connector) -> str:
-    """A place outside in a few words."""
-    match connector:
-        case Files(path=path, format=format_, tail=True):
-            return f"growing files {path} ({format_.name})"
-        case Files(path=path, format=format_):
-            return f"files {path} ({format_.name})"
-        case Parquet(path=path):
-            return f"parquet {path}"
-        case Socket(host=host, port=port, format=format_):
-            return f"socket {host}:{port} ({format_.name})"
-        case Memory(rows=rows):
-            return f"memory, {len(rows)} rows"
-        case Generate(rows=rows):
-            return f"generate {'without end' if rows is None else f'{rows} rows'}"
-        case Kafka(topic=topic):
-            return f"kafka {topic}"
-        case Redis(place=place):
-            return f"redis {place}"
-        case _:
-            assert_never(connector)
 
 
 def way_text(exchange: Exchange) -> str:

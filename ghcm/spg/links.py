@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghcm.spg.graph import Program, Unit
-from ghcm.spg.labels import place_text
 from ghcm.spg.layout import Point, Size
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, To
 from ghcm.spg.paths import curve, number, xml_text
@@ -38,10 +37,10 @@ class Link:
 def places_of(program: Program) -> dict[str, tuple[str, tuple[str, str]]]:
     """Sinks and caches: kind, name and what they are."""
     sinks = {
-        f"sink {each.name}": ("sink", (each.name, f"{place_text(each.connector)}, {each.mode.value}"))
+        f"sink {each.name}": ("sink", (each.name, f"{each.connector.text}, {each.mode.value}"))
         for each in program.sinks
     }
-    caches = {f"cache {each.name}": ("cache", (each.name, place_text(each.connector))) for each in program.caches}
+    caches = {f"cache {each.name}": ("cache", (each.name, each.connector.text)) for each in program.caches}
     return sinks | caches
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import assert_never
 
 from ghcm.expr import Lambda
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.spg.group_rules import changes_problems, grouped_problems, join_problems, whole_record_problems
 from ghcm.spg.iteration_rules import iterate_problems
 from ghcm.spg.ops import (
@@ -103,19 +103,11 @@ def task_problems(around: Around) -> Iterator[str]:
             assert_never(op)
 
 
-def _ends(connector: Connector) -> bool:
-    """Whether what comes from there has an end."""
-    match connector:
-        case Files(follow=follow):
-            return not follow
-        case Generate(rows=rows):
-            return rows is not None
-        case _:
-            return not isinstance(connector, Socket | Kafka)
-
-
 def _source(connector: Connector, gives: Collection) -> Iterator[str]:
-    yield from collection_problems(gives, Collection(Shape.STREAM, gives.element, _ends(connector)))
+    yield from collection_problems(gives, Collection(Shape.STREAM, gives.element, connector.ends))
+    if not isinstance(connector, SourceConnector):
+        yield f"{connector.word.capitalize()} is read through a sink"
+        return
     match connector:
         case Memory(rows=rows):
             columns = gives.columns.fields
@@ -130,8 +122,6 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
         case Files() | Socket() | Kafka():
             if not isinstance(gives.element, Struct):
                 yield f'"{gives.element}" cannot be decoded: it is no record'
-        case Parquet() | Redis():
-            yield f"{type(connector).__name__} is read through a sink"
         case _:
             assert_never(connector)
 

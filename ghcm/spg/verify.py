@@ -9,8 +9,19 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Kafka, Redis
-from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Mode, Program, Rebalance, Sink, Task, Unit
+from ghcm.spg.connectors import CACHES, SINKS, Mode
+from ghcm.spg.graph import (
+    Broadcast,
+    Exchange,
+    Forward,
+    Global,
+    Hash,
+    Program,
+    Rebalance,
+    Sink,
+    Task,
+    Unit,
+)
 from ghcm.spg.group_rules import aggregate_problems
 from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
@@ -48,7 +59,7 @@ def _program(program: Program) -> Iterator[str]:
     ):
         yield from (f'{what} "{name}" exists twice' for name in _twice(names))
     for cache in program.caches:
-        if not isinstance(cache.connector, Redis | Kafka):
+        if cache.connector.word not in CACHES:
             yield f'cache "{cache.name}" is no topic'
     for sink in program.sinks:
         yield from (f'sink "{sink.name}": {problem}' for problem in _sink(sink))
@@ -65,7 +76,7 @@ def _twice(names: Iterable[str]) -> list[str]:
 def _sink(sink: Sink) -> Iterator[str]:
     if sink.key is not None:
         yield from lambda_problems(sink.key, (sink.element,), {})
-    elif sink.mode is Mode.UPSERT or isinstance(sink.connector, Redis):
+    elif sink.mode is Mode.UPSERT or SINKS[sink.connector.word].key:
         yield "it keeps records by key and has none"
 
 

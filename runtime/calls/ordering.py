@@ -12,7 +12,11 @@ from typing import Generic, TypeVar
 
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.envelope import Instruction
-from ghcm.spg.graph import Mode, Program, Unit
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+    Unit,
+)
 from ghcm.spg.ops import To
 
 T = TypeVar("T")

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from ghcm.errors import GhcmError
-from ghcm.spg.graph import Mode, Program
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+)
 from ghcm.spg.ops import Files, Parquet, To
 
 LOCK = ".appending"

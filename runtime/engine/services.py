@@ -26,7 +26,13 @@ from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
-from ghcm.spg.graph import Mode, Program, Sink, Task, Unit
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+    Sink,
+    Task,
+    Unit,
+)
 from ghcm.spg.ops import (
     Files,
     Format,

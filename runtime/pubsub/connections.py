@@ -18,8 +18,8 @@ from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_top
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory, ThreadedCache
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client
+from ghcm.spg.connectors import CACHES
 from ghcm.spg.graph import Program, Unit
-from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
 
 
 @dataclass(slots=True)
@@ -95,9 +95,7 @@ def topic_of(program: Program, unit: Unit) -> str:
     if unit.cache is None:
         return cache_topic(program.name, unit.name)
     connector = next(cache.connector for cache in program.caches if cache.name == unit.cache)
-    match connector:
-        case Redis(place=topic) | Kafka(topic=topic):
-            return topic
-        case Files() | Parquet() | Socket() | Memory() | Generate():
-            kind = type(connector).__name__.lower()
-            raise GhcmError(f'cache "{unit.cache}" cannot be {kind}: only redis and kafka carry calls', code="GHCM-301")
+    if connector.word not in CACHES:
+        only = f"only {' and '.join(reversed(CACHES))} carry calls"
+        raise GhcmError(f'cache "{unit.cache}" cannot be {connector.word}: {only}', code="GHCM-301")
+    return connector.address[1]

@@ -36,7 +36,7 @@ from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.redis_connection import commands, stubborn
 from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
 from ghcm.runtime.sinks.sink_writer import Commit, Page
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.types import Struct
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from urllib.parse import quote
 from ghcm.errors import GhcmError
 from ghcm.runtime.durable import flush, sync
 from ghcm.runtime.pubsub.envelope import now_us
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 
 KEPT_US = 3600 * 1_000_000
 """How long replaced versions can still be read, for calls that were given them."""

@@ -15,7 +15,7 @@ from ghcm.runtime.formats.file_readers import read_file
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
 from ghcm.runtime.sinks.sink_writer import Commit, Page
 from ghcm.runtime.sinks.table_directory import DataFile, Manifest, Staging, TableDirectory, explained
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.ops import Files, Parquet
 from ghcm.types import Struct
 

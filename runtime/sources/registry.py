@@ -12,12 +12,14 @@ from ghcm.runtime.sources.memory import GenerateSource, RowsSource
 from ghcm.runtime.sources.source import Source
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
-from ghcm.spg.ops import Connector, Files, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.types import Struct
 
 
 def open_source(connector: Connector, schema: Struct, name: str, base: Path, piece: int = FIRST_PIECE) -> Source:
     """The source of a task of this name; `piece`: bytes of a file that are read first. GhcmError if it is no source."""
+    if not isinstance(connector, SourceConnector):
+        raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
     match connector:
         case Files(tail=True):
             return TailSource(connector, schema, name, base)
@@ -33,7 +35,5 @@ def open_source(connector: Connector, schema: Struct, name: str, base: Path, pie
             return GenerateSource(connector, schema, name)
         case Kafka():
             raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
-        case Parquet() | Redis():
-            raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
         case _:
             assert_never(connector)

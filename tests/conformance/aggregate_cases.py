@@ -8,8 +8,16 @@ from ghcm.aggregates import result_of
 from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Origin
-from ghcm.spg.connectors import Memory, Parquet
-from ghcm.spg.graph import Forward, Hash, Input, Mode, Program, Sink, Task, Unit
+from ghcm.spg.connectors import Memory, Mode, Parquet
+from ghcm.spg.graph import (
+    Forward,
+    Hash,
+    Input,
+    Program,
+    Sink,
+    Task,
+    Unit,
+)
 from ghcm.spg.ops import AggregateByKey, EventTime, KeyBy, MapToPair, Op, Source, To
 from ghcm.types import (
     Collection,

@@ -12,8 +12,15 @@ from ghcm.expr import Expr, Get, Lambda, Literal, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.runtime.contract import Form
 from ghcm.source import Origin
-from ghcm.spg.connectors import Memory
-from ghcm.spg.graph import Forward, Input, Mode, Program, Sink, Task, Unit
+from ghcm.spg.connectors import Memory, Mode
+from ghcm.spg.graph import (
+    Forward,
+    Input,
+    Program,
+    Sink,
+    Task,
+    Unit,
+)
 from ghcm.spg.ops import Files, Filter, Format, Map, Op, Source, To
 from ghcm.spg.reference import run
 from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of

@@ -11,8 +11,12 @@ from ghcm.aggregates import AGGREGATES
 from ghcm.expr import Param
 from ghcm.operators import OPERATORS
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.connectors import Files, Format, Generate, Socket
-from ghcm.spg.graph import Mode, Program, Task, Unit
+from ghcm.spg.connectors import Files, Format, Generate, Mode, Socket
+from ghcm.spg.graph import (
+    Program,
+    Task,
+    Unit,
+)
 from ghcm.spg.iterations import all_tasks
 from ghcm.spg.ops import (
     AggregateByKey,

@@ -19,8 +19,16 @@ from hypothesis import strategies as st
 from ghcm.expr import Get, Lambda, Literal, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Origin
-from ghcm.spg.connectors import Connector, Files, Format, Generate, Parquet, Redis
-from ghcm.spg.graph import Cache, Forward, Global, Mode, Parameter, Program, Sink, Unit
+from ghcm.spg.connectors import Connector, Files, Format, Generate, Mode, Parquet, Redis
+from ghcm.spg.graph import (
+    Cache,
+    Forward,
+    Global,
+    Parameter,
+    Program,
+    Sink,
+    Unit,
+)
 from ghcm.spg.ops import CallTemplate, MapToPair, Policy, Publish, ReadSink, Reply, Source, To
 from ghcm.types import (
     Bool,

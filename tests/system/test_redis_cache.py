@@ -20,7 +20,7 @@ from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.sinks.keyed_form import KeyedForm
 from ghcm.runtime.sinks.redis_sink import RedisWriter
 from ghcm.runtime.sinks.reply import load_reply, store_reply
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.types import Field, String, Struct
 from tests.system.private_redis import PrivateRedis
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ghcm.driver import check
-from ghcm.lowering.sinks import CONNECTORS
 from ghcm.lowering.types import BUILT_IN
+from ghcm.spg.connectors import SINKS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```istream\n(.*?)```", PAGE, re.DOTALL)
@@ -26,4 +26,4 @@ def test_the_page_names_every_type_and_every_sink_that_runs() -> None:
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
     named = {word for row in rows for word in re.findall(r"\w+", row)}
     assert set(BUILT_IN) <= named
-    assert set(CONNECTORS) - {"kafka"} <= named
+    assert set(SINKS) - {"kafka"} <= named

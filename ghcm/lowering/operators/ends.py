@@ -11,7 +11,11 @@ from ghcm.lowering.calls import call_of
 from ghcm.lowering.drafting import SinkPlace, Step
 from ghcm.lowering.finals import ends_as_pairs, final
 from ghcm.lowering.flows import Bound, Flow
-from ghcm.spg.graph import Forward, Global, Mode
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Forward,
+    Global,
+)
 from ghcm.spg.ops import Policy, Publish, Reply, To
 from ghcm.types import Duration, Int, Shape
 

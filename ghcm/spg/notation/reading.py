@@ -8,6 +8,7 @@ from typing import Literal, TypeVar, cast
 
 from ghcm.expr import Lambda
 from ghcm.source import Origin
+from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import (
     Broadcast,
     Cache,
@@ -16,7 +17,6 @@ from ghcm.spg.graph import (
     Global,
     Hash,
     Input,
-    Mode,
     Parameter,
     Program,
     Rebalance,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from ghcm.reducers import Aggregate
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.ops import Publish, To
 from ghcm.spg.reference.aggregates import Given, aggregate, given
 from ghcm.spg.reference.expressions import evaluate

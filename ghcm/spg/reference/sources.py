@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
-from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket
+from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.spg.ops import ReadSink, ReadTable, Source
 from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.expressions import evaluate
@@ -29,6 +29,8 @@ from ghcm.types import Struct
 def source(run: Run, step: Step, op: Source) -> list[Record]:
     """The records of a source, one partition after the other in the order of their names."""
     connector = op.connector
+    if not isinstance(connector, SourceConnector):
+        raise GhcmError(f'"{step.id}" cannot read from {connector.word} as a source')
     match connector:
         case Memory(rows=rows):
             scalar = not isinstance(step.gives.element, Struct)
@@ -48,8 +50,6 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             return found
         case Socket(format=format_) | Kafka(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
-        case Parquet() | Redis():
-            raise GhcmError(f'"{step.id}" cannot read from {type(connector).__name__} as a source')
         case _:
             assert_never(connector)
 

@@ -8,7 +8,10 @@ import pytest
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
-from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Sink,
+)
 from ghcm.spg.ops import Parquet
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import look

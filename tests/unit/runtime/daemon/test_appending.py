@@ -6,7 +6,10 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.appending import Appending
-from ghcm.spg.graph import Mode, Program
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+)
 from ghcm.spg.ops import To
 from ghcm.types import Int, pair_of
 from tests.unit.runtime.small_operators import sink, task, unit

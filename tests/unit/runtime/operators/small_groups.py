@@ -10,7 +10,10 @@ from ghcm.aggregates import result_of
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.graph import Mode, Program
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Program,
+)
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,

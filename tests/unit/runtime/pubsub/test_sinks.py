@@ -19,7 +19,10 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
 from ghcm.runtime.sinks.sink_writer import Row, SinkWriter
 from ghcm.source import Origin
-from ghcm.spg.graph import Mode, Sink
+from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import (
+    Sink,
+)
 from ghcm.spg.ops import Connector, Files, Format, Kafka, Parquet, Redis
 from ghcm.types import (
     Bool,

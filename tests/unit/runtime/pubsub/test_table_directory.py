@@ -16,7 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.sinks.sink_writer import SinkWriter
 from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
 from ghcm.runtime.sinks.table_sink import TableWriter, read_table
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.ops import Files, Format, Parquet
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
 
@@ -27,7 +27,8 @@ WRITER = """
 import os, sys
 from pathlib import Path
 from ghcm.runtime.sinks.table_sink import TableWriter
-from ghcm.spg.graph import Mode
+from ghcm.spg.connectors import Mode
+
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct
 
