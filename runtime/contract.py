@@ -62,7 +62,7 @@ class Outbox(Protocol):
 @runtime_checkable
 class Operator(Protocol):
     """One task at work. `process`, `advance`, `flush` and `finish` return `False` when they have to be called again
-    as described above.
+    as described above. An operator inherits what it has nothing to do for.
 
     Several inputs are told apart by `ordinal`, the position in `task.inputs`. Batches of one partition arrive in
     order. What regroups its input (aggregations, joins, sort, top, distinct) gives batches of partition "";
@@ -78,27 +78,27 @@ class Operator(Protocol):
         """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes.
         INFINITY comes before `finish`.
         """
-        ...
+        return True
 
     def flush(self, outbox: Outbox) -> bool:
         """A commit is near: emit what readers of the sinks should see with it (tables: the latest value of each key
         that changed). Called right before `save`.
         """
-        ...
+        return True
 
     def finish(self, outbox: Outbox) -> bool:
         """All inputs have ended: emit what is left. Nothing is called afterwards but `flush`, `save` and `copy`."""
-        ...
+        return True
 
     def save(self) -> Mapping[int, bytes]:
         """The state by key group, to be given to `restore` of a new operator of the same task. Stateless: empty.
         State without a key is in group 0.
         """
-        ...
+        return {}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """Take saved key groups, before anything else is called; may be called several times with disjoint groups."""
-        ...
+        del state  # what saves nothing takes nothing
 
 
 @runtime_checkable

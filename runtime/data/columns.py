@@ -7,7 +7,7 @@ a bug of its maker.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, cast
 
@@ -133,6 +133,14 @@ def columns_of(rows: Sequence[Row], types: Sequence[tuple[str, Type]]) -> pl.Dat
 def rows_of(frame: pl.DataFrame, types: Sequence[tuple[str, Type]]) -> list[Row]:
     """The rows of a frame that has at least these columns."""
     return list(zip(*(values(frame[name], type_) for name, type_ in types), strict=True))
+
+
+def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
+    """The frame, or None where a record failed or Polars gave up: then the batch is done by rows."""
+    try:
+        return make()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
 
 
 def _entry(key: Type, value: Type) -> Struct:

@@ -1,42 +1,21 @@
-"""Row operations: filter, map and their kind, alone or fused, through generated code in the form that suits the
-batch.
+"""Row operations: filter, map and their kind, alone or fused, through generated code in the form that suits the batch;
+and unions, which pass batches on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-import polars as pl
-
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import in_columns
 from ghcm.runtime.native.code import RowCode
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.pieces import in_pieces
+from ghcm.runtime.operators.batches import Pending, columnar, in_pieces
+from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.spg.graph import Task, Unit
 
 
-def columnar(batch: Batch, context: Context) -> bool:
-    """Whether a batch is to be done in columnar form, where there is one."""
-    match context.form:
-        case "rows":
-            return False
-        case "columns":
-            return True
-        case "auto":
-            return len(batch) >= context.columnar_from
-
-
-def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
-    """The frame, or None where a record failed or Polars gave up: then the batch is done by rows."""
-    try:
-        return make()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-
-
-class ChainOperator:
+class ChainOperator(Operator):
     """A chain of row operations. Stateless; a batch gives at most a batch, cut where it grew beyond what edges like."""
 
     def __init__(self, task: Task, unit: Unit, code: RowCode, context: Context) -> None:
@@ -45,12 +24,11 @@ class ChainOperator:
         self._context = context
         self._schema = task.schema
         self._timed = task.collection.timed
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         self._functions = [_load(each, context) for each in code.functions]
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._given(batch, outbox))
 
     def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
@@ -79,27 +57,32 @@ class ChainOperator:
         rows = self._code.rows(batch.rows(), dead, self._context.parameters, self._functions)
         return Batch.from_rows(self._schema, rows, timed=self._timed, partition=batch.partition)
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
-        return True
-
-    def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
-        return {}
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
-
 
 def _load(name: str, context: Context) -> Callable[[object], object]:
     module, function = name.split(":")
     loaded: Callable[[object], object] = getattr(context.load(module), function)
     return loaded
+
+
+class UnionOperator(Operator):
+    """Passes batches on as they are, without their time where not every input has one."""
+
+    def __init__(self, task: Task) -> None:
+        self.counts = {"rows": 0, "columns": 0}
+        self._schema = task.schema
+        self._timed = task.collection.timed
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        if not outbox.offer(self._fitting(batch)):
+            return False
+        self.counts["columns" if batch.columnar else "rows"] += len(batch)
+        return True
+
+    def _fitting(self, batch: Batch) -> Batch:
+        if batch.timed == self._timed and batch.schema == self._schema:
+            return batch
+        if batch.columnar:
+            return Batch.from_frame(self._schema, batch.frame(), timed=self._timed, partition=batch.partition)
+        width = len(self._schema.fields) + (2 if self._timed else 0)
+        rows = batch.rows() if batch.timed == self._timed else [row[:width] for row in batch.rows()]
+        return Batch.from_rows(self._schema, rows, timed=self._timed, partition=batch.partition)

@@ -16,21 +16,17 @@ from ghcm.runtime.native.code import (
     TaskCode,
     TimeCode,
 )
-from ghcm.runtime.operators.arrival import ArrivalOperator
-from ghcm.runtime.operators.chain import ChainOperator
-from ghcm.runtime.operators.changes import ChangesOperator
+from ghcm.runtime.operators.chain import ChainOperator, UnionOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
-from ghcm.runtime.operators.event_time import EventTimeOperator
-from ghcm.runtime.operators.final import FinalOperator
+from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator
 from ghcm.runtime.operators.lookup import LookupOperator
-from ghcm.runtime.operators.ordering import OrderOperator
+from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.python_batch import PythonBatchOperator
-from ghcm.runtime.operators.union import UnionOperator
-from ghcm.runtime.operators.window_top import WindowTopOperator
+from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import (
@@ -71,7 +67,7 @@ def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> O
         case EventTime():
             return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
         case ArrivalTime():
-            return ArrivalOperator(task, unit, context)
+            return ProcessingTimeOperator(task, unit, context)
         case PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
         case Union():

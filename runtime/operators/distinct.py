@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import grouping, identity_of
-from ghcm.runtime.operators.chain import columnar, in_columns
-from ghcm.runtime.operators.grouped_later import GroupedLater
-from ghcm.runtime.operators.pending import Pending, chunks
-from ghcm.runtime.operators.windows import lateness_of
-from ghcm.runtime.state.packing import unpack
+from ghcm.runtime.operators.batches import Pending, chunks, columnar
+from ghcm.runtime.operators.event_time import lateness_of
+from ghcm.runtime.state.packing import LazyKeyGroups, unpack
 from ghcm.spg.graph import Task, Unit
 
 
-class DistinctOperator:
+class DistinctOperator(Operator):
     """Gives a record on when it sees it for the first time. What it has seen of a window is forgotten when the window
     closes.
     """
@@ -34,7 +32,6 @@ class DistinctOperator:
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._given(batch))
 
     def _given(self, batch: Batch) -> Iterator[Batch]:
@@ -74,26 +71,16 @@ class DistinctOperator:
         return self._end(row) - 1
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
         for end in [end for end in self._seen if end + self._lateness <= watermark]:
             del self._seen[end]
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
         return True
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the records seen, by their key groups."""
         rows = (row for seen in self._seen.values() for row in seen.values())
-        return GroupedLater(rows, grouping(self._task.schema, self._context.groups), change=False)
+        return LazyKeyGroups(rows, grouping(self._task.schema, self._context.groups), change=False)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             for row in unpack(data):
                 self._is_new(row)

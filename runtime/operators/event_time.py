@@ -1,27 +1,29 @@
-"""Event time: each record gets its time, and the watermark of its partition just before it."""
+"""The time of records: event time, with the watermark of their partition just before them; processing time, by the
+clock of the unit, which is the watermark too; and when the windows of a task are closed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import gcd
+from typing import assert_never
 
 import polars as pl
 
-from ghcm.runtime.contract import NEVER, Context, Outbox
+from ghcm.runtime.contract import NEVER, Context, Operator, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import key_group
 from ghcm.runtime.native.code import TimeCode
-from ghcm.runtime.operators.chain import columnar, in_columns
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.pieces import in_pieces
+from ghcm.runtime.operators.batches import Pending, columnar, in_pieces
+from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import EventTime
+from ghcm.spg.ops import EventTime, Fused, Sliding, Tumbling, Window
 from ghcm.types import INT_MAX, String
 
 
-class EventTimeOperator:
+class EventTimeOperator(Operator):
     """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
     bound of disorder it stays at minus infinity.
 
@@ -36,7 +38,7 @@ class EventTimeOperator:
         self._context = context
         self._schema = task.schema
         self._width = len(task.schema.fields)
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         self._greatest: dict[str, int] = {}
         self._pending = Pending()
         self._idle_us = op.idle_us
@@ -47,7 +49,6 @@ class EventTimeOperator:
         self._open: frozenset[str] | None = None
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._given(batch, outbox))
 
     def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
@@ -107,19 +108,15 @@ class EventTimeOperator:
         return NEVER if self._disorder is None else max(NEVER, greatest - self._disorder)
 
     def watermarks(self) -> Mapping[str, int]:
-        """As `Clock.watermarks`."""
         return {partition: self._watermark(greatest) for partition, greatest in self._greatest.items()}
 
     def silent(self) -> frozenset[str]:
-        """As `Idler.silent`."""
         return self._silent
 
     def idle(self) -> frozenset[str]:
-        """As `Idler.idle`."""
         return self._idle
 
     def look(self, open_partitions: frozenset[str]) -> None:
-        """As `Idler.look`."""
         self._open = open_partitions
         if self._idle_us is None:
             return
@@ -147,18 +144,6 @@ class EventTimeOperator:
             else None
         )
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
-        return True
-
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the greatest time of each partition, by the group of its name."""
         groups: dict[int, dict[str, int]] = {}
@@ -167,6 +152,114 @@ class EventTimeOperator:
         return {group: pack(each) for group, each in groups.items()}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             self._greatest.update(unpack(data))
+
+
+class ProcessingTimeOperator(Operator):
+    """Remembers the latest time that it has given, so that time never goes back, not even over a recovery on another
+    clock.
+
+    As long as windows behind it may be open it asks to be flushed when the next of them ends, so that they close while
+    nothing comes.
+    """
+
+    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+        self._context = context
+        self._tick, self._longest = _windows_behind(task, unit)
+        self._latest = NEVER
+        self._came: int | None = None
+        self._pending = Pending()
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        return self._pending.give(outbox, lambda: self._given(batch))
+
+    def _given(self, batch: Batch) -> Iterator[Batch]:
+        if not len(batch):
+            return
+        before, now = self._latest, self.moment()
+        self._came = now
+        yield _stamped(batch, before, now)
+
+    def moment(self) -> int:
+        self._latest = max(self._latest, self._context.now())
+        return self._latest
+
+    def due(self) -> int | None:
+        """As `Timer.due`: the end of the next window, until none is open that a record came for."""
+        if self._came is None or self._latest >= self._came + self._longest:
+            return None
+        return (self._latest // self._tick + 1) * self._tick
+
+    def finish(self, outbox: Outbox) -> bool:
+        self._came = None
+        return True
+
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`: one clock, so one group."""
+        return {0: pack((self._latest, self._came))} if self._latest > NEVER else {}
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        for data in state.values():
+            self._latest, self._came = unpack(data)
+
+
+def _stamped(batch: Batch, before: int, now: int) -> Batch:
+    schema = batch.schema
+    if batch.columnar:
+        stamps = (pl.lit(now, pl.Int64).alias(TIME), pl.lit(before, pl.Int64).alias(WATERMARK))
+        frame = batch.frame().select(*schema.names, *stamps)
+        return Batch.from_frame(schema, frame, timed=True, partition=batch.partition)
+    width = len(schema.fields)
+    rows = [(*row[:width], now, before) for row in batch.rows()]
+    return Batch.from_rows(schema, rows, timed=True, partition=batch.partition)
+
+
+def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
+    """Of all windows behind the task: a step of the clock that ends all of them, and how long after a record the last
+    one that it is part of may close; results of windows may be in windows again.
+    """
+    reached, tick, longest = {task.id}, 0, 0
+    for each in unit.tasks:
+        if not any(edge.producer in reached for edge in each.inputs):
+            continue
+        reached.add(each.id)
+        for window in _windows_of(each):
+            size, every = _size_and_every(window.assigner)
+            tick = gcd(tick, size, every, window.assigner.offset_us)
+            longest += size + window.allowed_lateness_us
+    return max(tick, 1), longest
+
+
+def _size_and_every(assigner: Tumbling | Sliding) -> tuple[int, int]:
+    match assigner:
+        case Tumbling(size_us=size):
+            return size, size
+        case Sliding(size_us=size, every_us=every):
+            return size, every
+        case _:
+            assert_never(assigner)
+
+
+def _windows_of(task: Task) -> list[Window]:
+    ops = [stage.op for stage in task.op.stages] if isinstance(task.op, Fused) else [task.op]
+    return [op for op in ops if isinstance(op, Window)]
+
+
+def lateness_of(task: Task, unit: Unit) -> int:
+    """How long (microseconds of event time) after its end a window of the task's input may still get records.
+
+    An upstream windowed aggregation gives its results only when its own windows close, which is so much later.
+    """
+    return max((_behind(unit.task(edge.producer), unit) for edge in task.inputs), default=0)
+
+
+def _behind(task: Task, unit: Unit) -> int:
+    before = max((_behind(unit.task(edge.producer), unit) for edge in task.inputs), default=0)
+    match task.op:
+        case Window(allowed_lateness_us=lateness):
+            return before + lateness
+        case Fused(stages=stages):
+            return before + sum(stage.op.allowed_lateness_us for stage in stages if isinstance(stage.op, Window))
+        case _:
+            return before

@@ -1,25 +1,26 @@
 """The results of aggregations, from single states and from merged columns; a group without a value is a dead letter
-with its key and window.
+with its key and window. Where a reducer can fail, a record for which it does spoils its group, and no other.
 
 When groups are due is decided in `groups`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import polars as pl
 
+from ghcm.functions import Failure
+from ghcm.reducers import Custom, Fields, Reducer
 from ghcm.runtime.contract import NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import identity_of, value_of
-from ghcm.runtime.native.code import GroupCode
+from ghcm.runtime.native.code import GroupCode, Parameters
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.chain import in_columns
-from ghcm.runtime.operators.group_layout import GroupLayout, spread
-from ghcm.runtime.operators.letters import Letters, group_type
-from ghcm.runtime.operators.single_groups import WindowTimes
+from ghcm.runtime.operators.dead_letters import DeadLetters, group_type
+from ghcm.runtime.state.group_state import GroupLayout, WindowTimes, spread
 from ghcm.spg.graph import Task
 from ghcm.types import Collection
 
@@ -37,7 +38,7 @@ class GroupResults:
         layout: GroupLayout,
         code: GroupCode,
         context: Context,
-        letters: Letters,
+        letters: DeadLetters,
     ) -> None:
         self._task = task
         self._takes = takes
@@ -96,3 +97,49 @@ class GroupResults:
             type_ = type(type_)(tuple(field for field in type_.fields if field.name != "key"))
         value = tuple(key if field.name == "key" else window for field in type_.fields)
         self._letters.other(outbox, value, type_, failure.reason, failure.detail)
+
+
+_Attempt: TypeAlias = tuple[object, tuple[str, str] | None]
+
+
+def has_lambda(reducer: Reducer) -> bool:
+    """Whether a part of it is a function of the program."""
+    match reducer:
+        case Custom():
+            return True
+        case Fields(parts=parts):
+            return any(map(has_lambda, parts))
+        case _:
+            return False
+
+
+def fallible(code: GroupCode) -> GroupCode:
+    """The same aggregation where a failing reducer spoils its group, not the record: the group's result then fails.
+
+    Its states are pairs: the reducer's own state, or None, and why it failed, or None.
+    """
+
+    def attempt(compute: Callable[[], object], *before: _Attempt) -> _Attempt:
+        for each in before:
+            if each[1] is not None:
+                return each
+        try:
+            return compute(), None
+        except RecordFailure as failure:
+            return None, (failure.reason.value, failure.detail)
+
+    def add(state: Any, value: object, parameters: Parameters) -> object:
+        return attempt(lambda: code.add(state[0], value, parameters), state)
+
+    def merge(left: Any, right: Any, parameters: Parameters) -> object:
+        return attempt(lambda: code.merge(left[0], right[0], parameters), left, right)
+
+    def result(state: Any, parameters: Parameters) -> object:
+        if state[1] is not None:
+            raise RecordFailure(Failure(state[1][0]), state[1][1])
+        return code.result(state[0], parameters)
+
+    def first(value: object, parameters: Parameters) -> object:
+        return attempt(lambda: code.first(value, parameters))
+
+    return GroupCode(first, add, merge, result, slices=code.slices)

@@ -14,23 +14,18 @@ from typing import Any
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, Context, Outbox
+from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.chain import columnar, in_columns
-from ghcm.runtime.operators.forgiving import forgiving, has_lambda
-from ghcm.runtime.operators.gathered import Gathered
-from ghcm.runtime.operators.group_frames import by_window, read_groups
-from ghcm.runtime.operators.group_layout import layout_of
-from ghcm.runtime.operators.group_results import GroupResults
-from ghcm.runtime.operators.held_groups import HeldGroups
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
-from ghcm.runtime.operators.single_groups import UNWINDOWED, WindowTimes
-from ghcm.runtime.operators.windows import lateness_of
+from ghcm.runtime.operators.batches import Pending, columnar
+from ghcm.runtime.operators.dead_letters import DeadLetters
+from ghcm.runtime.operators.event_time import lateness_of
+from ghcm.runtime.operators.group_results import GroupResults, fallible, has_lambda
+from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, layout_of, read_groups
+from ghcm.runtime.state.row_buffer import RowBuffer
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Shape
@@ -40,54 +35,53 @@ _MANY = 4096
 """So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""
 
 
-class GroupOperator:
+class GroupOperator(Operator):
     """Groups that are columns, as long as that goes, and single states."""
 
     def __init__(self, task: Task, op: GroupOp, unit: Unit, code: GroupCode, context: Context) -> None:
         self.counts = {"rows": 0, "columns": 0}
         self._task = task
         self._context = context
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         takes = unit.task(task.inputs[0].producer).collection
         self._takes = takes
         self._layout = layout = layout_of(takes, task)
         self._key_value = None if layout.key is None else value_of(layout.key_type)
-        self._code = forgiving(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
+        self._code = fallible(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._counts_nothing = isinstance(op, Count) and layout.key is None and takes.bounded and not takes.windowed
-        self._held = HeldGroups(self._code, layout, context, told=self._told)
-        self._frames = self._held.frames
-        self._singles = self._held.singles
-        self._windows = self._singles.windows
-        self._identity = self._singles.identity
+        self._state = GroupState(self._code, layout, context, told=self._told)
+        self._frames = self._state.frames
+        self._keyed = self._state.keyed
+        self._windows = self._keyed.windows
+        self._identity = self._keyed.identity
         self._pending = Pending()
-        self._gathered = Gathered(layout.window)
+        self._buffer = RowBuffer(layout.window)
         self._results = GroupResults(task, takes, layout, self._code, context, self._letters)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
-        if self._gathers():
-            self._gathered.add(batch, outbox)
-            if self._gathered.rows >= self._context.columnar_from:
+        if self._buffers():
+            self._buffer.add(batch, outbox)
+            if self._buffer.rows >= self._context.columnar_from:
                 self._settle()
         else:
             self._take(batch, outbox, in_frames=columnar(batch, self._context))
         return True
 
-    def _gathers(self) -> bool:
+    def _buffers(self) -> bool:
         """Whether few records wait for more: those whose groups stay columns, if they are in windows, or many."""
         if self._frames is None or self._context.form != "auto":
             return False
-        return self._layout.window is not None or len(self._singles.unwindowed()) >= _MANY
+        return self._layout.window is not None or len(self._keyed.unwindowed()) >= _MANY
 
     def _settle(self) -> None:
         """Aggregate what waits."""
-        waiting = self._gathered.take()
+        waiting = self._buffer.take()
         if waiting is not None:
             self._take(*waiting, in_frames=True)
 
@@ -133,17 +127,17 @@ class GroupOperator:
         if self._frames is not None:
             self._frames.add(frame)
             if self._told:
-                self._held.fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
+                self._state.fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
         else:
-            self._held.merge(*read_groups(frame, self._layout.key_type, self._code.states))
+            self._state.merge(*read_groups(frame, self._layout.key_type, self._code.states))
         return True
 
     def _rows(self, batch: Batch, outbox: Outbox) -> None:
         self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._context.parameters
-        timed, told, changed = self._code.timed, self._told, self._held.changed
-        groups: dict[object, object] = {} if layout.window is not None else self._singles.of(UNWINDOWED)
+        timed, told, changed = self._code.timed, self._told, self._state.changed
+        groups: dict[object, object] = {} if layout.window is not None else self._keyed.of(UNWINDOWED)
         last = None
         for row in batch.rows():
             key: object = () if layout.key is None else row[layout.key]
@@ -152,7 +146,7 @@ class GroupOperator:
             if layout.window is not None:
                 window: Any = row[layout.window]
                 if window != last:
-                    groups, last = self._singles.of(window), window
+                    groups, last = self._keyed.of(window), window
             value = None if layout.value is None else row[layout.value]
             if timed:
                 value = row[-2], value
@@ -190,19 +184,19 @@ class GroupOperator:
         if self._layout.window is None:
             return
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
-        if self._gathered.least_end <= until:
+        if self._buffer.least_end <= until:
             self._settle()
         if self._code.slices is not None:
             if self._frames is not None and not self._windows:
                 for place, slid in self._frames.slide(until, *self._code.slices):
                     yield from self._of_frame(slid, place, outbox)
             if self._windows or (self._frames is not None and self._frames.least_end <= until):
-                self._held.spill_all()
+                self._state.spill_all()
             yield from self._closed_slices(watermark, *self._code.slices, outbox)
             return
         taken = self._frames.take(until) if self._frames is not None else []
         if len(taken) > 1:
-            self._held.spill(taken)
+            self._state.spill(taken)
             taken = []
         closed = {window for window in self._windows if window[1] <= until}
         made = self._results.made(taken[0].sort("end")) if taken and not closed else None
@@ -213,7 +207,7 @@ class GroupOperator:
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):
             frame = frames.get(window)
             if frame is not None and window in self._windows:
-                self._held.spill([frame])
+                self._state.spill([frame])
             if window in self._windows:
                 yield from self._results.batches(self._windows.pop(window), window, outbox)
             elif frame is not None:
@@ -225,7 +219,7 @@ class GroupOperator:
         if made is not None:
             yield from self._results.cut(made)
             return
-        self._held.spill([frame])
+        self._state.spill([frame])
         yield from self._results.batches(self._windows.pop(window or UNWINDOWED), window, outbox)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
@@ -243,7 +237,7 @@ class GroupOperator:
                 for key, state in states.items():
                     merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
                 if end - size + every <= pane[0]:
-                    self._singles.add(self._singles.of((pane[0], end + every)), list(states), list(states.values()))
+                    self._keyed.add(self._keyed.of((pane[0], end + every)), list(states), list(states.values()))
             yield from self._results.batches(merged, (end - size, end), outbox)
 
     def flush(self, outbox: Outbox) -> bool:
@@ -252,20 +246,20 @@ class GroupOperator:
         return not self._told or self._pending.give(outbox, lambda: self._latest(outbox))
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
-        held, results = self._held, self._results
+        state, results = self._state, self._results
         if self._identity is not None:
-            held.spill_all()
-        changed, found = held.renewed()
-        singles = self._singles.unwindowed()
-        made = results.made(found[0]) if len(found) == 1 and held.apart(found[0]) else None
+            state.spill_all()
+        changed, found = state.renewed()
+        keyed = self._keyed.unwindowed()
+        made = results.made(found[0]) if len(found) == 1 and state.apart(found[0]) else None
         if made is not None:
             yield from results.cut(made)
-            changed -= set(held.keys_of(found[0])) if changed else set()
+            changed -= set(state.keys_of(found[0])) if changed else set()
         else:
-            states = held.together(found)
-            yield from results.batches(held.both(states, singles), None, outbox)
+            states = state.together(found)
+            yield from results.batches(state.both(states, keyed), None, outbox)
             changed -= states.keys()
-        yield from results.batches({key: state for key, state in singles.items() if key in changed}, None, outbox)
+        yield from results.batches({key: state for key, state in keyed.items() if key in changed}, None, outbox)
 
     def finish(self, outbox: Outbox) -> bool:
         """As `Operator.finish`: the results of bounded unwindowed input."""
@@ -276,14 +270,14 @@ class GroupOperator:
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:
-            self._held.spill_all()
-            yield from self._results.batches(self._singles.of(UNWINDOWED), None, outbox)
+            self._state.spill_all()
+            yield from self._results.batches(self._keyed.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:
                 yield from self._of_frame(taken[0], None, outbox)
                 return
-            self._held.spill(taken)
+            self._state.spill(taken)
             groups: dict[object, object] = self._windows.pop(UNWINDOWED, {})
             if self._counts_nothing and not groups:
                 groups = {(): 0}
@@ -293,10 +287,10 @@ class GroupOperator:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
         self._settle()
         if self._identity is not None or self._layout.window is not None:
-            self._held.spill_all()
+            self._state.spill_all()
         found: list[tuple[object, object]] = []
         wanted = None if key is None else (self._identity(key) if self._identity is not None else key)
-        for groups in self._held.copied(key):
+        for groups in self._state.copied(key):
             chosen = groups.items() if key is None else [(wanted, groups[wanted])] if wanted in groups else []
             for identity, state in chosen:
                 try:
@@ -309,9 +303,7 @@ class GroupOperator:
     # --- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
-        return self._held.save()
+        return self._state.save()
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
-        self._held.restore(state)
+        self._state.restore(state)

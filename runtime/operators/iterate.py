@@ -14,8 +14,8 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.native.code import IterateCode, TaskCode, TotalsCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.batches import Pending
+from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.iterations import entry_of, step_unit
@@ -25,7 +25,7 @@ from ghcm.types import Null, Struct
 Make: TypeAlias = Callable[[Task, Unit, TaskCode | None, Context], Operator]
 
 
-class IterateOperator:
+class IterateOperator(Operator):
     """Keeps its inputs as they came. `rounds` says how many rounds ran."""
 
     def __init__(self, task: Task, op: Iterate, unit: Unit, code: IterateCode, context: Context, make: Make) -> None:
@@ -37,18 +37,16 @@ class IterateOperator:
         self._code = code
         self._context = context
         self._make = make
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         self._taken: list[list[Batch]] = [[] for _ in task.inputs]
         self._sides = [unit.task(edge.producer).collection for edge in task.inputs]
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         self._taken[ordinal].append(batch)
         return True
 
     def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
         return self._pending.give(outbox, lambda: self._last(outbox))
 
     def _last(self, outbox: Outbox) -> Iterator[Batch]:
@@ -109,21 +107,11 @@ class IterateOperator:
                 state = code.add(state, row if whole else row[0], self._context.parameters)
         return code.result(state, self._context.parameters)
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
         taken = [[(batch.partition, list(batch.rows())) for batch in side] for side in self._taken]
         return {0: pack(taken)} if any(taken) else {}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             for side, kept, taken in zip(self._sides, unpack(data), self._taken, strict=True):
                 taken += [

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from ghcm.functions import Failure
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
-from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.join_frames import joined_frames
-from ghcm.runtime.operators.joined_rows import JoinedRows
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.batches import Pending
+from ghcm.runtime.operators.joined import JoinedRows, joined_frames
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind
@@ -37,7 +33,7 @@ class _Held:
     met: bool = False
 
 
-class JoinOperator:
+class JoinOperator(Operator):
     """Keeps the rows of both sides by key. The element is {left, right}, {key, value: {left, right}} of pairs joined by
     key, or the left one alone.
     """
@@ -48,23 +44,20 @@ class JoinOperator:
         self._op = op
         self._code = code
         self._context = context
-        self._letters = Letters(unit, task)
         self._sides = [unit.task(edge.producer).collection for edge in task.inputs]
-        self._makes = JoinedRows(op, self._sides[0], self._sides[1], task.collection)
+        self._makes = JoinedRows(task, op, unit, code, context)
         self._stay = (op.kind.keeps_left or op.kind is JoinKind.ANTI, op.kind.keeps_right)
         self._kept: list[dict[tuple[object, ...], list[_Held]]] = [{}, {}]
         self._whole: list[list[Batch]] = [[], []]
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         if self._op.asof or (self._code.columns is not None and self._context.form != "rows"):
             self._whole[ordinal].append(batch)
             return True
         return self._pending.give(outbox, lambda: self._met(ordinal, batch, outbox))
 
     def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
         return self._pending.give(outbox, lambda: self._last(outbox))
 
     def _last(self, outbox: Outbox) -> Iterator[Batch]:
@@ -94,7 +87,7 @@ class JoinOperator:
         self.counts["rows"] += len(batch)
         rows: list[Row] = []
         mine, others = self._kept[ordinal], self._kept[1 - ordinal]
-        for row, key in zip(batch.rows(), self._row_keys(ordinal, batch.rows(), outbox), strict=True):
+        for row, key in zip(batch.rows(), self._makes.keys(ordinal, batch.rows(), outbox), strict=True):
             if key is None:
                 continue
             if not key:
@@ -112,7 +105,7 @@ class JoinOperator:
 
     def _pair(self, left: _Held, right: _Held, outbox: Outbox) -> list[Row]:
         """What two records of one key give."""
-        if not self._belong(left.row, right.row, outbox):
+        if not self._makes.belong(left.row, right.row, outbox):
             return []
         first, left.met, right.met = not left.met, True, True
         match self._op.kind:
@@ -127,13 +120,13 @@ class JoinOperator:
         """Each left record with the latest right one, of several at that time the greatest."""
         rights: dict[tuple[object, ...], list[Row]] = {}
         for batch in whole[1]:
-            for row, key in zip(batch.rows(), self._row_keys(1, batch.rows(), outbox), strict=True):
+            for row, key in zip(batch.rows(), self._makes.keys(1, batch.rows(), outbox), strict=True):
                 if key:
                     rights.setdefault(key, []).append(row)
         for batch in whole[0]:
             rows: list[Row] = []
-            for row, key in zip(batch.rows(), self._row_keys(0, batch.rows(), outbox), strict=True):
-                found = [each for each in rights.get(key or (), ()) if self._belong(row, each, outbox)]
+            for row, key in zip(batch.rows(), self._makes.keys(0, batch.rows(), outbox), strict=True):
+                found = [each for each in rights.get(key or (), ()) if self._makes.belong(row, each, outbox)]
                 rows += [] if key is None else self._answer(row, found)
             yield self._batch(rows)
 
@@ -163,54 +156,17 @@ class JoinOperator:
     def _lone(self, ordinal: int, row: Row) -> Row:
         return self._makes.row(row, None) if ordinal == 0 else self._makes.row(None, row)
 
-    def _row_keys(
-        self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None
-    ) -> Sequence[tuple[object, ...] | None]:
-        """The keys; failing records are dead letters unless they were before (no outbox)."""
-        element = self._sides[ordinal].element
-
-        def dead(stage: str, record: object, reason: Failure, detail: str) -> None:
-            if outbox is not None:
-                self._letters.other(outbox, record, element, reason, detail)
-
-        keys = self._code.left if ordinal == 0 else self._code.right
-        return keys(rows, dead, self._context.parameters)
-
-    def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
-        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
-            return False
-        if self._op.asof and cast("int", right[-2]) > cast("int", left[-2]):
-            return False
-        if self._code.residual is None:
-            return True
-        try:
-            return self._code.residual(*self._makes.records(left, right), self._context.parameters)
-        except RecordFailure as failure:
-            pair, type_ = self._makes.pair(left, right)
-            self._letters.other(outbox, pair, type_, failure.reason, failure.detail)
-            return False
-
     def _batch(self, rows: list[Row]) -> Batch:
         return Batch.from_rows(self._task.schema, rows, timed=self._task.collection.timed)
-
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
 
     # --- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
         kept = [[(held.row, held.met) for rows in side.values() for held in rows] for side in self._kept]
         whole = [[row for batch in side for row in batch.rows()] for side in self._whole]
         return {0: pack((kept, whole))} if any(kept) or any(whole) else {}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             kept, whole = unpack(data)
             for ordinal, side in enumerate(self._sides):
@@ -220,7 +176,7 @@ class JoinOperator:
                 self._restore_kept(ordinal, kept[ordinal])
 
     def _restore_kept(self, ordinal: int, kept: Sequence[tuple[Any, bool]]) -> None:
-        keys = self._row_keys(ordinal, [row for row, _ in kept], None)
+        keys = self._makes.keys(ordinal, [row for row, _ in kept], None)
         for (row, met), key in zip(kept, keys, strict=True):
             if key:
                 self._kept[ordinal].setdefault(key, []).append(_Held(row, met))

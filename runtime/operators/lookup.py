@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import cast
 
 import polars as pl
 
-from ghcm.functions import Failure
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.native.code import JoinCode
-from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.chain import columnar
-from ghcm.runtime.operators.join_frames import looked_up, side_frame
-from ghcm.runtime.operators.joined_rows import JoinedRows
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.batches import Pending, columnar
+from ghcm.runtime.operators.joined import JoinedRows, looked_up, side_frame
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind
@@ -34,7 +28,7 @@ from ghcm.types import Shape
 LEFT, RIGHT = 0, 1
 
 
-class LookupOperator:
+class LookupOperator(Operator):
     """Keeps the right rows by key, of a table one for each; and the left ones that came before the right side was
     complete.
     """
@@ -45,9 +39,8 @@ class LookupOperator:
         self._op = op
         self._code = code
         self._context = context
-        self._letters = Letters(unit, task)
         self._sides = [unit.task(edge.producer).collection for edge in task.inputs]
-        self._makes = JoinedRows(op, self._sides[LEFT], self._sides[RIGHT], task.collection)
+        self._makes = JoinedRows(task, op, unit, code, context)
         right = self._sides[RIGHT]
         self._table = right.shape is Shape.TABLE
         self._identity = identity_of(right.columns.fields[0].type) if self._table else None
@@ -61,16 +54,13 @@ class LookupOperator:
         self._pending = Pending()
 
     def holds(self, ordinal: int) -> bool:
-        """As `Gate.holds`."""
         return ordinal == LEFT and not self._complete
 
     @property
     def holding(self) -> bool:
-        """As `Gate.holding`."""
         return bool(self._waiting)
 
     def ended(self, ordinal: int, outbox: Outbox) -> bool:
-        """As `Gate.ended`."""
         if ordinal == RIGHT:
             self._complete = True
         return not self._complete or self._pending.give(outbox, lambda: self._released(outbox))
@@ -81,7 +71,6 @@ class LookupOperator:
             yield from self._made(batch, outbox)
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         if ordinal == RIGHT:
             self._take(batch.rows(), outbox)
             return True
@@ -95,7 +84,7 @@ class LookupOperator:
     def _take(self, rows: Sequence[Row], outbox: Outbox | None) -> None:
         """Keep right rows; of a table the latest of each of its keys."""
         self._frame = self._packed = None
-        for row, key in zip(rows, self._keys(RIGHT, rows, outbox), strict=True):
+        for row, key in zip(rows, self._makes.keys(RIGHT, rows, outbox), strict=True):
             name: object = next(self._numbers)
             if self._table:
                 name = row[0] if self._identity is None else self._identity(row[0])
@@ -129,7 +118,7 @@ class LookupOperator:
                 return
         self.counts["rows"] += len(batch)
         rows: list[Row] = []
-        for row, key in zip(batch.rows(), self._keys(LEFT, batch.rows(), outbox), strict=True):
+        for row, key in zip(batch.rows(), self._makes.keys(LEFT, batch.rows(), outbox), strict=True):
             if key is not None:
                 rows += self._answers(row, key, outbox)
             if len(rows) >= self._context.rows:
@@ -139,7 +128,9 @@ class LookupOperator:
             yield Batch.from_rows(schema, rows, timed=timed, partition=batch.partition)
 
     def _answers(self, left: Row, key: tuple[object, ...], outbox: Outbox) -> list[Row]:
-        found = [row for row in self._by_key.get(key, {}).values() if self._belong(left, row, outbox)] if key else []
+        found = (
+            [row for row in self._by_key.get(key, {}).values() if self._makes.belong(left, row, outbox)] if key else []
+        )
         match self._op.kind:
             case JoinKind.SEMI:
                 return [self._makes.row(left, None)] if found else []
@@ -149,41 +140,6 @@ class LookupOperator:
                 return [self._makes.row(left, None)]
             case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
                 return [self._makes.row(left, right) for right in found]
-
-    def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
-        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
-            return False
-        if self._code.residual is None:
-            return True
-        try:
-            return self._code.residual(*self._makes.records(left, right), self._context.parameters)
-        except RecordFailure as failure:
-            pair, type_ = self._makes.pair(left, right)
-            self._letters.other(outbox, pair, type_, failure.reason, failure.detail)
-            return False
-
-    def _keys(self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None) -> Sequence[tuple[object, ...] | None]:
-        """The keys; failing records are dead letters unless they were before (no outbox)."""
-        element = self._sides[ordinal].element
-
-        def dead(stage: str, record: object, reason: Failure, detail: str) -> None:
-            if outbox is not None:
-                self._letters.other(outbox, record, element, reason, detail)
-
-        keys = self._code.left if ordinal == LEFT else self._code.right
-        return keys(rows, dead, self._context.parameters)
-
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
-        return True
 
     # --- state -------------------------------------------------------------------------------------------------------
 
@@ -195,7 +151,6 @@ class LookupOperator:
         return {0: pack((self._packed, self._complete, waiting))}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             packed, self._complete, waiting = unpack(data)
             self._take(unpack(packed), None)

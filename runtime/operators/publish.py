@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from ghcm.runtime.contract import INFINITY, Context, Outbox, Publication
+from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.native.code import Parameters, PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.letters import Letters, group_type
-from ghcm.runtime.operators.windows import lateness_of
+from ghcm.runtime.operators.dead_letters import DeadLetters, group_type
+from ghcm.runtime.operators.event_time import lateness_of
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Struct
 
 
-class PublishOperator:
+class PublishOperator(Operator):
     """One counter for the policy. It keeps no records, only the aggregates that the next instruction will carry."""
 
     def __init__(self, task: Task, op: Publish, unit: Unit, code: PolicyCode, context: Context) -> None:
@@ -28,7 +28,7 @@ class PublishOperator:
         self._task = task
         self._code = code
         self._context = context
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         takes = unit.task(task.inputs[0].producer).collection
         self._takes = takes
         self._window = takes.columns.index("window") if takes.windowed else None
@@ -40,7 +40,6 @@ class PublishOperator:
         self._windows: dict[tuple[int, int], object] = {}
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         self.counts["rows"] += len(batch)
         dead = self._letters.to(outbox)
         for row in batch.rows():
@@ -94,14 +93,12 @@ class PublishOperator:
         self._sequence += 1
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
         for window in sorted(self._windows, key=itemgetter(1)):
             if watermark == INFINITY or window[1] + self._lateness <= watermark:
                 self._send(self._windows.pop(window), outbox)
         return True
 
     def due(self) -> int | None:
-        """As `Timer.due`."""
         return self._due
 
     def flush(self, outbox: Outbox) -> bool:
@@ -111,7 +108,6 @@ class PublishOperator:
         return True
 
     def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
         policy = self._op.policy
         if policy.on == "completion" or (policy.at_end and self._records):
             self._publish(outbox)
@@ -119,10 +115,8 @@ class PublishOperator:
         return True
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
         return {0: pack((self._state, self._records, self._sequence, self._due, self._windows))}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for data in state.values():
             self._state, self._records, self._sequence, self._due, self._windows = unpack(data)

@@ -6,20 +6,20 @@ dead letters. Results in exactly the columns that are asked for go on as columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import polars as pl
 import pyarrow as pa
 
 from ghcm.functions import Failure
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Operator, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.arrow import conform, to_arrow
 from ghcm.runtime.native.exchanges import exchange_of
-from ghcm.runtime.operators.letters import Letters
-from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.batches import Pending
+from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch
@@ -33,7 +33,7 @@ class _Wrong(Exception):
     """A result that does not fit."""
 
 
-class PythonBatchOperator:
+class PythonBatchOperator(Operator):
     """Calls the function with whole batches. Stateless."""
 
     def __init__(self, task: Task, op: PythonBatch, unit: Unit, context: Context) -> None:
@@ -43,11 +43,10 @@ class PythonBatchOperator:
         self._task = task
         self._takes = unit.task(task.inputs[0].producer).collection
         self._exchange = exchange_of(task.collection.element)
-        self._letters = Letters(unit, task)
+        self._letters = DeadLetters(unit, task)
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._given(batch, outbox))
 
     def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
@@ -107,25 +106,6 @@ class PythonBatchOperator:
         width = len(self._takes.columns.fields)
         record = tuple(row[:width]) if isinstance(self._takes.element, Struct) else row[0]
         self._letters.other(outbox, record, self._takes.element, reason, detail[:_LONGEST_DETAIL])
-
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
-        return True
-
-    def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`."""
-        return {}
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
 
 
 def _as_frame(given: object, wanted: Collection, count: int) -> pl.DataFrame | None:

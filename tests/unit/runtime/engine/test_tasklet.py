@@ -13,7 +13,7 @@ from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.tasklet import OperatorTasklet
-from ghcm.runtime.operators.pending import Pending
+from ghcm.runtime.operators.batches import Pending
 from ghcm.types import Field, Int, Struct
 
 NUMBER = Struct((Field("n", Int()),))

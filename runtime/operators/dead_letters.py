@@ -15,7 +15,7 @@ from ghcm.types import Struct, Type
 from ghcm.values import encode
 
 
-class Letters:
+class DeadLetters:
     """The dead letters of one task. `taken` is the element of its input (the first one's, where there are several)."""
 
     def __init__(self, unit: Unit, task: Task) -> None:

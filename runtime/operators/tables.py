@@ -1,14 +1,14 @@
-"""The changes of a table: its pairs as records, each where its value is another than the last one given."""
+"""Tables to streams: the changes of a table, where a value is another than the last one given, and its final pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Operator, Outbox, Table
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import grouping, identity_of
-from ghcm.runtime.operators.pending import Pending, chunks
+from ghcm.runtime.operators.batches import Pending, chunks
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task
 
@@ -16,7 +16,7 @@ _FEW = 1024
 """Pairs that may be saved more than twice as often as needed."""
 
 
-class ChangesOperator:
+class ChangesOperator(Operator):
     """Holds the last pair given of each key. A table gives its latest values at each commit and after a recovery some
     of them again, which are told from changes by that.
     """
@@ -36,7 +36,6 @@ class ChangesOperator:
         self._pending = Pending()
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        """As `Operator.process`."""
         return self._pending.give(outbox, lambda: self._changed(batch))
 
     def _changed(self, batch: Batch) -> Iterator[Batch]:
@@ -55,18 +54,6 @@ class ChangesOperator:
             one, other = self._value(one), self._value(other)
         return (one,) != (other,)  # NaN is itself there, as in the language
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        """As `Operator.advance`."""
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        """As `Operator.flush`."""
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        """As `Operator.finish`."""
-        return True
-
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the last pairs, by the key groups of their keys; as parts, of which the later ones hold
         what has changed since, so that a commit costs as much as has happened since the last one.
@@ -83,7 +70,6 @@ class ChangesOperator:
         return {group: pack(parts) for group, parts in self._parts.items()}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
         for group, data in state.items():
             parts: list[bytes] = unpack(data)
             self._parts[group] = parts
@@ -92,3 +78,30 @@ class ChangesOperator:
                 self._parted += len(rows)
                 for row in rows:
                     self._given[row[0] if self._key is None else self._key(row[0])] = row
+
+
+class FinalOperator(Operator):
+    """Keeps nothing: at the end it reads the table where it stands, so that a value that the table gave at a commit and
+    took back later is not taken for its last one.
+    """
+
+    def __init__(self, task: Task, context: Context) -> None:
+        self.counts = {"rows": 0, "columns": 0}
+        self._schema = task.schema
+        self._context = context
+        self._table: Table | None = None
+        self._pending = Pending()
+
+    def reads(self, table: Table) -> None:
+        self._table = table
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+        """As `Operator.process`: what a table gives before its end is not final."""
+        self.counts["rows"] += len(batch)
+        return True
+
+    def finish(self, outbox: Outbox) -> bool:
+        """As `Operator.finish`: all pairs of the table."""
+        table = self._table
+        assert table is not None, "wired to its table"
+        return self._pending.give(outbox, lambda: chunks(self._schema, table.copy(), self._context.rows, timed=False))

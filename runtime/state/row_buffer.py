@@ -14,7 +14,7 @@ from ghcm.runtime.contract import INFINITY, Outbox
 from ghcm.runtime.data.batch import Batch
 
 
-class Gathered:
+class RowBuffer:
     """Batches of one schema, and where the dead letters of their records go. `window`: the place of that column in the
     rows, if they have one.
     """

@@ -1,0 +1,227 @@
+"""What a join makes of records of its two sides, one of which may be missing: by rows, and in columns, where whole
+sides are Polars frames and the left one is taken a slice at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import cast
+
+import polars as pl
+
+from ghcm.functions import Failure
+from ghcm.runtime.contract import NEVER, Context, Outbox
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row, in_columns
+from ghcm.runtime.native.code import JoinCode, JoinColumns, Parameters
+from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.operators.dead_letters import DeadLetters
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
+from ghcm.spg.ops import Join
+from ghcm.types import Collection, Struct, Type
+
+
+class JoinedRows:
+    """Makes rows of the join's element, with the later of the two times and a watermark for which nothing is late;
+    those of lookups keep the watermark of the left record.
+    """
+
+    def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
+        left, right = (unit.task(edge.producer).collection for edge in task.inputs)
+        self._op = op
+        self._code = code
+        self._parameters = context.parameters
+        self._letters = DeadLetters(unit, task)
+        self._alone = op.kind.left_alone
+        self._by_key = op.by_key
+        self._windowed = op.by_key and left.windowed
+        self._lookup = is_lookup(left, right)
+        self._sides = (left, right)
+        self._timed = task.collection.timed
+        self._widths = tuple(len(side.columns.fields) for side in self._sides)
+        self._places = [
+            (side.columns.index("key"), side.columns.index("value")) if op.by_key else (0, 0) for side in self._sides
+        ]
+
+    def row(self, left: Row | None, right: Row | None) -> Row:
+        """What the two give; None for one that is missing (or, where the left one is given alone, not asked for)."""
+        made = self._visible(left, right)
+        if not self._timed:
+            return made
+        pairs = zip((left, right), self._sides, strict=True)
+        times = [cast("int", row[-2]) for row, side in pairs if row is not None and side.timed]
+        return (*made, max(times), left[-1] if self._lookup and left is not None else NEVER)
+
+    def _visible(self, left: Row | None, right: Row | None) -> Row:
+        if self._alone:
+            assert left is not None, "a left record that is given alone is there"
+            return tuple(left[: self._widths[0]])
+        one, two = self.records(left, right)
+        if not self._by_key:
+            return (one, two)
+        return self._keyed(left, right)
+
+    def _keyed(self, left: Row | None, right: Row | None) -> Row:
+        (left_key, left_value), (right_key, right_value) = self._places
+        values = (None if left is None else left[left_value], None if right is None else right[right_value])
+        row, key, side = (left, left_key, 0) if left is not None else (right, right_key, 1)
+        assert row is not None, "one of the two is there"
+        window = (row[self._sides[side].columns.index("window")],) if self._windowed else ()
+        return (row[key], values, *window)
+
+    def keys(self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None) -> Sequence[tuple[object, ...] | None]:
+        """The keys of rows of one side, None of a record that fails, which is a dead letter unless it was before (no
+        outbox).
+        """
+        element = self._sides[ordinal].element
+
+        def dead(stage: str, record: object, reason: Failure, detail: str) -> None:
+            if outbox is not None:
+                self._letters.other(outbox, record, element, reason, detail)
+
+        keys = self._code.left if ordinal == 0 else self._code.right
+        return keys(rows, dead, self._parameters)
+
+    def belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
+        """Whether two rows of one key belong together."""
+        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
+            return False
+        if self._op.asof and cast("int", right[-2]) > cast("int", left[-2]):
+            return False
+        if self._code.residual is None:
+            return True
+        try:
+            return self._code.residual(*self.records(left, right), self._parameters)
+        except RecordFailure as failure:
+            pair, type_ = self.pair(left, right)
+            self._letters.other(outbox, pair, type_, failure.reason, failure.detail)
+            return False
+
+    def records(self, left: Row | None, right: Row | None) -> tuple[object, object]:
+        """The two as canonical values."""
+        return self._record(0, left), self._record(1, right)
+
+    def _record(self, side: int, row: Row | None) -> object:
+        if row is None:
+            return None
+        return tuple(row[: self._widths[side]]) if isinstance(self._sides[side].element, Struct) else row[0]
+
+    def pair(self, left: Row, right: Row) -> tuple[object, Type]:
+        """Two records that were held against each other, as a dead letter has them, with their type."""
+        first, second = self._sides
+        if not self._by_key:
+            return self.records(left, right), joined_element(first.element, second.element, JoinKind.INNER)
+        one, two = (side.columns.fields for side in self._sides)
+        type_ = joined_pair(
+            (one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER, windowed=self._windowed
+        )
+        return self._keyed(left, right), type_
+
+
+LEFT, RIGHT = "@left_row", "@right_row"
+"""The places of records in their side, by which those that met nobody are found."""
+
+
+class _RecordFails(Exception):
+    """A record fails: rows say which."""
+
+
+def joined_frames(
+    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
+) -> list[pl.DataFrame] | None:
+    """The columns of the result; None if a record fails, or Polars cannot do it."""
+    try:
+        return list(_joined(code, op, sides, whole, context))
+    except _RecordFails:
+        return None
+
+
+def looked_up(code: JoinColumns, op: Join, batch: Batch, right: pl.DataFrame, context: Context) -> pl.DataFrame | None:
+    """What a lookup makes of a batch, in its order; None if a record fails, or Polars cannot do it."""
+    parameters = context.parameters
+    try:
+        left = _done(partial(code.left, batch.frame(), parameters)).with_row_index(LEFT)
+        pairs = _paired(code, op, left, right, context)
+        parts = list(_of_left(op.kind, left, pairs, right))
+        found = pl.concat(parts, how="diagonal").sort(LEFT, maintain_order=True) if len(parts) > 1 else parts[0]
+        return _done(partial(code.joined, found, parameters))
+    except _RecordFails:
+        return None
+
+
+def side_frame(
+    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None], batch: Batch, parameters: Parameters
+) -> pl.DataFrame | None:
+    """A whole right side with its keys and places; None if a record fails, or Polars cannot hold it."""
+    frame = in_columns(partial(make, batch.frame(), parameters))
+    return None if frame is None else frame.with_row_index(RIGHT)
+
+
+def _paired(code: JoinColumns, op: Join, part: pl.DataFrame, right: pl.DataFrame, context: Context) -> pl.DataFrame:
+    """The pairs of records that belong together."""
+    keys = [f"@{index}" for index in range(len(op.left_keys))]
+    pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
+    if op.within_us is not None:
+        apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
+        pairs = pairs.filter(apart.abs() <= op.within_us)
+    if code.belong is None:
+        return pairs
+    return _done(partial(code.belong, pairs, context.parameters))
+
+
+def _joined(
+    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
+) -> Iterator[pl.DataFrame]:
+    parameters = context.parameters
+    left = _side(code.left, sides[0], whole[0], parameters).with_row_index(LEFT)
+    right = _side(code.right, sides[1], whole[1], parameters).with_row_index(RIGHT)
+    met: list[pl.DataFrame] = []
+    for start in range(0, left.height, context.rows):
+        part = left.slice(start, context.rows)
+        pairs = _paired(code, op, part, right, context)
+        for frame in _of_left(op.kind, part, pairs, right):
+            yield _done(partial(code.joined, frame, parameters))
+        met += [pairs.select(RIGHT)] if op.kind.keeps_right else []
+    if op.kind.keeps_right:
+        alone = right.join(pl.concat(met), on=RIGHT, how="anti") if met else right
+        yield _done(partial(code.joined, _without(alone, left, "left"), parameters))
+
+
+def _of_left(kind: JoinKind, part: pl.DataFrame, pairs: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """What to make the results of one slice of the left side of: pairs, and left records alone."""
+    match kind:
+        case JoinKind.SEMI:
+            yield part.join(pairs.select(LEFT), on=LEFT, how="semi")
+        case JoinKind.ANTI:
+            yield part.join(pairs.select(LEFT), on=LEFT, how="anti")
+        case JoinKind.INNER | JoinKind.RIGHT:
+            yield pairs
+        case JoinKind.LEFT | JoinKind.FULL:
+            yield pairs
+            yield _without(part.join(pairs.select(LEFT), on=LEFT, how="anti"), right, "right")
+
+
+def _without(frame: pl.DataFrame, other: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Records alone: the columns of the other side are null."""
+    names = [name for name in (side, f"@{side}_time") if name in other.columns]
+    return frame.with_columns(pl.lit(None, other.schema[name]).alias(name) for name in names)
+
+
+def _side(
+    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None],
+    side: Collection,
+    batches: Sequence[Batch],
+    parameters: Parameters,
+) -> pl.DataFrame:
+    """All records of a side with their keys; an empty side has its columns, too."""
+    taken = batches or [Batch.from_rows(side.columns, [], timed=side.timed)]
+    return pl.concat([_done(partial(make, batch.frame(), parameters)) for batch in taken])
+
+
+def _done(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame:
+    frame = in_columns(make)
+    if frame is None:
+        raise _RecordFails
+    return frame

@@ -1,0 +1,385 @@
+"""The state of an aggregation: its groups as columns wherever that is possible, and as Python states by key.
+
+Most groups are never looked at one by one: they come from columns, and their results leave as columns when their
+window closes (`GroupFrames`). Others are single states by window and identity of the key (`KeyStates`). A group may
+stand in both; whoever reads it merges them. When groups are due is the operator's business, and so are results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import polars as pl
+
+from ghcm.runtime.contract import INFINITY, NEVER, Context
+from ghcm.runtime.data.columns import in_columns, series, values
+from ghcm.runtime.data.keys import grouping, identity_of, value_of
+from ghcm.runtime.native.code import GroupCode
+from ghcm.runtime.state.packing import FrameState, LazyKeyGroups, unpack_groups
+from ghcm.spg.graph import Task
+from ghcm.types import Collection, Null, Shape, Type
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLayout:
+    """Where key, value and window stand in the input rows (None: nowhere), and the columns of the output."""
+
+    key: int | None
+    value: int | None
+    window: int | None
+    key_type: Type
+    names: tuple[str, ...]
+
+
+def layout_of(takes: Collection, task: Task) -> GroupLayout:
+    """The layout of a task that takes such a collection."""
+    columns = takes.columns
+    key = columns.get("key") if takes.shape is not Shape.STREAM else None
+    return GroupLayout(
+        None if key is None else columns.index("key"),
+        columns.index("value") if "value" in columns.names else None,
+        columns.index("window") if takes.windowed else None,
+        Null() if key is None else key.type,
+        task.schema.names,
+    )
+
+
+def spread(value: object) -> tuple[object, ...]:
+    """The fields of a result that is a struct, or the one value."""
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+
+
+WindowTimes: TypeAlias = tuple[int, int]
+UNWINDOWED: WindowTimes = (NEVER, INFINITY)
+
+
+class KeyStates:
+    """`windows` holds the states; unwindowed ones stand under `UNWINDOWED`."""
+
+    def __init__(self, code: GroupCode, layout: GroupLayout, context: Context) -> None:
+        self.windows: dict[WindowTimes, dict[object, object]] = {}
+        self.identity = None if layout.key is None else identity_of(layout.key_type)
+        """What makes an identity of a key; None where the key itself is one."""
+        self._value = None if layout.key is None else value_of(layout.key_type)
+        self._code = code
+        self._layout = layout
+        self._context = context
+
+    def of(self, window: WindowTimes) -> dict[object, object]:
+        """The states of a window, to be changed."""
+        groups = self.windows.get(window)
+        if groups is None:
+            groups = self.windows[window] = {}
+        return groups
+
+    def unwindowed(self) -> dict[object, object]:
+        """The states without a window, to be read."""
+        return self.windows.get(UNWINDOWED, {})
+
+    def add(self, groups: dict[object, object], identities: Sequence[object], states: Sequence[object]) -> None:
+        """Merge states into those of a window."""
+        merge, parameters = self._code.merge, self._context.parameters
+        for key, state in zip(identities, states, strict=True):
+            groups[key] = merge(groups[key], state, parameters) if key in groups else state
+
+    def merge(
+        self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: Sequence[object]
+    ) -> Sequence[object]:
+        """Merge states of these keys and windows (None: of none); the identities of the keys."""
+        identities = keys if self.identity is None else list(map(self.identity, keys))
+        if windows is None:
+            self.add(self.of(UNWINDOWED), identities, states)
+        else:
+            for window, key, state in zip(windows, identities, states, strict=True):
+                self.add(self.of(window), (key,), (state,))
+        return identities
+
+    def packed(self) -> Mapping[int, bytes]:
+        """All states by key group, as bytes."""
+        keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
+        return LazyKeyGroups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
+
+    def _entries(self) -> Iterator[tuple[object, ...]]:
+        for window, states in self.windows.items():
+            for identity, state in states.items():
+                yield window, identity if self._value is None else self._value(identity), state
+
+    def restore(self, entries: Iterable[tuple[object, ...]]) -> None:
+        """Take what was packed of a key group."""
+        for window, key, kept in entries:
+            self.of(cast("WindowTimes", window))[self.identity(key) if self.identity is not None else key] = kept
+
+
+WindowPlace: TypeAlias = tuple[int, int]
+_FRAMES, _SMALL = 64, 8
+"""So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Groups, and the ends of the windows of theirs that close first and last (0 without windows)."""
+
+    frame: pl.DataFrame
+    first: int
+    last: int
+
+
+class GroupFrames:
+    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged. `unmerged`: as in
+    `Context`.
+    """
+
+    def __init__(self, code: GroupCode, key_type: Type, unmerged: int) -> None:
+        assert code.states is not None and code.merged is not None
+        self._states: Callable[[pl.DataFrame], list[object]] = code.states
+        self._merged: Callable[[pl.DataFrame], pl.DataFrame | None] = code.merged
+        self._key_type = key_type
+        self._parts: list[_Part] = []
+        self._rows = 0
+        self._repeats = False
+        """Whether a group may stand in one frame several times."""
+        self._unmerged = self._limit = unmerged
+        self._most = _FRAMES
+        self._slid: pl.DataFrame | None = None
+        """What went on to the next sliding window: all that is new is merged before it joins it."""
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def least_end(self) -> int:
+        """The end of the window that closes first."""
+        return min((part.first for part in self._parts), default=INFINITY)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the groups of one more batch."""
+        if not frame.height:
+            return
+        self._parts.append(_part(frame))
+        self._rows += frame.height
+        if len(self._parts) > self._most:
+            small = [each for each in self._parts if each.frame.height * _SMALL < self._rows]
+            large = [each for each in self._parts if each.frame.height * _SMALL >= self._rows]
+            self._keep([*large, *map(_part, self.merge([each.frame for each in small]))])
+            self._most = _FRAMES + len(self._parts)
+        if self._rows > self._limit:
+            self._limit = self._unmerged + 2 * sum(each.height for each in self.whole())
+
+    def restore(self, frame: pl.DataFrame) -> None:
+        """Take groups that `held` gave before, of all frames in one."""
+        self._repeats = True
+        self.add(frame)
+
+    def take(self, until: int) -> list[pl.DataFrame]:
+        """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
+        not be merged.
+        """
+        return self.merge(self._out(until))
+
+    def _out(self, until: int) -> list[pl.DataFrame]:
+        """Give out the groups whose windows end by then as they are."""
+        taken: list[pl.DataFrame] = []
+        left: list[_Part] = []
+        for part in self._parts:
+            if part.first > until:
+                left.append(part)
+            elif part.last <= until:
+                taken.append(part.frame)
+            else:
+                closed = part.frame["end"] <= until
+                taken.append(part.frame.filter(closed))
+                left.append(_part(part.frame.filter(~closed)))
+        if taken:
+            self._keep(left)
+            self._limit, self._most = self._unmerged + 2 * self._rows, _FRAMES + len(left)
+        return taken
+
+    def _keep(self, parts: list[_Part]) -> None:
+        self._parts, self._rows = parts, sum(part.frame.height for part in parts)
+
+    def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+        """The groups of the sliding windows that end by then, in order. Rows stand under panes; those of a closed
+        window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
+        """
+        while self._rows and (end := self.least_end) <= until:
+            taken = self._out(end)
+            fresh = self.merge([pane for pane in taken if pane is not self._slid])
+            panes = pl.concat([*(pane for pane in taken if pane is self._slid), *fresh])
+            window = (end - size, end)
+            begin = pl.lit(window[0], pl.Int64).alias("start")
+            merged = in_columns(lambda: self._merged(panes.with_columns(begin)))  # noqa: B023
+            if merged is None:
+                self.add(panes)
+                return
+            self._slid = panes.filter(pl.col("start") >= window[0] + every).with_columns(pl.col("end") + every)
+            self._repeats = True
+            self._keep([*self._parts, *([_part(self._slid)] if self._slid.height else [])])
+            self._limit = self._unmerged + 2 * self._rows
+            yield window, merged
+
+    def held(self) -> list[pl.DataFrame]:
+        """All groups as they are; they stay."""
+        return [part.frame for part in self._parts]
+
+    def whole(self) -> list[pl.DataFrame]:
+        """All groups, merged where that can be; they stay."""
+        held = self.held()
+        merged = self.merge(held)
+        self._repeats &= len(merged) > 1 or merged is held
+        if merged is not held:
+            self._keep(list(map(_part, merged)))
+        return merged
+
+    def of(self, keys: pl.DataFrame) -> list[pl.DataFrame]:
+        """The groups of these keys (the column `key`; without a column: all), merged where that can be; they stay."""
+        if not keys.width:
+            return self.whole()
+        held = self.held()
+        if not held:
+            return []
+        found = pl.concat(held).join(keys, on="key", how="semi", nulls_equal=True)  # far cheaper than one by one
+        if found.height < 2 or (len(held) < 2 and not self._repeats):
+            return [found] if found.height else []
+        return self._one(found)
+
+    def merge(self, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+        """One frame of several, or several where columns cannot: then a group may stand in one of them twice."""
+        if not frames or (len(frames) < 2 and not self._repeats):
+            return frames
+        merged = self._one(pl.concat(frames))
+        return merged if len(merged) < 2 or len(frames) < 2 else frames
+
+    def _one(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        """A row for each group in one frame, or two frames where columns cannot merge."""
+        merged = in_columns(lambda: self._merged(frame))
+        return [merged] if merged is not None else [frame.head(1), frame.slice(1)]
+
+    def read(self, frame: pl.DataFrame) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
+        """As `read_groups`."""
+        return read_groups(frame, self._key_type, self._states)
+
+
+def read_groups(
+    frame: pl.DataFrame, key_type: Type, states: Callable[[pl.DataFrame], list[object]]
+) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
+    """The keys of the groups as canonical values, their windows (None: none) and their states."""
+    keyed = "key" in frame.columns
+    keys: Sequence[object] = values(frame["key"], key_type) if keyed else [()] * frame.height
+    if "end" not in frame.columns:
+        return keys, None, states(frame)
+    return keys, zip(frame["start"].to_list(), frame["end"].to_list(), strict=True), states(frame)
+
+
+def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+    """The groups of each window."""
+    yield from frame.partition_by("start", "end", as_dict=True).items()
+
+
+def _part(frame: pl.DataFrame) -> _Part:
+    if "end" not in frame.columns or not frame.height:
+        return _Part(frame, 0, 0)
+    ends = frame["end"]
+    return _Part(frame, cast("int", ends.min()), cast("int", ends.max()))
+
+
+class GroupState:
+    """`frames` are None where columns cannot be merged. `told`: whether it is kept which unwindowed groups have changed
+    since `renewed` was asked last.
+    """
+
+    def __init__(self, code: GroupCode, layout: GroupLayout, context: Context, *, told: bool) -> None:
+        self.keyed = KeyStates(code, layout, context)
+        merges = code.merged is not None
+        self.frames = GroupFrames(code, layout.key_type, context.unmerged) if merges else None
+        self.changed: set[object] = set()
+        """The identities of single states that have changed."""
+        self.fresh: list[pl.DataFrame] = []
+        """The keys of columns that came."""
+        self._told = told
+        self._code = code
+        self._layout = layout
+        self._context = context
+
+    def merge(self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: list[object]) -> None:
+        """Merge states of these keys and windows (None: of none) into the single ones."""
+        identities = self.keyed.merge(keys, windows, states)
+        if self._told:
+            self.changed.update(identities)
+
+    def spill(self, frames: list[pl.DataFrame]) -> None:
+        """Keep these groups as single states from now on."""
+        assert self.frames is not None or not frames
+        for frame in frames:
+            assert self.frames is not None
+            self.merge(*self.frames.read(frame))
+
+    def spill_all(self) -> None:
+        """Keep all groups as single states from now on."""
+        if self.frames is not None:
+            self.spill(self.frames.take(INFINITY))
+
+    def renewed(self) -> tuple[set[object], list[pl.DataFrame]]:
+        """What has changed since this was asked last: the identities of single states, and what columns hold of these
+        and of those that came in columns.
+        """
+        changed, self.changed = self.changed, set()
+        fresh, self.fresh = self.fresh, []
+        if self.frames is None or not len(self.frames) or not (fresh or changed):
+            return changed, []
+        return changed, self.frames.of(self._keys([*fresh, *([self._named(changed)] if changed else [])]))
+
+    def apart(self, frame: pl.DataFrame) -> bool:
+        """Whether none of these groups has a single state, too."""
+        keyed = self.keyed.unwindowed()
+        return not keyed or keyed.keys().isdisjoint(self.keys_of(frame))
+
+    def keys_of(self, frame: pl.DataFrame) -> Sequence[object]:
+        """The keys of groups in columns as canonical values."""
+        return values(frame["key"], self._layout.key_type) if self._layout.key is not None else [()]
+
+    def _keys(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        return pl.concat(frames) if frames and self._layout.key is not None else pl.DataFrame()
+
+    def _named(self, keys: Iterable[object]) -> pl.DataFrame:
+        return pl.DataFrame([series("key", list(keys), self._layout.key_type)])
+
+    def together(self, frames: Iterable[pl.DataFrame]) -> dict[object, object]:
+        """The single states of unwindowed groups in columns."""
+        states: dict[object, object] = {}
+        for frame in frames:
+            assert self.frames is not None
+            keys, _, found = self.frames.read(frame)
+            self.keyed.add(states, keys, found)
+        return states
+
+    def both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
+        """States that nobody else holds, with what others have of their keys."""
+        merge, parameters = self._code.merge, self._context.parameters
+        return {key: merge(state, others[key], parameters) if key in others else state for key, state in states.items()}
+
+    def copied(self, key: object) -> list[Mapping[object, object]]:
+        """The states of all groups, or at least those of one key; windows stand apart."""
+        if self.frames is None or not len(self.frames):
+            return list(self.keyed.windows.values())
+        keyed = self.keyed.unwindowed()
+        if key is None or self._layout.key is None:
+            return [keyed | self.both(self.together(self.frames.whole()), keyed)]
+        kept = {key: keyed[key]} if key in keyed else {}
+        return [kept | self.both(self.together(self.frames.of(self._named([key]))), kept)]
+
+    def save(self) -> Mapping[int, bytes]:
+        """All groups, as `Operator.save`."""
+        packed = self.keyed.packed()
+        held = self.frames.held() if self.frames is not None else []
+        return FrameState(packed, held) if held else packed
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        for data in state.values():
+            keyed, frame = unpack_groups(data)
+            self.keyed.restore(keyed)
+            if frame is not None:
+                assert self.frames is not None
+                self.frames.restore(frame)
