@@ -284,3 +284,10 @@ def mentions(expr: Expr, name: str) -> Iterator[Var | Get]:
         case _:
             for part in children(expr):
                 yield from mentions(part, name)
+
+
+def complete(parts: Iterable[Expr | None]) -> tuple[Expr, ...] | None:
+    """All parts, where none is missing because a mistake in it was reported; every part is made first."""
+    made = tuple(parts)
+    known = tuple(part for part in made if part is not None)
+    return known if len(known) == len(made) else None

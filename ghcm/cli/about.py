@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from ghcm.cli import terminal
 from ghcm.errors import GhcmError
-from ghcm.lowering import habits
+from ghcm.lowering import foreign_idioms
 from ghcm.manual import Entry, Kind, Shown, find, unknown
 
 
@@ -25,7 +25,7 @@ def about(name: str, first: Kind, *, json: bool) -> None:
 
 def _advice(name: str, kind: Kind) -> str:
     """What other systems mean by the name, else what is spelt nearly so, of the kind that was asked for first."""
-    words = (habits.OPERATORS, habits.FUNCTIONS)
+    words = (foreign_idioms.OPERATORS, foreign_idioms.FUNCTIONS)
     for known in words if kind is Kind.OPERATOR else reversed(words):
         if name in known:
             return known[name]

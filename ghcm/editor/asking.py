@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from ghcm.aggregates import AGGREGATES
 from ghcm.editor.names import Node
 from ghcm.language import ast
+from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.lowering.operators.times import WINDOWS
-from ghcm.lowering.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.operators import OPERATORS, Argument
 
 _RECORDS = (ast.RecordDecl, ast.UnionDecl)

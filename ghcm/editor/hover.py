@@ -7,7 +7,7 @@ from ghcm.editor.names import Node, path_to, struct_of
 from ghcm.functions import FUNCTIONS, Function
 from ghcm.language import ast
 from ghcm.lowering import Notes
-from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.operators import OPERATORS, Operator
 from ghcm.types import Collection, Type
 

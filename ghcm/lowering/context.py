@@ -1,20 +1,23 @@
-"""What every check of a program has at hand: where to report, and what the program declares."""
+"""What every check of a program has at hand: where to report, what the program declares, and what names stand for.
+
+Hints are written for the text language and respelt for Python. `Notes` keep the types that are found, those of a
+program with mistakes too, for editors; nothing in the compiler reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ghcm.codes import Code
 from ghcm.errors import Diagnostics
-from ghcm.expr import Expr, Var
+from ghcm.expr import Expr, Let, Literal, Var, fresh
 from ghcm.language import ast
-from ghcm.lowering.narrowing import NOTHING, Facts
-from ghcm.lowering.notes import Notes
-from ghcm.lowering.spelling import in_python
-from ghcm.lowering.types import Records
-from ghcm.source import Origin, Span
+from ghcm.lowering.declarations.types import Records
+from ghcm.lowering.expressions.narrowing import NOTHING, Facts, path_of, present
+from ghcm.source import Origin, Source, Span
 from ghcm.types import Collection, Type
 
 
@@ -94,3 +97,103 @@ Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
 def origin_of(span: Span | None) -> Origin:
     """The place that a task keeps; what was built without one has none that tells anything."""
     return Origin("", 1, 1) if span is None else span.origin
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The type of the value, or of the collection, that stands at a place."""
+
+    span: Span
+    type: Type | Collection
+
+
+@dataclass(eq=False, slots=True)
+class Notes:
+    """The notes of a program, by the source that they are about."""
+
+    found: dict[int, list[Note]] = field(default_factory=dict[int, list[Note]])
+
+    def note(self, span: Span | None, type_: Type | Collection) -> None:
+        """Keep the type of what stands at a place."""
+        if span is not None:
+            self.found.setdefault(id(span.source), []).append(Note(span, type_))
+
+    def at(self, source: Source, offset: int) -> Iterator[Note]:
+        """The notes whose place holds the offset, the smallest place first, of one place the latest."""
+        notes = [each for each in self.found.get(id(source), ()) if each.span.start <= offset < each.span.end]
+        notes.reverse()
+        yield from sorted(notes, key=lambda each: each.span.end - each.span.start)
+
+    def of(self, span: Span | None) -> Type | Collection | None:
+        """The type of what stands at exactly that place, None where it is not known."""
+        if span is None:
+            return None
+        notes = self.found.get(id(span.source), ())
+        return next((each.type for each in reversed(notes) if each.span == span), None)
+
+
+_RESPELT = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r'"_ => \.\.\."', '"otherwise=..."'),
+        (r"\((\w+), (\w+)\) => ", r"lambda \1, \2: "),
+        (r"(\w+) => ", r"lambda \1: "),
+        (r"([\w.]+) is not null", r"\1.is_not_null()"),
+        (r"([\w.]+) is null", r"\1.is_null()"),
+        (r'"(\w+) \?\? (\w+)"', r'"coalesce(\1, \2)"'),
+        (r"\?\?", "coalesce(...)"),
+        (r"(l\.\w+ == r\.\w+) and (l\.\w+ < r\.\w+)", r"(\1) & (\2)"),
+        (r"\.as\(", ".as_("),
+        (r"(\w+) \{ \.\.\. \}", r"\1(...)"),
+        (r"\{ \.\.\. \}", "Record(...)"),
+        (r"\b(format|mode|on) = (json|csv|append|upsert|replace|window_close|completion)", r'\1="\2"'),
+        (r"\b(at_end|disorder|every|key|n|on|order|record|rows|when) = ", r"\1="),
+        (r"([=(])(\d+(?:us|ms|s|m|h|d))\b", r'\1"\2"'),
+        (r"@associative @commutative", "associative(commutative(lambda a, b: ...))"),
+        (r'"responsive (stream|batch) \w+"', r'"@program.\1(responsive=True)"'),
+        (r'declared "responsive"', 'declared "responsive=True"'),
+        (r"sink (\w+) = (\w*|\.\.\.)\((.*?)\)", r"\1 = program.sink(\2(\3))"),
+        (r'behind a colon: python\("module:function"\) : Type', 'as its result: python("module:function", Type)'),
+        (r"\b(count|sum|mean|min|max)\((\w+)\)", r'agg.\1("\2")'),
+        (r"\b(?<!agg\.)(count|sum|mean|min|max)\(", r"agg.\1("),
+    )
+)
+
+
+def in_python(hint: str) -> str:
+    """The hint as a Python program would follow it.
+
+    >>> in_python('"x ?? other" replaces null; behind filter(f => f.x is not null) it is known to be there.')
+    '"coalesce(x, other)" replaces null; behind filter(lambda f: f.x.is_not_null()) it is known to be there.'
+    >>> in_python("For example event_time(..., disorder = 10s).")
+    'For example event_time(..., disorder="10s").'
+    """
+    for pattern, replacement in _RESPELT:
+        hint = pattern.sub(replacement, hint)
+    return hint
+
+
+def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) -> Expr | None:
+    """The typed body of a `let`."""
+    name = written.name.text
+    if name in scope.parameters:
+        message = f'"{name}" would hide the parameter of the unit of that name'
+        context.report(Code.RESERVED, message, written.name.span)
+        return None
+    given = value(written.value, scope)
+    if given is None:
+        value(written.body, scope.binding({name: None}))
+        return None
+    return keeping(given, name, scope, lambda kept, inner: value(written.body, inner.binding({name: kept})))
+
+
+def keeping(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr | None]) -> Expr | None:
+    """What `body` makes of a value, which is computed once however often it is mentioned, and of the scope in which it
+    is.
+    """
+    if isinstance(given, Literal) or path_of(given) is not None:
+        return body(given, scope)
+    variable = Var(fresh(wish, scope.taken), given.type)
+    implied = {**scope.implied, variable.name: present(given)}
+    made = body(variable, replace(scope, implied=implied, taken=scope.taken | {variable.name}))
+    return None if made is None else Let(variable, given, made, made.type)

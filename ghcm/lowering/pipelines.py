@@ -12,12 +12,10 @@ from dataclasses import replace
 from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
-from ghcm.lowering import habits
-from ghcm.lowering.applications import CALLABLE
+from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.drafting import Step, UnitDraft
-from ghcm.lowering.finals import final, wants_final
-from ghcm.lowering.flows import Bound, Flow, Raw
+from ghcm.lowering.drafts import Bound, Flow, Raw, Step, UnitDraft, final, wants_final
+from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
@@ -121,7 +119,11 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
     operator = OPERATORS.get(name)
     if operator is None or name in SOURCES:
         names = [each for each in OPERATORS if each not in SOURCES]
-        hint = f"{name}(...) begins a pipeline." if operator else habits.OPERATORS.get(name, "") or suggest(name, names)
+        hint = (
+            f"{name}(...) begins a pipeline."
+            if operator
+            else foreign_idioms.OPERATORS.get(name, "") or suggest(name, names)
+        )
         unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
         return None
     step = _step(operator, span, written, unit)

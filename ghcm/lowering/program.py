@@ -1,25 +1,27 @@
-"""The whole program: declarations, then units in the order in which they need each other, then what they agree on."""
+"""The whole program: declarations, then units in the order in which they need each other, then what they agree on.
+
+Drafts become tasks here, once all of them have their ids; the step of an iteration becomes a graph inside of its task.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ghcm.codes import Code
 from ghcm.errors import Diagnostics, ProgramError, suggest
 from ghcm.language import ast
-from ghcm.lowering.calls import check_cycles
-from ghcm.lowering.context import Context, origin_of
-from ghcm.lowering.drafting import Signature, SinkPlace, UnitDraft
-from ghcm.lowering.flows import Flow
-from ghcm.lowering.names import Declared, declare, writers
-from ghcm.lowering.notes import Notes
-from ghcm.lowering.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
-from ghcm.lowering.tasks import task_of
+from ghcm.lowering.context import Context, Notes, origin_of
+from ghcm.lowering.declarations.names import Declared, declare, writers
+from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
+from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkPlace, UnitDraft
+from ghcm.lowering.operators.ends import check_cycles
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
-from ghcm.spg.graph import Program, Sink, Unit
+from ghcm.spg.graph import Input, Program, Sink, Task, Unit
+from ghcm.spg.iterations import entry_of
+from ghcm.spg.ops import Iterate, Publish
 from ghcm.types import Shape, Type
 
 
@@ -196,3 +198,31 @@ def _unit(unit: UnitDraft, context: Context) -> Unit:
     tasks = tuple(task_of(draft) for draft in unit.drafts)
     origin = origin_of(declaration.name.span)
     return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin)
+
+
+_NOTHING: Mapping[Draft, str] = {}
+
+
+def task_of(draft: Draft, entries: Mapping[Draft, str] = _NOTHING) -> Task:
+    """The task of a draft; `entries` are what stands in a step for tasks outside of it."""
+    inputs = tuple(Input(entries.get(producer, producer.id), exchange) for producer, exchange in draft.inputs)
+    op = draft.op
+    if isinstance(op, Publish) and draft.after is not None:
+        op = replace(op, after=draft.after.id)
+    if isinstance(op, Iterate) and draft.step is not None:
+        op = _with_step(draft, op, draft.step)
+    origin = origin_of(draft.span)
+    return Task(draft.id, op, inputs, draft.collection, origin, named=draft.is_named, calls=draft.calls)
+
+
+def _with_step(draft: Draft, op: Iterate, step: RoundDrafts) -> Iterate:
+    """The iteration with its tasks, which are called after it and their operators."""
+    entries = {producer: entry_of(place) for place, (producer, _) in enumerate(draft.inputs) if place}
+    entries[step.entry] = entry_of(0)
+    words: dict[str, int] = {}
+    for inner in step.drafts:
+        base = f"{draft.id}/step/{inner.named or inner.word}"
+        words[base] = words.get(base, 0) + 1
+        inner.id = base if words[base] == 1 else f"{base}~{words[base]}"
+    tasks = tuple(task_of(inner, entries) for inner in step.drafts)
+    return replace(op, tasks=tasks, result=entries.get(step.result, step.result.id))

@@ -10,25 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm import types
+from ghcm.types import Type
 from ghcm.values.decimals import at_scale, decimal_text
 from ghcm.values.timestamps import date_text, timestamp_text
 
@@ -41,29 +24,29 @@ MICROS = 1_000_000
 def writer(type_: Type) -> Callable[[object], Json]:
     """The function that gives the JSON form of values of `type_`."""
     match type_:
-        case Null() | Bool() | Int() | Int32() | String() | Enumeration():
+        case types.Null() | types.Bool() | types.Int() | types.Int32() | types.String() | types.Enumeration():
             return _same
-        case Float():
+        case types.Float():
             return _write_float
-        case Decimal(scale=scale):
+        case types.Decimal(scale=scale):
             return lambda value: decimal_text(at_scale(cast("Number", value), scale))
-        case Bytes():
+        case types.Bytes():
             return lambda value: base64.b64encode(cast("bytes", value)).decode("ascii")
-        case Timestamp():
+        case types.Timestamp():
             return lambda value: timestamp_text(cast("int", value))
-        case Date():
+        case types.Date():
             return lambda value: date_text(cast("int", value))
-        case Duration():
+        case types.Duration():
             return _write_duration
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             inner = writer(of)
             return inner if inner is _same else lambda value: None if value is None else inner(value)
-        case List(item=item):
+        case types.List(item=item):
             each = writer(item)
             return lambda value: [each(part) for part in cast("list[object]", value)]
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             return _map_writer(key, writer(key), writer(held))
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = [(part.name, writer(part.type)) for part in fields]
             return lambda value: {
                 name: write(part) for (name, write), part in zip(parts, cast("tuple[object, ...]", value), strict=True)
@@ -75,15 +58,15 @@ def writer(type_: Type) -> Callable[[object], Json]:
 def own_writer(type_: Type) -> Callable[[object], Json]:
     """As `writer`, but of a union only the fields of the record that it is are given, and the tag."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             inner = own_writer(of)
             return lambda value: None if value is None else inner(value)
-        case List(item=item):
+        case types.List(item=item):
             each = own_writer(item)
             return lambda value: [each(part) for part in cast("list[object]", value)]
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             return _map_writer(key, writer(key), own_writer(held))
-        case Struct(fields=fields, cases=cases):
+        case types.Struct(fields=fields, cases=cases):
             tags = dict(cases)
             parts = [(part.name, own_writer(part.type), tags.get(part.name)) for part in fields]
             return lambda value: _own_fields(parts, cast("tuple[object, ...]", value))
@@ -127,6 +110,6 @@ def _write_duration(value: object) -> Json:
 def _map_writer(
     key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json]
 ) -> Callable[[object], Json]:
-    if isinstance(key, String | Enumeration):
+    if isinstance(key, types.String | types.Enumeration):
         return lambda value: {name: of_value(held) for name, held in cast("dict[str, object]", value).items()}
     return lambda value: [[of_key(k), of_value(held)] for k, held in cast("dict[object, object]", value).items()]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ghcm import types
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import FUNCTIONS, comparable
-from ghcm.lowering.sampling import sampled
-from ghcm.lowering.variants import tag_is
+from ghcm.lowering.expressions.unions import tag_is
+from ghcm.lowering.operators.rows import sampled
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Global
 from ghcm.spg.iterations import entry_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeStruct, Var, rebuild, walk
-from ghcm.lowering.variants import as_record, tag_is
+from ghcm.lowering.expressions.unions import as_record, tag_is
 from ghcm.types import Bool, Enumeration, List, String, Struct, Type, Variant, as_nullable, is_nullable, strip
 from tests.laws.spg_values import held_type, variants_of
 

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 from hypothesis import strategies as st
 
 from ghcm.expr import Lambda, Param, Var
-from ghcm.lowering.variants import conforms
+from ghcm.lowering.expressions.unions import conforms
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Generate, Mode, Parquet, Redis, Socket
 from ghcm.spg.graph import (

@@ -3,14 +3,21 @@
 from collections.abc import Callable, Mapping
 
 from ghcm.language import ast
-from ghcm.lowering.drafting import Rule, SourceRule, Step
-from ghcm.lowering.flows import Bound, Flow, Raw
+from ghcm.lowering.drafts import Bound, Flow, Raw, Rule, SourceRule, Step
 from ghcm.lowering.operators.ends import behind_mistake, publish, reply, to
-from ghcm.lowering.operators.groups import aggregate_by_key, changes, count, distinct, group_by_key, reduce_by_key
+from ghcm.lowering.operators.groups import (
+    aggregate_by_key,
+    changes,
+    count,
+    distinct,
+    group_by_key,
+    reduce_by_key,
+    sort,
+    top,
+)
+from ghcm.lowering.operators.inputs import as_record, read, union
 from ghcm.lowering.operators.iterations import iterate
 from ghcm.lowering.operators.joins import join
-from ghcm.lowering.operators.ordered import sort, top
-from ghcm.lowering.operators.reads import read
 from ghcm.lowering.operators.rows import (
     filter_,
     flat_map,
@@ -24,7 +31,6 @@ from ghcm.lowering.operators.rows import (
 )
 from ghcm.lowering.operators.sources import files, generate, kafka, memory, settle, socket
 from ghcm.lowering.operators.times import event_time, window
-from ghcm.lowering.operators.unions import as_record, union
 
 __all__ = ["READS", "RULES", "SOURCES", "UNIONS", "as_record", "behind_mistake", "settle"]
 

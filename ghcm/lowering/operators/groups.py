@@ -1,19 +1,27 @@
-"""Groups: what makes one record of many, per key and window."""
+"""Groups: what makes one record of many, per key and window, and what puts all records in order.
+
+A reducer is proved, claimed, or ordered; anything else would give what the order of processing gives.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ghcm.codes import Code
+from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
-from ghcm.lowering.aggregates import Aggregated, aggregate_of
-from ghcm.lowering.drafting import Step
-from ghcm.lowering.flows import Bound, Flow
-from ghcm.lowering.reducing import reducer_of
-from ghcm.reducers import Aggregate
+from ghcm.language import ast
+from ghcm.language.literals import CLAIMS
+from ghcm.lowering.context import Scope
+from ghcm.lowering.drafts import Bound, Flow, Step
+from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
+from ghcm.lowering.expressions.conversion import convert
+from ghcm.lowering.expressions.records import fits
+from ghcm.lowering.expressions.typed import typed
+from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey
-from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type
+from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
+from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type, is_nullable
 
 
 def reduce_by_key(step: Step, flow: Flow) -> Bound:
@@ -111,3 +119,157 @@ def _grouped(step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | R
     after = Collection(shape, Struct(tuple(fields)), collection.bounded, collection.windowed, collection.windowed)
     draft = step.add(op, after, (flow, Hash(("key",))), keeps_state=True)
     return Flow(draft, after, regrouped=True)
+
+
+_CLAIM = "If order does not matter, say so with @associative @commutative; otherwise say order = v => ... ."
+_BOTH = "It takes both claims: @associative @commutative."
+
+
+def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
+    """The reducer of `reduce_by_key` over values of that type; `endless`: values of a key never cease to come."""
+    function = _function(step, value)
+    order = step.function("order", value)
+    if order is not None and not _check_order(step, order, endless):
+        return None
+    if is_nullable(value):
+        _report_nullable(step, f'the values are "{value}"')
+        return None
+    if function is None:
+        return None
+    proven = prove(function)
+    if proven is not None:
+        part = _nullable_part(proven)
+        if part:
+            _report_nullable(step, part)
+        return None if part else proven
+    claims = _claims(step)
+    claimed = set(CLAIMS) <= set(claims)
+    if not claimed and step.given.expr("order") is None:
+        step.report(
+            Code.BAD_REDUCER,
+            "this reducer may give another result in another order",
+            step.given.span("function"),
+            detail="What is proven is a + b of numbers, min, max, and, or, and tuples and records of these.",
+            hint=_BOTH if claims else _CLAIM,
+        )
+        return None
+    return Custom(function, claimed, None if claimed else order)
+
+
+def _function(step: Step, value: Type) -> Lambda | None:
+    function = step.function("function", value, value)
+    if function is None:
+        return None
+    body = convert(function.body, value)
+    if body is None:
+        step.report(
+            Code.WRONG_TYPE,
+            f'a reducer makes one "{value}" of two, and this one makes "{function.body.type}"',
+            step.given.span("function"),
+            hint="aggregate_by_key(...) makes a value of another type." if not is_nullable(value) else "",
+        )
+        return None
+    return Lambda(function.parameters, body)
+
+
+def _claims(step: Step) -> tuple[str, ...]:
+    written = step.given.expr("function")
+    claims = written.claims if isinstance(written, ast.Lambda) else ()
+    for claim in claims:
+        if claim not in CLAIMS:
+            message = f'"@{claim}" claims nothing that is known'
+            step.report(
+                Code.BAD_REDUCER, message, step.given.span("function"), hint="Claims are @associative @commutative."
+            )
+    return claims
+
+
+def _check_order(step: Step, order: Lambda, endless: bool) -> bool:
+    if endless:
+        step.report(
+            Code.BAD_ORDER,
+            "values that come for ever cannot be reduced in order",
+            step.given.span("order"),
+            hint="window(...) makes groups that end.",
+        )
+    if not comparable(order.body.type):
+        message = f'"{order.body.type}" cannot be ordered'
+        step.report(Code.NOT_COMPARABLE, message, step.given.span("order"))
+        return False
+    return not endless
+
+
+def _nullable_part(reducer: Reducer) -> str:
+    """What may be null in a proven reducer; empty where nothing may."""
+    match reducer:
+        case Builtin(type=type_):
+            return f'one of the values is "{type_}"' if is_nullable(type_) else ""
+        case Fields(parts=parts):
+            return next((found for part in parts if (found := _nullable_part(part))), "")
+        case Custom():
+            return ""
+
+
+def _report_nullable(step: Step, what: str) -> None:
+    step.report(
+        Code.MAY_BE_NULL,
+        "cannot reduce values that may be null",
+        step.given.span("function"),
+        detail=f"{what[0].upper()}{what[1:]}.",
+        hint="filter(...) or ?? takes the nulls out; aggregate_by_key(sum) skips them.",
+    )
+
+
+def sort(step: Step, flow: Flow) -> Bound:
+    """All records in order."""
+    by = _by(step, flow)
+    descending = step.given.flag("descending", False)
+    return flow if by is None else _ordered(step, flow, Sort(by, descending))
+
+
+def top(step: Step, flow: Flow) -> Bound:
+    """The first records of an order, the greatest unless told otherwise."""
+    if not flow.collection.bounded and not flow.collection.windowed:
+        step.report(
+            Code.NEEDS_BOUNDED,
+            '"top" needs input that ends or is in windows, and this never ends',
+            hint="window(...) before it gives the top of each window; what is read from a sink or a table ends.",
+        )
+        return flow
+    count = _count(step)
+    by = _by(step, flow)
+    ascending = step.given.flag("ascending", False)
+    if by is None or count is None:
+        return flow
+    made = _ordered(step, flow, Top(count, by, not ascending))
+    return replace(made, open_window=False)
+
+
+def _ordered(step: Step, flow: Flow, op: Sort | Top) -> Flow:
+    draft = step.add(op, flow.collection, (flow, Global()), keeps_state=True)
+    return Flow(draft, flow.collection, True, flow.open_window)
+
+
+def _by(step: Step, flow: Flow) -> Lambda | None:
+    element = flow.collection.element
+    by = step.function("by", element)
+    for type_ in (element,) if by is None else (by.body.type, element):
+        if not comparable(type_):
+            step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
+            return None
+    return by
+
+
+def _count(step: Step) -> Expr | None:
+    """The number of records: a constant or a parameter of the unit, not of a record."""
+    written = step.given.expr("count")
+    if written is None:
+        return None
+    scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
+    count = typed(written, scope, step.context)
+    if count is None:
+        return None
+    if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 1:
+        step.report(Code.OUT_OF_RANGE, '"count" of "top" is less than 1', written.span)
+        return None
+    return fits(count, Int(), '"count" of "top"', written.span, step.context)

@@ -1,22 +1,27 @@
-"""Row operators: one record in, some records out, each where it is."""
+"""Row operators: one record in, some records out, each where it is.
+
+A sample is a predicate that every engine evaluates alike: a record is in it where the MD5 of the seed and of its fields
+as text is small enough. So equal records are in it or out of it together, and no run or engine chooses others. Lists
+count by their length; maps, decimals and the window do not count.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
+from ghcm import types
 from ghcm.codes import Code
-from ghcm.expr import Expr, Get, Lambda, MakeStruct, walk
-from ghcm.functions import comparable
-from ghcm.lowering.conversion import to_known
-from ghcm.lowering.drafting import Step
-from ghcm.lowering.flows import Bound, Flow
-from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, walk
+from ghcm.functions import FUNCTIONS, comparable, resolve
+from ghcm.lowering.declarations.types import has_null
+from ghcm.lowering.drafts import Bound, Flow, Step
+from ghcm.lowering.expressions.conversion import to_known
+from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import conforming
-from ghcm.lowering.sampling import sampled
-from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
-from ghcm.types import WINDOW, Collection, List, Shape, Struct, Type, is_nullable, pair_of, strip
+from ghcm.types import Type, as_nullable, is_nullable, pair_of, strip
 
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,12 +35,12 @@ def filter_(step: Step, flow: Flow) -> Bound:
     (parameter,) = predicate.parameters
     element = narrow(flow.collection.element, known(predicate.body, Outcome.TRUE), parameter.name)
     collection = replace(flow.collection, element=element)
-    if is_nullable(flow.collection.element) and isinstance(element, Struct):
+    if is_nullable(flow.collection.element) and isinstance(element, types.Struct):
         return _opened(step, flow, predicate, collection)
     return replace(flow, draft=step.row(Filter(predicate), flow, collection), collection=collection)
 
 
-def _opened(step: Step, flow: Flow, predicate: Lambda, collection: Collection) -> Flow:
+def _opened(step: Step, flow: Flow, predicate: Lambda, collection: types.Collection) -> Flow:
     """A filter and a map: a record or null is one column, the record is its own columns, and a filter changes none."""
     (parameter,) = predicate.parameters
     kept = replace(flow, draft=step.row(Filter(predicate), flow, flow.collection))
@@ -48,7 +53,9 @@ def _narrowed(expr: Expr, type_: Type) -> Expr:
     known = to_known(expr) if is_nullable(expr.type) and not is_nullable(type_) else expr
     if known.type == type_:
         return known
-    assert isinstance(known.type, Struct) and isinstance(type_, Struct), "only fields of records are narrowed"
+    assert isinstance(known.type, types.Struct) and isinstance(type_, types.Struct), (
+        "only fields of records are narrowed"
+    )
     parts = zip(known.type.fields, type_.fields, strict=True)
     return MakeStruct(tuple(_narrowed(Get(known, had.name, had.type), has.type) for had, has in parts), type_)
 
@@ -56,7 +63,7 @@ def _narrowed(expr: Expr, type_: Type) -> Expr:
 def map_(step: Step, flow: Flow) -> Bound:
     """One record for one record."""
     function = _function(step, flow)
-    return None if function is None else _made(step, flow, Map(function), Shape.STREAM, function.body.type)
+    return None if function is None else _made(step, flow, Map(function), types.Shape.STREAM, function.body.type)
 
 
 def flat_map(step: Step, flow: Flow) -> Bound:
@@ -65,7 +72,7 @@ def flat_map(step: Step, flow: Flow) -> Bound:
     if function is None:
         return None
     items = strip(function.body.type)
-    if not isinstance(items, List):
+    if not isinstance(items, types.List):
         step.report(
             Code.WRONG_TYPE,
             f'"function" of "flat_map" gives a list, but this is "{function.body.type}"',
@@ -73,7 +80,7 @@ def flat_map(step: Step, flow: Flow) -> Bound:
             hint="map(...) makes one record of one.",
         )
         return None
-    return _made(step, flow, FlatMap(function), Shape.STREAM, items.item)
+    return _made(step, flow, FlatMap(function), types.Shape.STREAM, items.item)
 
 
 def map_to_pair(step: Step, flow: Flow) -> Bound:
@@ -82,7 +89,7 @@ def map_to_pair(step: Step, flow: Flow) -> Bound:
     if function is None:
         return None
     pair = function.body.type
-    if not isinstance(pair, Struct) or pair.names != ("_1", "_2"):
+    if not isinstance(pair, types.Struct) or pair.names != ("_1", "_2"):
         step.report(
             Code.WRONG_TYPE,
             f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"',
@@ -92,13 +99,13 @@ def map_to_pair(step: Step, flow: Flow) -> Bound:
     key, value = (field.type for field in pair.fields)
     if not check_key(step, key):
         return None
-    return _made(step, flow, MapToPair(_as_pair(function, pair)), Shape.PAIRS, pair_of(key, value))
+    return _made(step, flow, MapToPair(_as_pair(function, pair)), types.Shape.PAIRS, pair_of(key, value))
 
 
 def map_values(step: Step, flow: Flow) -> Bound:
     """A new value under the same key; a window stays."""
     element = flow.collection.element
-    assert isinstance(element, Struct), "pairs are structs"
+    assert isinstance(element, types.Struct), "pairs are structs"
     function = step.function("function", element.fields[1].type)
     if function is None or not _has_type(step, function.body):
         return None
@@ -114,7 +121,7 @@ def key_by(step: Step, flow: Flow) -> Bound:
     function = _function(step, flow)
     if function is None or not check_key(step, function.body.type):
         return None
-    return _made(step, flow, KeyBy(function), Shape.PAIRS, pair_of(function.body.type, flow.collection.element))
+    return _made(step, flow, KeyBy(function), types.Shape.PAIRS, pair_of(function.body.type, flow.collection.element))
 
 
 def python(step: Step, flow: Flow) -> Bound:
@@ -139,7 +146,7 @@ def python(step: Step, flow: Flow) -> Bound:
         _lost(step)
     module, _, function = name.partition(":")
     op = PythonBatch(module, function) if by == "batch" else PythonCall(module, function)
-    return conforming(step, _made(step, flow, op, Shape.STREAM, type_))
+    return conforming(step, _made(step, flow, op, types.Shape.STREAM, type_))
 
 
 def sample(step: Step, flow: Flow) -> Bound:
@@ -191,7 +198,9 @@ def _function(step: Step, flow: Flow) -> Lambda | None:
     function = step.function("function", flow.collection.element)
     if function is None or not _has_type(step, function.body):
         return None
-    if flow.open_window and not any(isinstance(part, Get) and part.type == WINDOW for part in walk(function.body)):
+    if flow.open_window and not any(
+        isinstance(part, Get) and part.type == types.WINDOW for part in walk(function.body)
+    ):
         _lost(step)
     return function
 
@@ -221,16 +230,71 @@ def _made(
     step: Step,
     flow: Flow,
     op: FlatMap | KeyBy | Map | MapToPair | PythonBatch | PythonCall,
-    shape: Shape,
+    shape: types.Shape,
     element: Type,
 ) -> Flow:
     collection = replace(flow.collection, shape=shape, element=element, windowed=False)
     return Flow(step.row(op, flow, collection), collection, flow.regrouped)
 
 
-def _as_pair(function: Lambda, pair: Struct) -> Lambda:
+def _as_pair(function: Lambda, pair: types.Struct) -> Lambda:
     """The function with a tuple as its body, also where it chooses between two of them."""
     if isinstance(function.body, MakeStruct):
         return function
     values = tuple(Get(function.body, field.name, field.type) for field in pair.fields)
     return Lambda(function.parameters, MakeStruct(values, pair))
+
+
+_DIGITS = 16
+
+
+def sampled(element: Type, fraction: float, seed: int, *, windowed: bool) -> Lambda | None:
+    """The predicate for records of that type; None where nothing tells one from another."""
+    record = Var("record", element)
+    fields = element.fields if windowed and isinstance(element, types.Struct) else ()
+    parts: list[Expr] = [Get(record, each.name, each.type) for each in fields if each.name != "window"]
+    texts = [text for part in parts or [record] for text in _texts(part)]
+    if not texts:
+        return None
+    whole: Expr = Literal(f"{seed}", types.String())
+    for text in texts:
+        whole = _call("add", _call("add", whole, Literal(",", types.String())), text)
+    return Lambda((record,), _call("lt", _call("md5", whole), Literal(_bound(fraction), types.String())))
+
+
+def _bound(fraction: float) -> str:
+    """The hexadecimal digits below which so large a part of all hashes stands."""
+    bound = int(fraction * 16**_DIGITS)
+    return f"{bound:0{_DIGITS}x}" if bound < 16**_DIGITS else "g"
+
+
+def _texts(of: Expr) -> Iterator[Expr]:
+    """The texts of what a value is made of."""
+    text: Expr
+    match strip(of.type):
+        case types.Struct(fields=fields):
+            for field in fields:
+                type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
+                yield from _texts(Get(of, field.name, type_))
+            return
+        case types.Null() | types.Nullable() | types.Map() | types.Decimal():
+            return
+        case types.String():
+            text = of
+        case types.Float():
+            text = _call("to_string", _call("add", of, Literal(0.0, types.Float())))
+        case types.Timestamp() | types.Duration():
+            text = _call("to_string", _call("to_micros", of))
+        case types.List():
+            text = _call("to_string", _call("length", of))
+        case types.Bytes():
+            text = _call("to_hex", of)
+        case types.Bool() | types.Int() | types.Int32() | types.Date() | types.Enumeration():
+            text = _call("to_string", of)
+    yield _call("coalesce", text, Literal("null", types.String())) if is_nullable(text.type) else text
+
+
+def _call(name: str, *arguments: Expr) -> Expr:
+    found = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
+    assert found is not None and found.parameters == tuple(each.type for each in arguments), name
+    return Call(name, arguments, found.result)

@@ -9,15 +9,14 @@ from typing import cast
 from ghcm.codes import Code
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
-from ghcm.lowering.constants import NotConstant, constant
 from ghcm.lowering.context import Scope
-from ghcm.lowering.conversion import common_type
-from ghcm.lowering.drafting import Step
-from ghcm.lowering.expressions import typed
-from ghcm.lowering.flows import Bound, Draft, Flow, Raw, RawSource
-from ghcm.lowering.records import fits
-from ghcm.lowering.types import LINE, has_null
-from ghcm.lowering.variants import conforms
+from ghcm.lowering.declarations.types import LINE, has_null
+from ghcm.lowering.drafts import Bound, Draft, Flow, Raw, RawSource, Step
+from ghcm.lowering.expressions.constants import NotConstant, constant
+from ghcm.lowering.expressions.conversion import common_type
+from ghcm.lowering.expressions.records import fits
+from ghcm.lowering.expressions.typed import typed
+from ghcm.lowering.expressions.unions import conforms
 from ghcm.spg.ops import Connector, Files, Filter, Format, Generate, Kafka, Memory, Socket, Source
 from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip

@@ -8,8 +8,7 @@ from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.drafting import Step
-from ghcm.lowering.flows import Bound, Flow
+from ghcm.lowering.drafts import Bound, Flow, Step
 from ghcm.operators import ENGINE_OF_STREAMS, Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghcm.lowering.regex import BadPattern, canonical
+from ghcm.lowering.expressions.regex import BadPattern, canonical
 
 TEXTS = ["", "a", "ab", "aab\n", "a.b", "é1", "x-y_z 9", "[a]", "$5", "\t\v", "AB12", "٣", "a\nb", "&&~|"]
 

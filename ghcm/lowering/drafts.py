@@ -1,8 +1,13 @@
-"""A unit while it is being lowered, and one step of it: what the rules of the operators work with."""
+"""A unit while it is being lowered: tasks without ids, collections, raw records that nobody has decoded, and one step,
+which is what the rules of the operators work with.
+
+A named aggregation of input that ends is a table while it runs, and pairs at the end: one task is both. `final` is the
+way from the table to the stream of its final pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -11,18 +16,87 @@ from ghcm.expr import Lambda
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions import lambda_of
-from ghcm.lowering.flows import Bound, Draft, Flow
+from ghcm.lowering.expressions.typed import lambda_of
 from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Exchange,
-    Forward,
-)
-from ghcm.spg.ops import Connector, Op
+from ghcm.spg.graph import Exchange, Forward
+from ghcm.spg.ops import Changes, Connector, Op
 from ghcm.support import Engine
-from ghcm.types import Collection, Type
+from ghcm.types import Collection, Shape, Type
+
+
+@dataclass(eq=False, slots=True)
+class Draft:
+    """A task before the end of its statement gives it an id. `word` is the operator's name; `named` what the user calls
+    it.
+
+    `keeps_state`: it must be found again after a recompilation, so that it needs a name from the program.
+    `after`: the `To` whose commit a `Publish` waits for.
+    """
+
+    word: str
+    op: Op
+    inputs: tuple[tuple[Draft, Exchange], ...]
+    collection: Collection
+    span: Span | None
+    calls: int = 1
+    keeps_state: bool = False
+    after: Draft | None = None
+    named: str | None = None
+    id: str = ""
+    is_named: bool = False
+    step: RoundDrafts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDrafts:
+    """The step of an iteration: what stands for the records of a round, the tasks that look at them, in order, and the
+    last one's. What does not depend on the round stands outside, as further inputs.
+    """
+
+    entry: Draft
+    drafts: tuple[Draft, ...]
+    result: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A collection and the task that gives it.
+
+    `regrouped`: its records no longer stand in the order of a source's partition. `open_window`: windows are assigned
+    and nothing has been aggregated in them. `written`: the `To` that has just written it. `ended`: nothing may follow.
+    """
+
+    draft: Draft
+    collection: Collection
+    regrouped: bool = False
+    open_window: bool = False
+    written: Draft | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RawSource:
+    """A source before its records have a type: a connector, or the rows of `memory` as they are written."""
+
+    word: str
+    connector: Connector | None
+    rows: tuple[ast.Expr, ...]
+    bounded: bool
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Sources whose records have no type yet; with `unions` they are to be one collection."""
+
+    sources: tuple[RawSource, ...]
+    unions: tuple[Span | None, ...] = field(default=())
+
+
+Bound: TypeAlias = Flow | Raw | None
+"""What a name in a unit stands for; None after a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +246,26 @@ class Step:
 
 Rule: TypeAlias = Callable[[Step, Flow], Bound]
 SourceRule: TypeAlias = Callable[[Step], Bound]
+
+
+def ends_as_pairs(collection: Collection) -> bool:
+    """Whether it is a table of input that ends."""
+    return collection.shape is Shape.TABLE and collection.bounded
+
+
+def wants_final(takes: Sequence[Shape], collection: Collection) -> bool:
+    """Whether an operator of such inputs takes the final pairs of the collection, and not the table itself."""
+    return ends_as_pairs(collection) and Shape.TABLE not in takes and Shape.PAIRS in takes
+
+
+def final(step: Step, flow: Flow) -> Flow:
+    """The pairs that such a table holds at the end; the same task for all who ask. What has written the table before
+    has done so for whoever publishes behind it.
+    """
+    assert ends_as_pairs(flow.collection), "only what ends is final"
+    finals, collection = step.unit.finals, Collection(Shape.PAIRS, flow.collection.element, True)
+    if flow.draft not in finals:
+        made = step.add(Changes(final=True), collection, (flow, Forward()), calls=0)
+        made.word = "final"
+        finals[flow.draft] = made
+    return Flow(finals[flow.draft], collection, regrouped=True, written=flow.written)

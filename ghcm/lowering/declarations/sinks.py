@@ -13,8 +13,8 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope, origin_of
-from ghcm.lowering.drafting import SinkPlace
-from ghcm.lowering.expressions import lambda_of
+from ghcm.lowering.drafts import SinkPlace
+from ghcm.lowering.expressions.typed import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode

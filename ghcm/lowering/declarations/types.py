@@ -6,51 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import Diagnostics, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
-from ghcm.lowering import habits
+from ghcm.lowering import foreign_idioms
 from ghcm.source import Span
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    Variant,
-    as_nullable,
-    is_nullable,
-    parts,
-    tuple_of,
-)
+from ghcm.types import Type, as_nullable, is_nullable, parts, tuple_of
 from ghcm.types.unification import MAX_PRECISION
 from ghcm.types.unions import has_union, union_type
 
-LINE = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), name="Line")
+_TEXT = types.String()
+LINE = types.Struct(
+    (types.Field("text", _TEXT), types.Field("file", _TEXT), types.Field("number", types.Int())), name="Line"
+)
 """What a text source gives."""
 
-_PLAIN: Mapping[str, Type] = {
-    str(type_): type_ for type_ in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration())
-}
+_SCALARS = (types.Bool, types.Int, types.Int32, types.Float, types.String, types.Bytes)
+_TIMES = (types.Timestamp, types.Date, types.Duration)
+_PLAIN: Mapping[str, Type] = {str(each()): each() for each in (*_SCALARS, *_TIMES)}
 _WRITTEN = ("list<T>", "map<K, V>", "decimal(p, s)")
 _GENERIC = ("list", "map", "decimal")
 BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window", "enum"))
 """Names of types that no declaration may take."""
 
-_Known: TypeAlias = Struct | None
+_Known: TypeAlias = types.Struct | None
 
 
 @dataclass
@@ -61,7 +42,7 @@ class Records:
     diagnostics: Diagnostics
     enums: Mapping[str, ast.EnumDecl] = field(default_factory=dict[str, ast.EnumDecl])
     unions: Mapping[str, ast.UnionDecl] = field(default_factory=dict[str, ast.UnionDecl])
-    _enums: dict[str, Enumeration | None] = field(default_factory=dict[str, "Enumeration | None"])
+    _enums: dict[str, types.Enumeration | None] = field(default_factory=dict[str, "types.Enumeration | None"])
     _resolved: dict[str, _Known] = field(default_factory=lambda: {"Line": LINE})
     _open: list[str] = field(default_factory=list[str])
 
@@ -70,7 +51,7 @@ class Records:
         """All names that stand for a record."""
         return (*self.declared, "Line")
 
-    def get(self, name: str) -> Struct | None:
+    def get(self, name: str) -> types.Struct | None:
         """The record or union of that name, which must be one of `names` or of `unions`."""
         if name in self._resolved:
             return self._resolved[name]
@@ -83,18 +64,18 @@ class Records:
         self._resolved.setdefault(name, found)
         return self._resolved[name]
 
-    def _record(self, declaration: ast.RecordDecl) -> Struct | None:
+    def _record(self, declaration: ast.RecordDecl) -> types.Struct | None:
         name = declaration.name.text
         fields = self._fields(declaration.fields, f'record "{name}"', declaration.name.span)
-        return None if fields is None else Struct(fields, name)
+        return None if fields is None else types.Struct(fields, name)
 
     @property
-    def known_unions(self) -> tuple[Struct, ...]:
+    def known_unions(self) -> tuple[types.Struct, ...]:
         """The unions of the program that are right."""
         found = (self.get(name) for name in self.unions)
         return tuple(each for each in found if each is not None)
 
-    def enum(self, name: str) -> Enumeration | None:
+    def enum(self, name: str) -> types.Enumeration | None:
         """The enum of that name, which must be one of `enums`."""
         if name not in self._enums:
             declaration = self.enums[name]
@@ -113,7 +94,7 @@ class Records:
                 return tuple_of(*known) if len(known) == len(parts) else None
             case ast.StructType(fields=fields, span=span):
                 made = self._fields(fields, "the record", span)
-                return None if made is None else Struct(made)
+                return None if made is None else types.Struct(made)
             case ast.EnumType(values=values, span=span):
                 return self._enum(values, None, span)
             case ast.NamedType():
@@ -138,7 +119,7 @@ class Records:
             f'there is no type "{name}"',
             written.span,
             detail=f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions.",
-            hint=habits.TYPES.get(name.lower(), "") or suggest(name, known),
+            hint=foreign_idioms.TYPES.get(name.lower(), "") or suggest(name, known),
         )
         return None
 
@@ -147,7 +128,7 @@ class Records:
         if name == "decimal":
             match arguments:
                 case (int(precision), int(scale)) if 1 <= precision <= MAX_PRECISION and 0 <= scale <= precision:
-                    return Decimal(precision, scale)
+                    return types.Decimal(precision, scale)
                 case _:
                     message = "a decimal is written decimal(digits, digits behind the point)"
                     self._error(
@@ -165,17 +146,19 @@ class Records:
         if len(known) != wanted:
             return None
         if name == "list":
-            return List(known[0])
+            return types.List(known[0])
         if is_nullable(known[0]) or not comparable(known[0]):
             self._error(f'"{known[0]}" cannot be the key of a map', written.span)
             return None
         if has_union(known[1]):
             self._error(f'"{known[1]}" cannot be the value of a map', written.span, hint="A list can hold unions.")
             return None
-        return Map(known[0], known[1])
+        return types.Map(known[0], known[1])
 
-    def _fields(self, declared: tuple[ast.FieldDecl, ...], owner: str, span: Span | None) -> tuple[Field, ...] | None:
-        fields: dict[str, Field] = {}
+    def _fields(
+        self, declared: tuple[ast.FieldDecl, ...], owner: str, span: Span | None
+    ) -> tuple[types.Field, ...] | None:
+        fields: dict[str, types.Field] = {}
         complete = True
         for part in declared:
             name = part.name.text
@@ -186,13 +169,13 @@ class Records:
             elif type_ is None:
                 complete = False
             else:
-                fields[name] = Field(name, type_, part.path)
+                fields[name] = types.Field(name, type_, part.path)
         if not declared:
             self._error(f"{owner} has no fields", span)
             return None
         return tuple(fields.values()) if complete else None
 
-    def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> Enumeration | None:
+    def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> types.Enumeration | None:
         owner = f'enum "{name}"' if name else "the enum"
         found: dict[str, None] = {}
         for value in values:
@@ -203,11 +186,11 @@ class Records:
         if not found:
             self._error(f"{owner} has no values", span, hint="It is written enum Protocol { tcp, udp }.")
             return None
-        return Enumeration(tuple(found), name)
+        return types.Enumeration(tuple(found), name)
 
-    def _union(self, declaration: ast.UnionDecl) -> Struct | None:
+    def _union(self, declaration: ast.UnionDecl) -> types.Struct | None:
         name, tag = declaration.name.text, declaration.tag.text
-        found: list[Variant] = []
+        found: list[types.Variant] = []
         for each in declaration.variants:
             record = each.record.text
             if record not in self.declared:
@@ -226,12 +209,12 @@ class Records:
                 hint = "The tag says which record it is and is no field of the records."
                 self.diagnostics.error(Code.BAD_UNION.value, message, each.record.span, hint=hint)
                 continue
-            found.append(Variant(each.text.text, struct))
+            found.append(types.Variant(each.text.text, struct))
         if len(found) < len(declaration.variants):
             return None
         return self._united(declaration, tuple(found))
 
-    def _united(self, declaration: ast.UnionDecl, variants: tuple[Variant, ...]) -> Struct | None:
+    def _united(self, declaration: ast.UnionDecl, variants: tuple[types.Variant, ...]) -> types.Struct | None:
         name = declaration.name.text
         if not variants:
             hint = "It is written union Event by kind { login: Login, logout: Logout }."
@@ -240,7 +223,7 @@ class Records:
             )
             return None
         made = union_type(name, declaration.tag.text, variants)
-        if isinstance(made, Struct):
+        if isinstance(made, types.Struct):
             return made
         part, first, second = made
         fields = [each.record.get(part) for each in (first, second)]
@@ -272,14 +255,14 @@ class Records:
 
 def has_null(type_: Type) -> bool:
     """Whether a part of the type is that of a bare `null`, which no column can have."""
-    return any(isinstance(part, Null) for part in parts(type_))
+    return any(isinstance(part, types.Null) for part in parts(type_))
 
 
-def kind_words(types: tuple[Type, ...]) -> str:
+def kind_words(found: tuple[Type, ...]) -> str:
     """The types as a person lists them.
 
-    >>> kind_words((Int(), String()))
+    >>> kind_words((types.Int(), types.String()))
     '"int" and "string"'
     """
-    quoted = [f'"{type_}"' for type_ in types]
+    quoted = [f'"{type_}"' for type_ in found]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}" if quoted else "nothing"

@@ -1,7 +1,7 @@
 """The program's own functions: `function half(x: int?) : int? = x // 2`, checked once and written out where called.
 
-An argument that is more than a place or a constant is computed once (`Let`). Functions call each other, but not
-themselves, neither directly nor by way of others.
+An argument that is more than a field or a constant is computed once (`Let`). Functions call each other, but not
+themselves, neither directly nor by way of others. No expression nests deeper than every engine can follow.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import cast
 
 from ghcm.codes import Code
 from ghcm.errors import suggest
-from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
+from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, complete, free_names, fresh, substitute
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Defined, Scope
-from ghcm.lowering.narrowing import path_of
-from ghcm.lowering.nesting import DEEPEST
-from ghcm.lowering.records import fits
+from ghcm.lowering.expressions.narrowing import path_of
+from ghcm.lowering.expressions.records import fits
 from ghcm.source import Span
 
 _LARGEST = 5_000
@@ -118,7 +117,7 @@ def too_large(expr: Expr) -> bool:
 
 
 def call_defined(
-    function: Defined, operands: tuple[ast.Argument, ...], given: list[Expr], written: ast.Apply, context: Context
+    function: Defined, operands: tuple[ast.Argument, ...], given: tuple[Expr, ...], written: ast.Apply, context: Context
 ) -> Expr | None:
     """The function's body for these arguments."""
     names = [each.name for each in function.parameters]
@@ -134,12 +133,11 @@ def call_defined(
         message = f'"{function.name}" is called without "{missing[0]}"'
         context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
         return None
-    fitted = [
+    arguments = complete(
         fits(by_name[each.name][0], each.type, f'"{each.name}" of "{function.name}"', by_name[each.name][1], context)
         for each in function.parameters
-    ]
-    arguments = [each for each in fitted if each is not None]
-    return _inlined(function, arguments) if len(arguments) == len(fitted) else None
+    )
+    return None if arguments is None else _inlined(function, arguments)
 
 
 def _report_argument(function: Defined, operand: ast.Argument, *, twice: bool, context: Context) -> None:
@@ -158,7 +156,7 @@ def _written(function: Defined) -> str:
     return f"It is declared {function.name}({parameters}) : {function.body.type}."
 
 
-def _inlined(function: Defined, arguments: list[Expr]) -> Expr:
+def _inlined(function: Defined, arguments: tuple[Expr, ...]) -> Expr:
     """The body with places and constants put in, and a `Let` around it for each other argument."""
     taken = frozenset[str]().union(*map(free_names, arguments)) | bound_names(function.body)
     by: dict[str, Expr] = {}
@@ -176,3 +174,34 @@ def _inlined(function: Defined, arguments: list[Expr]) -> Expr:
     for variable, argument in reversed(kept):
         body = Let(variable, argument, body, body.type)
     return body
+
+
+DEEPEST = 100
+"""Levels of one expression. Python reads up to 200 brackets within brackets, and generated code has them."""
+
+
+def too_deep(written: ast.Expr) -> bool:
+    """Whether an expression nests deeper than `DEEPEST`; it is looked at without recursion.
+
+    >>> too_deep(ast.Unary("not", ast.Ref("x")))
+    False
+    """
+    level: list[object] = [written]
+    for _ in range(DEEPEST):
+        level = [part for node in level for part in _parts(node)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(node: object) -> list[object]:
+    """The nodes of the tree right below one; tuples of them are looked through."""
+    found: list[object] = []
+    waiting: list[object] = [getattr(node, name) for name in ast.PARTS[type(node)]]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += cast("tuple[object, ...]", part)
+        elif ast.is_tree(part):
+            found.append(part)
+    return found

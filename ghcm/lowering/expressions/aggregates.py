@@ -10,12 +10,12 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr, Get, Lambda, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
-from ghcm.lowering import habits
+from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.conversion import convert
-from ghcm.lowering.expressions import lambda_of, typed
-from ghcm.lowering.types import has_null
+from ghcm.lowering.declarations.types import has_null
+from ghcm.lowering.expressions.conversion import convert
+from ghcm.lowering.expressions.typed import lambda_of, typed
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
@@ -69,7 +69,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | 
                 "this is not an aggregate",
                 other.span,
                 detail=f"Aggregates are {', '.join(_FUNCTIONS)}.",
-                hint=habits.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS),
+                hint=foreign_idioms.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS),
             )
             return None
     rule = AGGREGATES[_FUNCTIONS[said]]

@@ -6,10 +6,10 @@ import json
 
 from ghcm.codes import Code
 from ghcm.errors import suggest
-from ghcm.expr import Call, Expr, Literal, MakeList
+from ghcm.expr import Call, Expr, Literal, MakeList, complete
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.conversion import convert
+from ghcm.lowering.expressions.conversion import convert
 from ghcm.source import Span
 from ghcm.types import Enumeration, List, Map, Nullable, String, Type, as_nullable, is_nullable, member_text, strip
 
@@ -82,9 +82,7 @@ def beside_enums(
     enum = next((kind for each in arguments if isinstance(kind := strip(each.type), Enumeration)), None)
     if enum is None or function not in (*_COMPARED, *_JOINED):
         return arguments
-    found = [_beside(each, enum, function, span, context) for each in arguments]
-    made = tuple(each for each in found if each is not None)
-    return made if len(made) == len(found) else None
+    return complete(_beside(each, enum, function, span, context) for each in arguments)
 
 
 def _beside(expr: Expr, enum: Enumeration, function: str, span: Span | None, context: Context) -> Expr | None:

@@ -1,35 +1,34 @@
 """Expressions as written become typed ones: names, fields, operators, literals, conditions.
 
 Each function gives None where it has reported a mistake, so that one mistake gives one message. What is known not to be
-null at a place comes with the scope; conversions become explicit calls.
+null comes with the scope; conversions become explicit calls.
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
+from ghcm import types
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, If, Literal, MakeList, MakeStruct, Try, Var, fresh
+from ghcm.errors import suggest
+from ghcm.expr import Call, Expr, Get, If, Literal, MakeList, MakeStruct, Try, Var, complete, fresh
 from ghcm.expr import Lambda as TypedLambda
 from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
-from ghcm.lowering.applications import apply, operation
-from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.conversion import common_type, convert
-from ghcm.lowering.definitions import too_large
-from ghcm.lowering.enums import enum_named, member_of
-from ghcm.lowering.keeping import let_value
-from ghcm.lowering.lists import EACH, WHOLE, Function, for_each, of_whole
-from ghcm.lowering.matching import match_value
-from ghcm.lowering.narrowing import Outcome, known
-from ghcm.lowering.nesting import DEEPEST, too_deep
-from ghcm.lowering.picking import contained, picked
-from ghcm.lowering.places import named, part_of
-from ghcm.lowering.records import record_value
-from ghcm.lowering.types import has_null
-from ghcm.lowering.updates import CHOICES, chosen_fields, updated
-from ghcm.lowering.variants import is_record
-from ghcm.types import INT_MAX, Bool, List, Null, Struct, Type, as_nullable, strip, tuple_of
+from ghcm.lowering import foreign_idioms
+from ghcm.lowering.context import Context, Scope, Value, let_value
+from ghcm.lowering.declarations.functions import DEEPEST, too_deep, too_large
+from ghcm.lowering.declarations.types import has_null
+from ghcm.lowering.expressions.applications import CALLABLE, apply, operation
+from ghcm.lowering.expressions.conversion import alike, alike_or_report, to_known
+from ghcm.lowering.expressions.enums import enum_named, member_of
+from ghcm.lowering.expressions.lists_and_maps import EACH, WHOLE, Function, contained, for_each, of_whole, picked
+from ghcm.lowering.expressions.matching import match_value
+from ghcm.lowering.expressions.narrowing import Outcome, known, path_of
+from ghcm.lowering.expressions.records import CHOICES, chosen_fields, record_value, updated
+from ghcm.lowering.expressions.unions import is_record, type_in_union
+from ghcm.source import Span
+from ghcm.types import Type, as_nullable, is_nullable, strip, tuple_of
 
 METHODS = (*EACH, *WHOLE, *CHOICES, "try")
 """What is called in expressions besides functions."""
@@ -76,7 +75,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return operation(OPERATORS[op], (first, second), span, context, op)
         case ast.IsNull(operand=operand, negated=negated):
             inner = typed(operand, scope, context)
-            return None if inner is None else Call("is_not_null" if negated else "is_null", (inner,), Bool())
+            return None if inner is None else Call("is_not_null" if negated else "is_null", (inner,), types.Bool())
         case ast.IfElse():
             return _if_else(written, scope, context)
         case ast.Let():
@@ -86,7 +85,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
         case ast.Match():
             return match_value(written, scope, context, value)
         case ast.TupleExpr(items=items):
-            parts = _all(items, scope, context)
+            parts = complete(typed(item, scope, context) for item in items)
             return None if parts is None else MakeStruct(parts, tuple_of(*(part.type for part in parts)))
         case ast.ListExpr():
             return _list(written, scope, context)
@@ -128,7 +127,7 @@ def _value_of(context: Context) -> Value:
 def condition(written: ast.Expr, scope: Scope, context: Context, what: str) -> Expr | None:
     """A typed expression that is true, false or null."""
     made = typed(written, scope, context)
-    if made is None or strip(made.type) == Bool():
+    if made is None or strip(made.type) == types.Bool():
         return made
     hint = "A number is compared, for example with 0." if FUNCTIONS["abs"].rule((strip(made.type),)) else ""
     context.report(Code.NOT_BOOL, f'{what} is "{made.type}" and not "bool"', written.span, hint=hint)
@@ -136,14 +135,14 @@ def condition(written: ast.Expr, scope: Scope, context: Context, what: str) -> E
 
 
 def lambda_of(
-    written: ast.Expr, types: tuple[Type, ...], scope: Scope, context: Context, what: str, *, test: bool = False
+    written: ast.Expr, parameters: tuple[Type, ...], scope: Scope, context: Context, what: str, *, test: bool = False
 ) -> TypedLambda | None:
     """The typed function of parameters of these types; `test` asks for a condition as its body."""
     if not isinstance(written, ast.Lambda):
-        example = "x => ..." if len(types) == 1 else "(a, b) => ..."
+        example = "x => ..." if len(parameters) == 1 else "(a, b) => ..."
         context.report(Code.BAD_LAMBDA, f"{what} is not a function", written.span, hint=f'It is written "{example}".')
         return None
-    if not _parameters_fit(written, types, scope, context, what):
+    if not _parameters_fit(written, parameters, scope, context, what):
         return None
     if too_deep(written.body):
         message = f"{what} nests deeper than {DEEPEST} levels"
@@ -151,8 +150,8 @@ def lambda_of(
         return None
     names = [parameter.text for parameter in written.parameters]
     taken = scope.taken
-    variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, types, strict=True))
-    for parameter, type_ in zip(written.parameters, types, strict=True):
+    variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, parameters, strict=True))
+    for parameter, type_ in zip(written.parameters, parameters, strict=True):
         context.note(parameter.span, type_)
     inner = scope.binding(dict(zip(names, variables, strict=True)))
     body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)
@@ -163,14 +162,14 @@ def lambda_of(
     return None if body is None else TypedLambda(variables, body)
 
 
-def _parameters_fit(written: ast.Lambda, types: tuple[Type, ...], scope: Scope, context: Context, what: str) -> bool:
+def _parameters_fit(written: ast.Lambda, wanted: tuple[Type, ...], scope: Scope, context: Context, what: str) -> bool:
     """Whether there are as many parameters as types, each under a name of its own; reported where not."""
     names = [parameter.text for parameter in written.parameters]
-    if len(names) != len(types):
-        takes = f"{len(types)} parameter{'s' if len(types) != 1 else ''}"
+    if len(names) != len(wanted):
+        takes = f"{len(wanted)} parameter{'s' if len(wanted) != 1 else ''}"
         message = f"{what} is a function of {takes}, and this one has {len(names)}"
-        first = strip(types[0])
-        pair = isinstance(first, Struct) and first.names[:2] == ("key", "value") and len(types) == 1
+        first = strip(wanted[0])
+        pair = isinstance(first, types.Struct) and first.names[:2] == ("key", "value") and len(wanted) == 1
         hint = "A pair is one record: p => ... of p.key and p.value." if pair and len(names) == 2 else ""
         context.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
         return False
@@ -215,9 +214,9 @@ def _literal(literal: ast.Literal, sign: int, context: Context) -> Expr | None:
         if sign < 0:
             context.report(Code.BAD_OPERANDS, f'"-" does not take "{literal.type}"', literal.span)
             return None
-        return Literal(value, Null() if value is None else literal.type)
+        return Literal(value, types.Null() if value is None else literal.type)
     number = value * sign
-    if isinstance(number, int) and not -INT_MAX - 1 <= number <= INT_MAX:
+    if isinstance(number, int) and not -types.INT_MAX - 1 <= number <= types.INT_MAX:
         context.report(Code.OUT_OF_RANGE, f'{number} is too large for a "{literal.type}" of 64 bits', literal.span)
         return None
     return Literal(number, literal.type)
@@ -248,33 +247,116 @@ def _if_else(written: ast.IfElse, scope: Scope, context: Context) -> Expr | None
     no = typed(written.no, scope if test is None else scope.knowing(known(test, Outcome.NOT_TRUE)), context)
     if test is None or yes is None or no is None:
         return None
-    type_ = common_type((yes, no), context.records.known_unions)
-    then, otherwise = (None, None) if type_ is None else (convert(yes, type_), convert(no, type_))
-    if type_ is None or then is None or otherwise is None:
+    made = alike((yes, no), context)
+    if made is None:
         message = f'the two sides of "if" have no type in common: "{yes.type}" and "{no.type}"'
         context.report(Code.BRANCHES_DIFFER, message, written.span)
         return None
+    (then, otherwise), type_ = made
     return If(test, then, otherwise, type_)
 
 
 def _list(written: ast.ListExpr, scope: Scope, context: Context) -> Expr | None:
-    items = _all(written.items, scope, context)
+    items = complete(typed(item, scope, context) for item in written.items)
     if items is None:
         return None
     if not items:
-        return MakeList((), List(Null()))
-    type_ = common_type(items, context.records.known_unions)
-    converted = [] if type_ is None else [made for item in items if (made := convert(item, type_)) is not None]
-    if type_ is None or len(converted) < len(items):
-        found = ", ".join(dict.fromkeys(f'"{item.type}"' for item in items))
-        message = "the items of the list have no type in common"
-        context.report(Code.BRANCHES_DIFFER, message, written.span, detail=f"They are {found}.")
+        return MakeList((), types.List(types.Null()))
+    made = alike_or_report(items, "the items of the list", "are", written.span, context)
+    return None if made is None else MakeList(made[0], types.List(made[1]))
+
+
+_REASONABLE = 12
+"""So many names a message lists."""
+
+
+def named(written: ast.Ref, scope: Scope, context: Context) -> Expr | None:
+    """The value that a name stands for here, or None after a report."""
+    name = written.name
+    for names in (scope.variables, scope.parameters):
+        if name in names:
+            found = names[name]
+            return None if found is None else _as_known(found, scope)
+    _report_no_value(name, written.span, scope, context)
+    return None
+
+
+def _report_no_value(name: str, span: Span | None, scope: Scope, context: Context) -> None:
+    kind = "collection" if name in scope.collections else context.kinds.get(name, "")
+    if kind:
+        hint = {
+            "collection": "Records of another collection come in by join.",
+            "sink": f"{name}.read() gives its records as a collection.",
+            "record": f"{name} {{ ... }} makes one.",
+            "enum": f"{name}.value is one of its values.",
+            "union": "One of its records makes one.",
+        }.get(kind, "")
+        context.report(
+            Code.NOT_A_VALUE, f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value', span, hint=hint
+        )
+        return
+    if name in CALLABLE:
+        message = f'"{name}" is a function and is not called'
+        context.report(Code.NOT_A_VALUE, message, span, hint=f'Write "{name}(...)".')
+        return
+    names = scope.names
+    detail = f"Known here: {', '.join(names)}." if 0 < len(names) <= _REASONABLE else ""
+    columns = _column_owner(name, scope)
+    hint = (
+        f'did you mean "{columns}.{name}"?' if columns else foreign_idioms.VALUES.get(name, "") or suggest(name, names)
+    )
+    context.report(Code.UNKNOWN_NAME, f'nothing is called "{name}" here', span, detail=detail, hint=hint)
+
+
+def _column_owner(name: str, scope: Scope) -> str:
+    """The lambda parameter that has a column of that name, which was perhaps meant."""
+    for owner, expr in scope.variables.items():
+        if isinstance(expr, Var):
+            struct = strip(expr.type)
+            if isinstance(struct, types.Struct) and struct.get(name):
+                return owner
+    return ""
+
+
+def part_of(of: Expr, name: str, span: Span | None, scope: Scope, context: Context) -> Expr | None:
+    """The field of that name, or None after a report."""
+    struct = strip(of.type)
+    if not isinstance(struct, types.Struct):
+        called = name in CALLABLE and FUNCTIONS[CALLABLE[name]].method
+        hint = f'A function is called: ".{name}()".' if called else ""
+        if isinstance(struct, types.Map):
+            hint = f'The value of a key is written ["{name}"].'
+        context.report(Code.NO_FIELD, f'cannot take "{name}" of "{of.type}": it has no fields', span, hint=hint)
         return None
-    return MakeList(tuple(converted), List(type_))
+    field = struct.get(name)
+    if field is None:
+        whose = f'"{struct}"' if struct.name else "the record"
+        context.report(
+            Code.NO_FIELD,
+            f'{whose} has no field "{name}"',
+            span,
+            detail=f"It has {', '.join(struct.names)}.",
+            hint=suggest(name, struct.names),
+        )
+        return None
+    if isinstance(of, MakeStruct) and all(path_of(each) is not None for each in of.values):
+        return _as_known(of.values[struct.index(name)], scope)
+    if struct.variants:
+        return _of_union(of, field, span, scope, context)
+    type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
+    return _as_known(Get(of, field.name, type_), scope)
 
 
-def _all(written: tuple[ast.Expr, ...], scope: Scope, context: Context) -> tuple[Expr, ...] | None:
-    """Every expression typed, all mistakes reported; None if there was one."""
-    parts = [typed(part, scope, context) for part in written]
-    made = tuple(part for part in parts if part is not None)
-    return made if len(made) == len(parts) else None
+def _of_union(of: Expr, field: types.Field, span: Span | None, scope: Scope, context: Context) -> Expr | None:
+    """The field of a union, without its `?` where every record that it may be has it."""
+    found = type_in_union(of, field.name, span, scope, context)
+    if found is None:
+        return None
+    read = Get(of, field.name, as_nullable(field.type) if is_nullable(of.type) else field.type)
+    certain = is_nullable(read.type) and not is_nullable(found) and not is_nullable(of.type)
+    return to_known(read) if certain else _as_known(read, scope)
+
+
+def _as_known(expr: Expr, scope: Scope) -> Expr:
+    """The value of a place, without its `?` where it is known to be there."""
+    return to_known(expr) if isinstance(expr.type, types.Nullable) and path_of(expr) in scope.facts else expr

@@ -8,43 +8,26 @@ from __future__ import annotations
 
 import re
 
+from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import suggest
-from ghcm.expr import Call, Expr, Literal
+from ghcm.expr import Call, Expr, Literal, MakeList, MakeStruct, complete
 from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
-from ghcm.lowering import habits
-from ghcm.lowering.constant_arguments import check_constants
-from ghcm.lowering.constants import how_written
+from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.conversion import convert
-from ghcm.lowering.decimal_constants import beside_decimals
-from ghcm.lowering.decimals import decimal_advice, round_half_up, to_decimal
-from ghcm.lowering.definitions import call_defined
-from ghcm.lowering.enums import beside_enums, to_enum
-from ghcm.lowering.json_values import json_to
-from ghcm.lowering.maps import entries_of
-from ghcm.lowering.regex import BadPattern, Pattern, canonical
-from ghcm.lowering.types import kind_words
-from ghcm.lowering.unreadable import unreadable
+from ghcm.lowering.declarations.functions import call_defined
+from ghcm.lowering.declarations.types import kind_words
+from ghcm.lowering.expressions.constants import check_constants, how_written, unreadable
+from ghcm.lowering.expressions.conversion import alike_or_report, convert
+from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
+from ghcm.lowering.expressions.enums import beside_enums, to_enum
+from ghcm.lowering.expressions.records import json_to
+from ghcm.lowering.expressions.regex import BadPattern, Pattern, canonical
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
-from ghcm.types import (
-    Date,
-    Decimal,
-    Duration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    String,
-    Timestamp,
-    is_nullable,
-    strip,
-)
+from ghcm.types import is_nullable, pair_of, strip
 
 CALLABLE: dict[str, str] = {
     written: function.name
@@ -57,7 +40,7 @@ _AGGREGATES = tuple(each.value for each in AggregateFunction)
 _OF_ONE = {
     name: f"xs.{name}() looks at the items of a list; records are aggregated by aggregate_by_key({name}(...))."
     for name in SUMMARIES
-} | {name: habits.FUNCTIONS[name] for name in ("first", "last")}
+} | {name: foreign_idioms.FUNCTIONS[name] for name in ("first", "last")}
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
 _LENGTHS = (
@@ -88,14 +71,29 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         return None
     if function in _TYPED:
         return _TYPED[function](operands, written.span, scope, context, value)
-    arguments = [value(operand.value, scope) for operand in operands]
-    known = tuple(argument for argument in arguments if argument is not None)
-    if len(known) < len(arguments):
+    known = complete(value(operand.value, scope) for operand in operands)
+    if known is None:
         return None
     if name == "map_of":
-        entries = entries_of(known, written.span, context)
+        entries = _entries_of(known, written.span, context)
         return None if entries is None else operation(function, (entries,), written.span, context, name)
     return _checked(function, known, [operand.value.span for operand in operands], written, context)
+
+
+def _entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> Expr | None:
+    """A list of records `{key, value}` of keys and values by turns, or None after a report."""
+    keys, values = arguments[::2], arguments[1::2]
+    if not keys or len(keys) != len(values):
+        hint = 'It is written map_of("a", 1, "b", 2).'
+        context.report(Code.BAD_OPERANDS, '"map_of" takes keys and values by turns', span, hint=hint)
+        return None
+    if any(is_nullable(each.type) for each in keys):
+        hint = 'A filter or "??" gives a key that is not null.'
+        context.report(Code.MAY_BE_NULL, 'a key of "map_of" may be null', span, hint=hint)
+        return None
+    pairs = [MakeStruct((key, value), pair_of(key.type, value.type)) for key, value in zip(keys, values, strict=True)]
+    made = alike_or_report(pairs, 'the entries of "map_of"', "are", span, context)
+    return None if made is None else MakeList(made[0], types.List(made[1]))
 
 
 def _are_values(operands: tuple[ast.Argument, ...], name: str, context: Context) -> bool:
@@ -129,10 +127,9 @@ def _defined(
     written: ast.Apply, name: str, operands: tuple[ast.Argument, ...], scope: Scope, context: Context, value: Value
 ) -> Expr | None:
     """A call of a function of the program."""
-    found = [value(operand.value, scope) for operand in operands]
-    given = [each for each in found if each is not None]
+    given = complete(value(operand.value, scope) for operand in operands)
     function = context.functions[name]
-    if function is None or len(given) < len(found):
+    if function is None or given is None:
         return None
     return call_defined(function, operands, given, written, context)
 
@@ -144,7 +141,7 @@ def operation(
     written.
     """
     entry = FUNCTIONS[function]
-    if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), Duration):
+    if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), types.Duration):
         arguments = _length_first(arguments)
     given = beside_enums(function, arguments, span, context)
     if given is None:
@@ -153,9 +150,9 @@ def operation(
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:
-        converted = [convert(argument, to) for argument, to in zip(arguments, resolution.parameters, strict=True)]
-        fitting = tuple(each for each in converted if each is not None)
-        if len(fitting) == len(arguments):
+        pairs = zip(arguments, resolution.parameters, strict=True)
+        fitting = complete(convert(argument, to) for argument, to in pairs)
+        if fitting is not None:
             return Call(function, fitting, resolution.result)
     name = sign or next(written for written, meant in CALLABLE.items() if meant == function)
     context.report(
@@ -186,7 +183,7 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
     if function is not None:
         context.report(Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".')
         return None
-    hint = habits.FUNCTIONS.get(name, "") or suggest(name, (*CALLABLE, *context.functions))
+    hint = foreign_idioms.FUNCTIONS.get(name, "") or suggest(name, (*CALLABLE, *context.functions))
     if name in OPERATORS:
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:
@@ -202,7 +199,7 @@ def _with_pattern(
     read = _pattern(function, arguments[1], spans[1], context)
     if read is None:
         return None
-    respelt = (arguments[0], Literal(read.text, String()), *arguments[2:])
+    respelt = (arguments[0], Literal(read.text, types.String()), *arguments[2:])
     if function != "extract" or len(arguments) < 3:
         return respelt
     group = arguments[2].value if isinstance(arguments[2], Literal) else None
@@ -259,30 +256,30 @@ def _within(span: Span | None, pattern: str, position: int) -> Span | None:
 
 def _length_first(arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The factors of a duration, of which `2 * d` is written for `d * 2`."""
-    return arguments[::-1] if isinstance(strip(arguments[0].type), Int | Int32) else arguments
+    return arguments[::-1] if isinstance(strip(arguments[0].type), types.Int | types.Int32) else arguments
 
 
 def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
-    if any(isinstance(each, Null) for each in stripped):
+    if any(isinstance(each, types.Null) for each in stripped):
         return 'A test for null is written "x is null".'
-    if any(isinstance(each, Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
+    if any(isinstance(each, types.Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
         return "Maps cannot be compared."
-    if function == "get" and isinstance(stripped[0], Map) and len(arguments) == 3:
+    if function == "get" and isinstance(stripped[0], types.Map) and len(arguments) == 3:
         return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."
-    items = [strip(each.item) if isinstance(each, List) else each for each in stripped]
-    if any(isinstance(each, Decimal) for each in items):
+    items = [strip(each.item) if isinstance(each, types.List) else each for each in stripped]
+    if any(isinstance(each, types.Decimal) for each in items):
         return decimal_advice(function, tuple(stripped))
-    numbers = [isinstance(each, Int | Int32 | Float) for each in stripped]
-    if any(isinstance(each, String) for each in stripped) and any(numbers):
+    numbers = [isinstance(each, types.Int | types.Int32 | types.Float) for each in stripped]
+    if any(isinstance(each, types.String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
-    if String() in stripped and (hints := [hint for each in stripped if (hint := how_written(each))]):
+    if types.String() in stripped and (hints := [hint for each in stripped if (hint := how_written(each))]):
         return hints[0]
-    if any(isinstance(each, Duration) for each in stripped) and function in ("mul", "div", "floordiv", "mod"):
+    if any(isinstance(each, types.Duration) for each in stripped) and function in ("mul", "div", "floordiv", "mod"):
         return _LENGTHS
-    if any(isinstance(each, Date) for each in stripped) and function in ("add", "sub"):
+    if any(isinstance(each, types.Date) for each in stripped) and function in ("add", "sub"):
         return "add_days(d, n) and add_months(d, n) move a date, days_between(start, end) counts days."
-    if any(isinstance(each, Timestamp) for each in stripped) and len(arguments) == 2:
+    if any(isinstance(each, types.Timestamp) for each in stripped) and len(arguments) == 2:
         return "from_seconds(n) makes a timestamp of seconds since 1970; a duration such as 10s moves one."
     if function in ("and", "or", "not") and any(is_nullable(each) for each in stripped):
         return 'A test for null is written "x is null".'

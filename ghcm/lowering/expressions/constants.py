@@ -1,0 +1,170 @@
+"""Constants: values that the compiler knows, arguments that must be written out, and constants that a function could
+not read for any record.
+
+The table of functions says which arguments these are; here that becomes a message that points at one before anything
+runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ghcm.codes import Code
+from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Value, Var
+from ghcm.functions import FAMILIES, FUNCTIONS
+from ghcm.lowering.context import Context
+from ghcm.source import Span
+from ghcm.types import Date, Timestamp, Type, strip
+from ghcm.values.texts import Address, address_text, parse_address, parse_path, parse_subnet
+from ghcm.values.timestamps import parse_date, parse_timestamp
+
+
+class NotConstant(ValueError):
+    """An expression whose value is known only when it runs."""
+
+
+def constant(expr: Expr) -> Value:
+    """The canonical value of an expression of literals; NotConstant for any other."""
+    match expr:
+        case Literal(value=value):
+            return value
+        case MakeStruct(values=values):
+            return tuple(map(constant, values))
+        case MakeList(items=items):
+            return list(map(constant, items))
+        case Call(function="from_micros", arguments=(micros,)):
+            return constant(micros)
+        case Call(function="to_timestamp", arguments=(Literal(value=str() as text),)):
+            return _read(parse_timestamp, text)
+        case Call(function="to_date", arguments=(Literal(value=str() as text),)):
+            return _read(parse_date, text)
+        case Call(function="date_of", arguments=(Literal(value=year), Literal(value=month), Literal(value=day))):
+            return _day(year, month, day)
+        case Call() | Get() | If() | Var() | Param() | ForEach() | Let() | Try():
+            raise NotConstant
+
+
+def how_written(type_: Type) -> str:
+    """How a moment or a day is written into a program; nothing for what has literals."""
+    match strip(type_):
+        case Timestamp():
+            return 'A moment is written to_timestamp("2026-01-02T03:04:05Z").'
+        case Date():
+            return 'A day is written to_date("2026-01-02").'
+        case _:
+            return ""
+
+
+def _read(parse: Callable[[str], int], text: str) -> int:
+    try:
+        return parse(text if text[:1].isdigit() else "")
+    except ValueError:
+        raise NotConstant from None
+
+
+def _day(*parts: Value) -> int:
+    year, month, day = (part if isinstance(part, int) else 0 for part in parts)
+    try:
+        return date(year, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    except (ValueError, OverflowError):
+        raise NotConstant from None
+
+
+def check_constants(call: Call, spans: Sequence[Span | None], context: Context) -> bool:
+    """Whether the constants of a call can be; a report where not. `spans` are those of its arguments."""
+    function = FUNCTIONS[call.function]
+    if function.bad_constant is None:
+        return True
+    for place in function.constants:
+        if place < len(call.arguments) and not isinstance(call.arguments[place], Literal):
+            name = re.findall(r"\w+", function.signature.partition("(")[2])[place]
+            context.report(
+                Code.NOT_CONSTANT,
+                f'the {name} of "{call.function}" is not a constant string',
+                spans[place],
+                detail="Engines agree on what is checked here, before anything runs.",
+            )
+            return False
+    types = tuple(strip(each.type) for each in call.arguments)
+    values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
+    bad = function.bad_constant(types, values)
+    if bad is None:
+        return True
+    context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.place], hint=bad.hint)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Which argument, from 0, and what is wrong with it."""
+
+    place: int
+    message: str
+    hint: str = ""
+    code: Code = Code.BAD_CONSTANT
+
+
+def unreadable(function: str, arguments: tuple[Expr, ...]) -> Unreadable | None:
+    """The first constant among the arguments that the function cannot read, or what should be one and is none."""
+    readers = _READERS.get(function, {})
+    for place in FUNCTIONS[function].constants:
+        if place < len(arguments) and not isinstance(arguments[place], Literal):
+            hint = "It is read before anything runs."
+            return Unreadable(place, f'this argument of "{function}" is not a constant', hint, Code.NOT_CONSTANT)
+    for place, argument in enumerate(arguments):
+        if place in readers and isinstance(argument, Literal) and argument.value is not None:
+            found = readers[place](argument.value)
+            if found is not None:
+                return Unreadable(place, *found)
+    return None
+
+
+_Reader = Callable[[object], "tuple[str, str] | None"]
+"""What is wrong with a value, and a hint."""
+
+
+def _address(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, str) or parse_address(value) is not None:
+        return None
+    return f'"{value}" is no IP address', "An address is written 10.0.0.1 or 2001:db8::1."
+
+
+def _subnet(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, str) or parse_subnet(value) is not None:
+        return None
+    start, _, prefix = value.partition("/")
+    base = parse_address(start)
+    if base is None:
+        return f'"{value}" is no subnet', "A subnet is written 10.0.0.0/8 or 2001:db8::/32."
+    if not prefix:
+        return f'"{value}" is an address and no subnet', f"The subnet of this address alone is {start}/{base.bits}."
+    if not (prefix.isascii() and prefix.isdecimal() and int(prefix) <= base.bits):
+        return f'"{value}" is no subnet', f"Behind the slash stands a number from 0 to {base.bits}."
+    return f'"{value}" has bits set behind its prefix', f"The subnet is {_start(base, int(prefix))}/{int(prefix)}."
+
+
+def _start(address: Address, prefix: int) -> str:
+    return address_text(address.start(prefix))
+
+
+def _prefix(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, int) or 0 <= value <= 128:
+        return None
+    return f"no address has {value} leading bits", "IPv4 has 32 bits, IPv6 has 128."
+
+
+def _path(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, str) or parse_path(value) is not None:
+        return None
+    return f'"{value}" is no path', 'A path is written $.name[0]["any name"]; "$" is the whole text.'
+
+
+_READERS: dict[str, dict[int, _Reader]] = {
+    **{name: {0: _address} for name in ("ip_canonical", "ip_to_int", "is_private", "is_multicast")},
+    "in_subnet": {0: _address, 1: _subnet},
+    "subnet_of": {0: _address, 1: _prefix},
+    **{each.name: {1: _path} for each in FAMILIES["json"]},
+}
