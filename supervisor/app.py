@@ -26,9 +26,9 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import problems
+from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
-from ghcm.supervisor.charts.studio import Studio
-from ghcm.supervisor.desk import Desk
+from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
 from ghcm.supervisor.sinks.look import Looks
@@ -56,13 +56,13 @@ class Supervisor:
     settings: Settings = field(default_factory=Settings)
     _store: Store | None = None
     _mail: AsyncMessageCache | None = None
-    _desk: Desk | None = None
+    _service: CallService | None = None
     _app: Application | None = None
     _reader: Reader = field(default_factory=read_catalogue)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
     _looks: Looks = field(default_factory=Looks)
-    _studio: Studio = field(default_factory=Studio)
+    _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,24 +77,24 @@ class Supervisor:
         self._store = open_store(self.state.store)
         self._mail = self._places(self.state.path).async_cache(FEEDBACK, "supervisor")
         inbox = Inbox(self._mail, FEEDBACK)
-        self._desk = Desk(self._store, inbox, self._places(self.state.path).async_cache, self.settings)
+        self._service = CallService(self._store, inbox, self._places(self.state.path).async_cache, self.settings)
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
         self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
-        self._studio.open()
+        self._renderer.open()
 
     async def close(self) -> None:
         """Give everything back."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._studio.close()
+        await self._renderer.close()
         if self._mail is not None:
             await self._mail.close()
-        if self._desk is not None:
-            await self._desk.close()
+        if self._service is not None:
+            await self._service.close()
         for places in self._bases.values():
             await places.aclose()
         if self._store is not None:
@@ -102,12 +102,12 @@ class Supervisor:
 
     def refresh(self) -> None:
         """Offer the programs that are there now."""
-        assert self._store is not None and self._desk is not None
+        assert self._store is not None and self._service is not None
         jobs = [(job, self._base(job.id)) for job in self._store.jobs.find()]
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = build(self._catalogue, self._desk, self._connections, self._ready, self._looks, self._studio)
+        self._app = build(self._catalogue, self._service, self._connections, self._ready, self._looks, self._renderer)
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
         gc.collect()
         gc.freeze()

@@ -15,9 +15,9 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
+from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
-from ghcm.supervisor.charts.studio import Studio
-from ghcm.supervisor.desk import Desk
+from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.selection import Chosen
@@ -34,7 +34,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     503: _PROBLEM | {"description": "The msg cache cannot be reached, or the program is being stopped."},
 }
 
-Places = Callable[[str], Connections]
+ConnectionsOf = Callable[[str], Connections]
 """Where the data of a program rests."""
 
 _PATH = "/programs/{program}/units/{unit}/calls"
@@ -53,17 +53,17 @@ Key = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the endpoints of calls speak to: the programs that are known, the desk that takes calls, and the places of
-    their data.
+    """What the endpoints of calls speak to: the programs that are known, the service that takes calls, and the
+    connections to their data.
     """
 
     catalogue: Catalogue
-    desk: Desk
-    places: Places
+    service: CallService
+    places: ConnectionsOf
 
     async def found(self, program: str, unit: str, id: str) -> Call:
         """The call of that id. Problem where it is another unit's."""
-        call = await self.desk.get(id)
+        call = await self.service.get(id)
         if (call.program, call.unit) != (program, unit):
             raise Problem(
                 404,
@@ -76,7 +76,7 @@ class Calls:
     async def answer(self, call: Call, wait: float | None) -> Response:
         """The call, after so many seconds at most; with its rows where it has ended by then."""
         if wait and not call.final:
-            call = await self.desk.wait(call.id, wait)
+            call = await self.service.wait(call.id, wait)
         rows = None
         if wait is not None and call.final and (known := self.catalogue.programs.get(call.program)) is not None:
             rows = await call_rows.result(known, call, self.places(call.program), _ROWS_WITH_ANSWER)
@@ -86,7 +86,7 @@ class Calls:
 
 def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     """The endpoint that calls one unit, with the types of its parameters."""
-    longest = calls.desk.settings.limits.deadline
+    longest = calls.service.settings.limits.deadline
 
     async def call_unit(
         request: Request,
@@ -99,7 +99,7 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
-        call, _ = await calls.desk.take(unit, values, id=idempotency_key, seconds=deadline, job=job)
+        call, _ = await calls.service.take(unit, values, id=idempotency_key, seconds=deadline, job=job)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.
@@ -129,26 +129,26 @@ def add(app: FastAPI, calls: Calls) -> None:
     async def list_calls(
         program: str, unit: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> list[CallDocument]:
-        found = await asyncio.to_thread(calls.desk.store.calls.find, program, unit, None, limit)
+        found = await asyncio.to_thread(calls.service.store.calls.find, program, unit, None, limit)
         return [CallDocument(**documents.call(call)) for call in found]
 
     @app.get(_ONE, tags=["calls"], summary="A call", response_model=None, responses=_ANSWERS)
     async def get_call(program: str, unit: str, id: str, wait: Wait = None) -> Response:
         call = await calls.found(program, unit, id)
         if wait and not call.final:
-            call = await calls.desk.wait(id, wait)
+            call = await calls.service.wait(id, wait)
         return JSONResponse(documents.call(call))
 
     @app.delete(_ONE, tags=["calls"], summary="Cancel a call", response_model=None, responses=_ANSWERS)
     async def cancel_call(program: str, unit: str, id: str) -> Response:
         await calls.found(program, unit, id)
-        await calls.desk.cancel(id)
-        return JSONResponse(documents.call(await calls.desk.get(id)))
+        await calls.service.cancel(id)
+        return JSONResponse(documents.call(await calls.service.get(id)))
 
 
 def add_rows(app: FastAPI, calls: Calls) -> None:
     """The endpoint of the rows that calls gave."""
-    most_rows = calls.desk.settings.limits.rows
+    most_rows = calls.service.settings.limits.rows
 
     @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", response_model=None, responses=_ANSWERS)
     async def get_data(
@@ -171,7 +171,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         return JSONResponse(document, headers=headers)
 
 
-def add_charts(app: FastAPI, calls: Calls, studio: Studio) -> None:
+def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     """The endpoint that draws the rows that calls gave."""
     shape: Any = {"response_model": None, "responses": chart_routes.PICTURES, "response_class": Response}
 
@@ -190,5 +190,5 @@ def add_charts(app: FastAPI, calls: Calls, studio: Studio) -> None:
         known, places = calls.catalogue.any_program(program), calls.places(program)
         look = await asyncio.to_thread(call_rows.look_at, known, call, places, sink)
         return await chart_routes.picture(
-            studio, request, replace(words, title=words.title or unit), chosen, form, look
+            renderer, request, replace(words, title=words.title or unit), chosen, form, look
         )

@@ -15,7 +15,7 @@ from ghcm.errors import suggest
 from ghcm.panels import CHARTS, Panel, check
 from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
-from ghcm.supervisor.charts.studio import Studio
+from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
 from ghcm.supervisor.sinks.look import Look
@@ -62,6 +62,11 @@ class _Words(BaseModel):
     step: Annotated[str | None, Field(description="Puts the arrows in order.")] = None
     label: Annotated[str | None, Field(description="What an arrow says.")] = None
     severity: Annotated[str | None, Field(description="1 is the worst.")] = None
+    nodes: Annotated[str, Field(max_length=40, description="What the nodes of a graph are, as in hosts.")] = ""
+    roles: Annotated[
+        list[str],
+        Field(max_length=3, description="What a node is that arrows only leave, leave and reach, only reach."),
+    ] = []
     top: Annotated[int, Field(ge=0, le=200, description="So many by themselves; 0: as many as suit.")] = 0
     unit: Annotated[str, Field(max_length=20, description="bytes, seconds, percent or a word.")] = ""
     stacked: Annotated[bool, Field(description="Series stand upon each other.")] = False
@@ -69,7 +74,7 @@ class _Words(BaseModel):
 
 def _panel(words: Annotated[_Words, Query()]) -> Panel:
     given: dict[str, Any] = words.model_dump()
-    given["y"] = names(words.y)
+    given["y"], given["roles"] = names(words.y), tuple(words.roles)
     return Panel(sink="", **given)
 
 
@@ -100,10 +105,10 @@ Words = Annotated[Panel, Depends(_panel)]
 Form = Annotated[_Look, Depends(_format)]
 
 
-def add(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
+def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> None:
     """Add the endpoints."""
     _add_panels(app, shown, most_rows)
-    _add_panel_charts(app, shown, studio)
+    _add_panel_charts(app, shown, renderer)
     path = "/programs/{program}/sinks/{sink}/chart"
     shape = {"response_model": None, "responses": PICTURES, "response_class": Response}
 
@@ -112,7 +117,7 @@ def add(app: FastAPI, shown: Shown, studio: Studio, most_rows: int) -> None:
         program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
     ) -> Response:
         look = await shown.look(program, sink)
-        return await picture(studio, request, replace(words, title=words.title or sink), chosen, form, look)
+        return await picture(renderer, request, replace(words, title=words.title or sink), chosen, form, look)
 
 
 def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
@@ -138,7 +143,7 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
         return await rows_answer(request, look, replace(_selection(found), limit=most), program, found.sink)
 
 
-def _add_panel_charts(app: FastAPI, shown: Shown, studio: Studio) -> None:
+def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> None:
     @app.get(
         "/programs/{program}/panels/{panel}/chart",
         tags=["charts"],
@@ -160,7 +165,7 @@ def _add_panel_charts(app: FastAPI, shown: Shown, studio: Studio) -> None:
         if each is not None and found.each is not None:
             found = replace(found, where={**found.where, found.each: each})
         look = await shown.look(program, found.sink)
-        return await picture(studio, request, found, replace(_selection(found), columns=()), form, look)
+        return await picture(renderer, request, found, replace(_selection(found), columns=()), form, look)
 
 
 def _panel_of(shown: Shown, program: str, name: str) -> Panel:
@@ -173,7 +178,7 @@ def _panel_of(shown: Shown, program: str, name: str) -> Panel:
 
 
 async def picture(
-    studio: Studio, request: Request, panel: Panel, chosen: Selection, form: _Look, look: Look
+    renderer: ChartRenderer, request: Request, panel: Panel, chosen: Selection, form: _Look, look: Look
 ) -> Response:
     """The chart of the rows of a look that are chosen; Problem 422 where the panel does not fit them."""
     _fits(panel, look.columns)
@@ -189,7 +194,7 @@ async def picture(
         "X-Content-Type-Options": "nosniff",
     }
     media = "image/png" if form.format == "png" else "image/svg+xml"
-    return Response(await studio.draw(order), headers=headers, media_type=media)
+    return Response(await renderer.draw(order), headers=headers, media_type=media)
 
 
 def _drawing(panel: Panel, chosen: Selection, look: Look) -> Drawing:

@@ -12,10 +12,10 @@ from fastapi import FastAPI
 
 import ghcm
 from ghcm.supervisor import call_routes, chart_routes, documents, page_routes, problems, sink_routes
-from ghcm.supervisor.call_routes import Calls, Places
+from ghcm.supervisor.call_routes import Calls, ConnectionsOf
+from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue
-from ghcm.supervisor.charts.studio import Studio
-from ghcm.supervisor.desk import Desk
+from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.problems import Problem, ProblemDocument
 from ghcm.supervisor.sinks.look import Looks
@@ -25,9 +25,16 @@ _PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA
 Ready = Callable[[], Awaitable[bool]]
 
 
-def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, looks: Looks, studio: Studio) -> FastAPI:
+def build(
+    catalogue: Catalogue,
+    service: CallService,
+    connections: ConnectionsOf,
+    ready: Ready,
+    looks: Looks,
+    renderer: ChartRenderer,
+) -> FastAPI:
     """The app for these programs. `connections` gives the places of a program, `ready` says whether all that calls
-    need is there; `looks` keeps what was seen of sinks, `studio` draws charts.
+    need is there; `looks` keeps what was seen of sinks, `renderer` draws charts.
     """
     app = FastAPI(
         title="GHCM Supervisor",
@@ -37,16 +44,16 @@ def build(catalogue: Catalogue, desk: Desk, connections: Places, ready: Ready, l
     )
     problems.install(app)
     _add_status(app, catalogue, ready)
-    calls = Calls(catalogue, desk, connections)
+    calls = Calls(catalogue, service, connections)
     for known in catalogue.programs.values():
         for unit in known.units.values():
             call_routes.add_unit(app, calls, unit)
     call_routes.add(app, calls)
     call_routes.add_rows(app, calls)
-    call_routes.add_charts(app, calls, studio)
+    call_routes.add_charts(app, calls, renderer)
     shown = sink_routes.Shown(catalogue, connections, looks)
-    sink_routes.add(app, shown, desk.settings.limits.rows)
-    chart_routes.add(app, shown, studio, desk.settings.limits.rows)
+    sink_routes.add(app, shown, service.settings.limits.rows)
+    chart_routes.add(app, shown, renderer, service.settings.limits.rows)
     page_routes.add(app, shown)
     return app
 

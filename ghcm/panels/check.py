@@ -40,6 +40,8 @@ def check(panel: Panel, columns: Struct) -> list[Mistake]:
     if panel.by is not None and len(panel.y) > 1:
         hint = "leave one of them out."
         found.append(Mistake("y", panel.y[1], '"by" and several columns "y" do not go together', hint=hint))
+    if panel.roles and len(panel.roles) != 3:
+        found.append(Mistake("roles", panel.roles[0], f'"roles" are three texts, found {len(panel.roles)}'))
     return found
 
 

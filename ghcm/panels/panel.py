@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True, slots=True)
 class Panel:
     """`source` and `target` stand as `from` and `to` in files and queries. `last` is in seconds, back from the newest
-    moment of `time` (by default the first timestamp of the sink). `top` is how many series, bars or hosts are shown by
+    moment of `time` (by default the first timestamp of the sink). `top` is how many series, bars or nodes are shown by
     themselves (0: as many as suit the kind); `limit` how many rows.
     """
 
@@ -32,6 +32,8 @@ class Panel:
     text: str | None = None
     key: str | None = None
     graph: str = ""
+    nodes: str = ""
+    roles: tuple[str, ...] = ()
     levels: Mapping[str, str] = field(default_factory=dict[str, str])
     columns: tuple[str, ...] = ()
     time: str | None = None
@@ -46,7 +48,7 @@ class Panel:
 
     @property
     def shown(self) -> int:
-        """How many series, bars, hosts or tiles are shown by themselves."""
+        """How many series, bars, nodes or tiles are shown by themselves."""
         return self.top or _TOP.get(self.kind, 8)
 
     @property
@@ -102,6 +104,8 @@ OPTIONS: Mapping[str, Option] = {
     "text": Option("text", "scalar", "the column that tells it"),
     "key": Option("text", "scalar", "the column that finds the picture"),
     "graph": Option("text", "", "the title of the graph that draws it, of one value of its each"),
+    "nodes": Option("text", "", "what the nodes of a graph are, as in hosts"),
+    "roles": Option("texts", "", "what a node is that arrows only leave, leave and reach, only reach: three texts"),
     "levels": Option("levels", "", "what a state means: good, warning or bad"),
     "columns": Option("texts", "anything", "the columns of the table"),
     "time": Option("text", "time", "the column that tells when; the first timestamp by default"),
@@ -109,7 +113,7 @@ OPTIONS: Mapping[str, Option] = {
     "where": Option("pairs", "", "columns and the values they must have"),
     "order": Option("texts", "order", "columns, with - before those that go down"),
     "limit": Option("count", "", "how many rows"),
-    "top": Option("count", "", "how many series, bars or hosts are shown by themselves"),
+    "top": Option("count", "", "how many series, bars or nodes are shown by themselves"),
     "unit": Option("text", "", "bytes, seconds, percent, or a word of your own"),
     "stacked": Option("flag", "", "series stand upon each other"),
     "wide": Option("flag", "", "the panel takes the whole width"),
@@ -121,7 +125,11 @@ KINDS: Mapping[str, Kind] = {
     "line": Kind("measures over time or over numbers", ("x", "y"), ("by", "top", "unit", "stacked")),
     "bar": Kind("the greatest sums", ("x", "y"), ("top", "unit")),
     "share": Kind("parts of a whole; with x, over time", ("by", "y"), ("x", "top", "unit")),
-    "graph": Kind("who did what to whom", ("from", "to"), ("step", "label", "severity", "each", "top")),
+    "graph": Kind(
+        "nodes and the arrows between them",
+        ("from", "to"),
+        ("step", "label", "severity", "each", "top", "nodes", "roles"),
+    ),
     "number": Kind("the newest value, large", ("y",), ("unit",)),
     "state": Kind("a tile for each thing, with how it is", ("by", "state"), ("levels", "label", "top")),
     "story": Kind("texts to be read, with a picture each", ("text",), ("key", "graph", "severity", "order", "limit")),

@@ -1,8 +1,8 @@
 """A layered layout of boxes: longest-path layers, barycentre ordering, and positions that pull neighbours together.
 
-Knows sizes and edges only. It works downwards; a caller who wants it sideways swaps widths and heights before and
-coordinates after. Edges that point backwards (in circles) are laid out as if they pointed forwards. The same input
-gives the same layout.
+Serves the pictures of an SPG and the graphs among the Supervisor's charts; knows sizes and edges only. It works
+downwards; a caller who wants it sideways swaps widths and heights before and coordinates after. Edges that point
+backwards (in circles) are laid out as if they pointed forwards. The same input gives the same layout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 Point: TypeAlias = tuple[float, float]
 Size: TypeAlias = tuple[float, float]
 _Node: TypeAlias = tuple[str, int]
-"""A box's name and -1, or (for a place that an edge goes through) the edge's number and its layer."""
+"""A box's name and -1, or (for a point that an edge goes through) the edge's number and its layer."""
 _ORDERING_SWEEPS, _PULLING_SWEEPS = 12, 24
 
 
@@ -96,7 +96,7 @@ def _closing(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> set[tupl
 
 
 def _chain(number: int, edge: tuple[str, str], layer_of: Mapping[str, int], layers: list[list[_Node]]) -> list[_Node]:
-    """The nodes that an edge goes through; makes the places between its ends."""
+    """The nodes that an edge goes through; makes the points between its ends."""
     start, end = ((name, -1) for name in edge)
     first, last = layer_of[edge[0]], layer_of[edge[1]]
     between = [(f"#{number}", layer) for layer in range(min(first, last) + 1, max(first, last))]
@@ -113,7 +113,7 @@ def _neighbours(links: Sequence[tuple[_Node, _Node]], of: int) -> dict[_Node, li
 
 
 def _order(layers: list[list[_Node]], above: Mapping[_Node, list[_Node]], below: Mapping[_Node, list[_Node]]) -> None:
-    """Sort each layer by the mean place of its neighbours, downwards and upwards in turn, and keep the best order."""
+    """Sort each layer by the mean index of its neighbours, downwards and upwards in turn, and keep the best order."""
     best, fewest = [list(layer) for layer in layers], _crossings(layers, below)
     for sweep in range(_ORDERING_SWEEPS):
         neighbours = above if sweep % 2 == 0 else below

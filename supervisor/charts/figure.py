@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from ghcm.supervisor.charts.drawing import Order, Theme
 
-_DPI = 96
+DPI = 96
 """As browsers count: so a picture is as many of their pixels wide as was asked for."""
 _HEADING = 16
 """Pixels that a title takes."""
@@ -34,7 +34,7 @@ class Colours:
     grid: str
     series: tuple[str, ...]
     rest: str
-    severities: tuple[str, str, str]
+    levels: tuple[str, str, str]
     node: str
 
 
@@ -46,7 +46,7 @@ _COLOURS: Mapping[Theme, Colours] = {
         grid="#e3e8ee",
         series=("#2563eb", "#c2570c", "#0d8a5f", "#8b3fd1", "#c81e5b", "#0e7c93", "#8a6a00"),
         rest="#8a94a3",
-        severities=("#c81e1e", "#c2570c", "#5a6675"),
+        levels=("#c81e1e", "#c2570c", "#5a6675"),
         node="#eef2f7",
     ),
     "dark": Colours(
@@ -56,7 +56,7 @@ _COLOURS: Mapping[Theme, Colours] = {
         grid="#2a3442",
         series=("#6aa5ff", "#ff9d4d", "#3ecf97", "#c490ff", "#ff7aa8", "#45cfe6", "#e3c341"),
         rest="#7d899a",
-        severities=("#ff6b6b", "#ffa657", "#9aa7b8"),
+        levels=("#ff6b6b", "#ffa657", "#9aa7b8"),
         node="#232d3a",
     ),
 }
@@ -69,7 +69,7 @@ def prepare() -> None:
         {
             "svg.fonttype": "none",
             "svg.hashsalt": "ghcm",
-            "text.parse_math": False,  # a "$" in the name of a host is a "$"
+            "text.parse_math": False,  # a "$" in a name is a "$"
             "font.family": "sans-serif",
             "font.sans-serif": ["DejaVu Sans"],
             "font.size": _NORMAL,
@@ -88,7 +88,7 @@ class Sheet:
         self.width, self.height = order.width, height
         self.inner_width = order.width - left - right
         self._order = order
-        self._figure: Any = Figure(figsize=(order.width / _DPI, height / _DPI), dpi=_DPI, facecolor=self.colours.paper)
+        self._figure: Any = Figure(figsize=(order.width / DPI, height / DPI), dpi=DPI, facecolor=self.colours.paper)
         box = (
             left / order.width,
             bottom / height,

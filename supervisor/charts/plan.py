@@ -12,9 +12,8 @@ from typing import cast
 import polars as pl
 
 from ghcm.panels import Panel
-from ghcm.supervisor.charts.attack_graph import graph_of
-from ghcm.supervisor.charts.drawing import Bars, Drawing, Lines, Series
-from ghcm.supervisor.charts.text import clean
+from ghcm.supervisor.charts.drawing import Bars, Drawing, Lines, Series, clean
+from ghcm.supervisor.charts.graph import graph_of
 from ghcm.types import Decimal, Duration, Struct, Timestamp, Type, strip
 
 _MOST_POINTS = 2_000
@@ -34,7 +33,7 @@ def plan(panel: Panel, frame: pl.DataFrame, columns: Struct) -> Drawing:
             if panel.x is not None:
                 return _shares(panel, frame, columns)
             return _bars(panel, frame, columns, panel.by, parts=True)
-        case _:
+        case _:  # "graph": which kinds there are has been checked
             return graph_of(panel, frame)
 
 
@@ -138,7 +137,7 @@ def _number(name: str, columns: Struct) -> pl.Expr:
             number = pl.col(name).cast(pl.Int64).cast(pl.Float64) / 1e6
         case Decimal():
             number = pl.col(name).cast(pl.Float64)
-        case _:
+        case _:  # columns that are measured are numbers: this has been checked
             number = pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)
 

@@ -98,6 +98,7 @@ colums = ["at"]
         ('kind = "line"\nx = "tags"\ny = "bytes"', 'sink "flows": "x" cannot be the column "tags": it is list<string>'),
         ('kind = "bar"\nx = "host"\ny = "bytes"\nby = "host"', 'a panel of kind "bar" has no "by"'),
         ('kind = "table"\norder = "-byts"', 'sink "flows": there is no column "byts"'),
+        ('kind = "graph"\nfrom = "host"\nto = "host"\nroles = ["a"]', '"roles" are three'),
         ('kind = "table"\nlimit = 0', '"limit" has to be a number from 1 to 10,000'),
         ('kind = "story"\ntext = "host"\nkey = "host"\ngraph = "G"', 'there is no graph "G"'),
         ('kind = "state"\nby = "host"\nstate = "host"\nlevels = { a = "best" }', '"levels" has to be a table of texts'),

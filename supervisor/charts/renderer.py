@@ -1,4 +1,4 @@
-"""The studio: the drawing process beside the Supervisor, one chart at a time, with a queue that ends.
+"""The chart renderer: the drawing process beside the Supervisor, one chart at a time, with a queue that ends.
 
 matplotlib is not safe in threads and holds the interpreter while it draws; in a process of its own it holds up no call,
 may take no longer than it is given, and may die. It ends with us: its standard input ends.
@@ -32,7 +32,7 @@ _REST = 2.0
 """Seconds after the start before the process is made ready, so that it takes nothing from who is starting."""
 
 
-class Studio:
+class ChartRenderer:
     """Draws charts. To be used in one event loop."""
 
     def __init__(self) -> None:

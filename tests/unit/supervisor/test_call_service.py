@@ -1,4 +1,4 @@
-"""The desk where calls are taken: what becomes of them where caches are slow, answers untold, programs at an end."""
+"""The service where calls are taken: what becomes of them where caches are slow, answers untold, programs at an end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -12,9 +12,9 @@ from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.cache import START, Inbox, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
-from ghcm.supervisor import desk as desks
+from ghcm.supervisor import call_service
+from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import KnownUnit
-from ghcm.supervisor.desk import Desk
 from ghcm.supervisor.models import parameters_model
 from ghcm.supervisor.problems import Problem
 from tests.unit.runtime.small_operators import unit
@@ -55,79 +55,79 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def at_desk(store: Store, scene: Callable[[Desk, SlowCache], Coroutine[None, None, None]]) -> None:
-    """Play a scene at a desk with such a cache."""
+def with_service(store: Store, scene: Callable[[CallService, SlowCache], Coroutine[None, None, None]]) -> None:
+    """Play a scene at a service with such a cache."""
 
     async def play() -> None:
         cache = SlowCache()
-        desk = Desk(store, Inbox(cache, "replies"), lambda _, __: cache)
+        service = CallService(store, Inbox(cache, "replies"), lambda _, __: cache)
         async with asyncio.timeout(60):
-            await scene(desk, cache)
-            await desk.close()
+            await scene(service, cache)
+            await service.close()
 
     asyncio.run(play())
 
 
-async def take(desk: Desk, id: str) -> None:
-    await desk.take(UNIT, {}, id=id, seconds=None, job="small-1")
+async def take(service: CallService, id: str) -> None:
+    await service.take(UNIT, {}, id=id, seconds=None, job="small-1")
 
 
 def test_a_call_is_sent_even_if_its_caller_has_not_waited_for_that(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desks, "_SEND_SECONDS", 0.01)
+    monkeypatch.setattr(call_service, "_SEND_SECONDS", 0.01)
 
-    async def scene(desk: Desk, cache: SlowCache) -> None:
-        await take(desk, "slow")
+    async def scene(service: CallService, cache: SlowCache) -> None:
+        await take(service, "slow")
         assert not cache.sent
         cache.answers.set()
         await cache.stored.wait()
         assert [instruction.id for instruction in cache.sent] == ["slow"]
 
-    at_desk(store, scene)
+    with_service(store, scene)
 
 
 def test_a_cache_that_is_away_fails_the_call_of_who_waits_and_leaves_that_of_who_went_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene(desk: Desk, cache: SlowCache) -> None:
+    async def scene(service: CallService, cache: SlowCache) -> None:
         cache.away = True
-        monkeypatch.setattr(desks, "_SEND_SECONDS", 0.01)
-        await take(desk, "left")
+        monkeypatch.setattr(call_service, "_SEND_SECONDS", 0.01)
+        await take(service, "left")
         cache.answers.set()
-        monkeypatch.setattr(desks, "_SEND_SECONDS", 60)
+        monkeypatch.setattr(call_service, "_SEND_SECONDS", 60)
         with pytest.raises(GhcmError, match="cannot be reached"):
-            await take(desk, "failed")
+            await take(service, "failed")
 
-    at_desk(store, scene)
+    with_service(store, scene)
     states = [call.state for id in ("left", "failed") if (call := store.calls.get(id)) is not None]
     assert states == [CallState.ACCEPTED, CallState.FAILED]
 
 
 def test_who_waits_learns_of_an_answer_that_nobody_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(call_service, "_LOOK_SECONDS", 0.01)
 
-    async def scene(desk: Desk, cache: SlowCache) -> None:
+    async def scene(service: CallService, cache: SlowCache) -> None:
         cache.answers.set()
-        await take(desk, "call")
-        waiting = asyncio.create_task(desk.wait("call", 1000))
+        await take(service, "call")
+        waiting = asyncio.create_task(service.wait("call", 1000))
         await asyncio.sleep(0)  # it waits now
-        await desk.cancel("call")
+        await service.cancel("call")
         assert (await waiting).state is CallState.CANCELLED
 
-    at_desk(store, scene)
+    with_service(store, scene)
 
 
 def test_no_call_is_taken_behind_the_end_of_a_job_whoever_has_not_heard_of_it(store: Store) -> None:
-    async def scene(desk: Desk, cache: SlowCache) -> None:
+    async def scene(service: CallService, cache: SlowCache) -> None:
         cache.answers.set()
-        await take(desk, "before")
+        await take(service, "before")
         for state, said in ((JobState.STOPPING, "is being stopped"), (JobState.STOPPED, "was stopped")):
             store.jobs.move("small-1", state)
-            await take(desk, "before")  # once more: it is that call
+            await take(service, "before")  # once more: it is that call
             with pytest.raises(Problem) as caught:
-                await take(desk, "behind")
+                await take(service, "behind")
             assert caught.value.status == 503 and said in caught.value.message
 
-    at_desk(store, scene)
+    with_service(store, scene)
     assert store.calls.get("behind") is None

@@ -72,7 +72,7 @@ ALERTS = Struct((Field("at", Timestamp()), Field("src", String()), Field("dst", 
 
 def graph(rows: list[tuple[int, str, str, int]], top: int = 0) -> Graph:
     found = columns_of(rows, [(field.name, field.type) for field in ALERTS.fields])
-    panel = Panel("T", "s", "graph", source="src", target="dst", step="at", severity="level", top=top)
+    panel = Panel("T", "s", "graph", source="src", target="dst", step="at", severity="level", nodes="hosts", top=top)
     made = plan(panel, found, ALERTS)
     assert isinstance(made, Graph)
     return made
@@ -82,8 +82,8 @@ def test_a_chain_reads_from_left_to_right() -> None:
     made = graph([(2, "b", "c", 1), (1, "a", "b", 2), (3, "a", "b", 1), (4, "c", "a", 3)])
     assert made.names == ["a", "b", "c"]
     assert made.roles == ["both", "both", "both"]
-    assert [place[0] for place in made.places] == [0.0, 0.5, 1.0]
-    shown = [(each.source, each.target, each.steps, each.severity, each.count) for each in made.arrows]
+    assert [point[0] for point in made.points] == [0.0, 0.5, 1.0]
+    shown = [(each.source, each.target, each.steps, each.level, each.count) for each in made.arrows]
     assert shown == [(0, 1, "1", 1, 2), (1, 2, "2", 1, 1), (2, 0, "3", 3, 1)]
 
 
@@ -93,12 +93,30 @@ def test_a_sweep_over_many_hosts_is_one_arrow() -> None:
     assert (made.arrows[0].count, made.arrows[0].steps) == (50, "1–50")
 
 
+def test_a_graph_speaks_in_the_words_of_its_panel() -> None:
+    rows = pl.DataFrame({"src": ["a"], "dst": ["b"], "level": [1]})
+    columns = Struct((Field("src", String()), Field("dst", String()), Field("level", Int())))
+    plain = plan(Panel("T", "s", "graph", source="src", target="dst"), rows, columns)
+    assert isinstance(plain, Graph)
+    assert (plain.note, plain.role_names, plain.level) == ("2 nodes", ["source", "both", "target"], "")
+    words = {"nodes": "towns", "roles": ("sends", "trades", "receives"), "severity": "level"}
+    told = plan(Panel("T", "s", "graph", source="src", target="dst", **words), rows, columns)  # type: ignore[arg-type]
+    assert isinstance(told, Graph)
+    assert (told.note, told.role_names, told.level) == ("2 towns", ["sends", "trades", "receives"], "level")
+
+
+def test_an_arrow_over_several_layers_goes_around_what_lies_between() -> None:
+    made = graph([(1, "a", "b", 1), (2, "b", "c", 1), (3, "a", "c", 1)])
+    assert [len(each.through) for each in made.arrows] == [0, 0, 1]
+    assert made.arrows[2].through[0][0] == made.points[1][0] and made.arrows[2].through[0][1] != made.points[1][1]
+
+
 def test_a_graph_stays_readable() -> None:
     rows = [(at, f"s{at % 40}", f"t{at % 37}", 1 + at % 3) for at in range(2000)]
     made = graph(rows, top=20)
     assert len(made.names) <= 20 and len(made.arrows) <= 40
     assert "not shown" in made.note
-    assert {each.severity for each in made.arrows} == {1}
+    assert {each.level for each in made.arrows} == {1}
 
 
 def test_what_names_hide_is_shown() -> None:

@@ -1,4 +1,4 @@
-"""The desk where calls are taken: stored, sent through their msg cache, waited for and cancelled.
+"""The call service: calls are stored, sent through their msg cache, waited for and cancelled.
 
 The only way in for calls from outside. Results are not its business; they rest in sinks (`ghcm.supervisor.call_rows`).
 """
@@ -49,7 +49,7 @@ OpenCache = Callable[[str, str], AsyncMessageCache]
 
 
 @dataclass(slots=True)
-class Desk:
+class CallService:
     """Takes calls. To be used in one event loop; what may have to wait for other writers of the store does so in a
     thread beside it.
     """
