@@ -1,33 +1,51 @@
-"""Chooses the code generator of each unit: Spark for batch units, the native engine for streams."""
+"""What a back end is: who turns a unit into code for an engine, and says beforehand what it cannot.
+
+`ghcm.codegen.engines` lists those that there are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from ghcm.spg.graph import Program, Unit
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.support import Support
 
 
-def engine_of(unit: Unit) -> str:
-    """The engine that runs a unit: `native` or `spark`.
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a back end makes of a unit: the text of its module, and files that stand beside it, by path in the bundle.
 
-    >>> from ghcm.source import Origin
-    >>> engine_of(Unit("u", "batch", False, (), None, (), Origin("p", 1, 1)))
-    'spark'
+    Files that several units share have the same path and text.
     """
-    return "spark" if unit.kind == "batch" else "native"
+
+    module: str
+    shared: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def module_path(unit: Unit) -> str:
-    """Where the generated module of a unit stands in the bundle."""
-    return f"{engine_of(unit)}/{unit.name}.py"
+class Backend(Protocol):
+    """One engine, as the compiler sees it."""
 
+    @property
+    def name(self) -> str:
+        """What units and manifests call it; its modules stand in a folder of that name."""
+        ...
 
-def generate(program: Program) -> Mapping[str, str]:
-    """The generated modules of all units of an (optimised) program, by their path in the bundle."""
-    return {module_path(unit): _code(program, unit) for unit in program.units}
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of units that it runs where a unit does not say who does."""
+        ...
 
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The packages that its modules need where they run."""
+        ...
 
-def _code(program: Program, unit: Unit) -> str:
-    from ghcm.codegen import native, spark
+    def supports(self, program: Program, unit: Unit, task: Task) -> Support:
+        """Whether it can run the task, or why not."""
+        ...
 
-    return spark.generate(program, unit) if engine_of(unit) == "spark" else native.generate(program, unit)
+    def emit(self, program: Program, unit: Unit) -> Artifact:
+        """The code of a unit whose tasks it supports."""
+        ...

@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ghcm.codegen.backend import engine_of, module_path
+from ghcm.codegen.engines import backend_of, module_path
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
@@ -87,13 +87,13 @@ def build(
 
 
 def _manifest(program: Program, files: Mapping[str, bytes], requirements: Sequence[str]) -> dict[str, object]:
-    spark = any(engine_of(unit) == "spark" for unit in program.units)
+    needed = dict.fromkeys(each for unit in program.units for each in backend_of(unit).requirements)
     return {
         "format": FORMAT,
         "program": program.name,
         "ghcm": __version__,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "requirements": [*(["pyspark[sql]>=4.3,<5"] if spark else []), *requirements],
+        "requirements": [*needed, *requirements],
         "units": [_unit(program, unit) for unit in program.units],
         "files": {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
     }
@@ -104,7 +104,7 @@ def _unit(program: Program, unit: Unit) -> dict[str, object]:
         "name": unit.name,
         "kind": unit.kind,
         "responsive": unit.responsive,
-        "engine": engine_of(unit),
+        "engine": backend_of(unit).name,
         "module": module_path(unit),
         "cache": _cache(program, unit) if unit.responsive else None,
         "parameters": [

@@ -104,7 +104,7 @@ def _place(draft: Draft) -> Draft:
 
 def _generate(draft: Draft) -> Draft:
     """The code; what an engine cannot do is shown with its line, which an SPG does not carry."""
-    from ghcm.codegen.backend import generate
+    from ghcm.codegen.engines import generate
 
     try:
         return replace(draft, code=generate(_made(draft.optimised).program))

@@ -23,16 +23,20 @@ class Yes:
 
 @dataclass(frozen=True, slots=True)
 class NotYet:
-    """It will run there; `reason` says what it waits for."""
+    """It will run there; `reason` says what it waits for. `code` and `hint` belong to the message about a program."""
 
     reason: str
+    code: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """It cannot run there; `reason` says why."""
+    """It cannot run there; `reason` says why. `code` and `hint` belong to the message about a program."""
 
     reason: str
+    code: str = ""
+    hint: str = ""
 
 
 Support: TypeAlias = Yes | NotYet | Never

@@ -1,5 +1,6 @@
 """The generator for the native engine: one module per unit, with a row form and a columnar form of every task."""
 
+from ghcm.codegen.native.engine import NATIVE
 from ghcm.codegen.native.module import generate
 
-__all__ = ["generate"]
+__all__ = ["NATIVE", "generate"]

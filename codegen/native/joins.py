@@ -14,19 +14,7 @@ from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, List, Shape, Struct, is_nullable, strip
-
-
-def missing_of(task: Task, op: Join, unit: Unit) -> str | None:
-    """What the native engine lacks for a join; None where it can do it."""
-    left, right = (input_of(task, unit, ordinal) for ordinal in (0, 1))
-    if op.asof and not (left.bounded and right.bounded):
-        return "joins of streams as of a time"
-    if right.shape is Shape.TABLE:
-        producer = unit.task(task.inputs[1].producer)
-        timed = any(unit.task(edge.producer).collection.timed for edge in producer.inputs)
-        return "joins with tables of event time" if timed and not right.bounded else None
-    return None if right.bounded else "joins of streams"
+from ghcm.types import Collection, List, Struct, is_nullable, strip
 
 
 def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:

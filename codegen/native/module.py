@@ -14,11 +14,10 @@ from ghcm.codegen.native.event_times import time_functions
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.iterations import iterate_functions
-from ghcm.codegen.native.joins import join_functions, missing_of
+from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
 from ghcm.codegen.native.panes import panes_of
 from ghcm.codegen.native.per_row import expression_function
-from ghcm.codegen.native.refusals import refused
 from ghcm.codegen.native.row_chains import row_chain
 from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.native.sort_keys import order_functions
@@ -137,9 +136,7 @@ def _section(program: Program, unit: Unit, task: Task, name: str, module: Module
         case ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
-        case Sessions():
-            raise refused(task, "sessions")
-        case Source() | ArrivalTime() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
+        case Source() | ArrivalTime() | Sessions() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
             return None
         case ReadSink() | ReadTable() | Reply():
             return None
@@ -210,10 +207,6 @@ def _order(section: _Section, unit: Unit, op: Sort | Top, name: str, module: Mod
 
 
 def _join(section: _Section, unit: Unit, op: Join, name: str, module: Module) -> None:
-    """GhcmError where the engine has no such join."""
-    missing = missing_of(section.task, op, unit)
-    if missing is not None:
-        raise refused(section.task, missing)
     section.functions, reason = join_functions(section.task, op, unit, name, module)
     belong = "" if op.residual is None else f", {name}_belong"
     columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"

@@ -9,7 +9,6 @@ from ghcm.codegen.spark.aggregates import RECORD, argument_columns, final_value,
 from ghcm.codegen.spark.expressions import can_fail
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import quote
-from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Mode
@@ -29,31 +28,22 @@ def write_body(scope: Scope, op: To) -> list[str]:
     connector = sink.connector
     match connector:
         case Parquet(path=path):
-            refuse_upsert(sink.name, sink.mode)
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             return [f'{call}, format="parquet", mode={mode})']
         case Files(path=path, format=format_):
-            refuse_upsert(sink.name, sink.mode)
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
             return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
         case Redis(place=place):
             return _redis(scope, sink.name, place, sink.key, sink.mode)
         case Socket() | Memory() | Generate() | Kafka():
-            raise GhcmError(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
+            raise ValueError(f"Spark does not support {op}")
         case _:
             assert_never(connector)
 
 
-def refuse_upsert(name: str, mode: Mode) -> None:
-    """Files have no keys."""
-    if mode is Mode.UPSERT:
-        raise GhcmError(f'the sink "{name}" holds files, which cannot be upserted', code="GHCM-524")
-
-
 def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) -> list[str]:
-    if key is None:
-        raise GhcmError(f'the sink "{name}" on Redis needs a key', code="GHCM-524")
+    assert key is not None, "a sink without a key is not supported"
     lines = [f"key = {scope.on_record(key)}"]
     if can_fail(key.body):
         lines.append(f"rows = passed(job, rows, {scope.step()}, key.error)")

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import python_text, quote
-from ghcm.errors import GhcmError
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, ReadSink, Redis, Socket, Source
 
@@ -16,23 +15,15 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     element = scope.element(task.collection.element)
     connector = op.connector
     match connector:
-        case Files(tail=True):
-            raise _unbounded(task, "reads files as they grow")
-        case Files(follow=True):
-            raise _unbounded(task, "waits for files that come")
         case Files():
             return [_files(scope, task, connector)]
         case Memory(rows=rows):
             lines = [f"    {python_text(row)}," for row in rows]
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
-        case Generate(rows=None):
-            raise _unbounded(task, "generates records without end")
         case Generate(rows=rows, start_us=start, step_us=step_us):
             return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
-        case Socket() | Kafka():
-            raise _unbounded(task, f"reads from {type(connector).__name__.lower()}")
-        case Parquet() | Redis():
-            raise _unbounded(task, f"cannot read from {type(connector).__name__.lower()} as a source")
+        case Socket() | Kafka() | Parquet() | Redis():
+            raise ValueError(f"Spark does not support {op}")
         case _:
             assert_never(connector)
 
@@ -46,10 +37,6 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
     name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
     return f"return read_{name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
-
-
-def _unbounded(task: Task, why: str) -> GhcmError:
-    return GhcmError(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint='make it a "stream" unit.')
 
 
 def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
@@ -67,7 +54,7 @@ def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
             call = f"read_redis(job, {step}, {name}, {quote(place)}, {element}"
             lines = [f"rows = {call}, mode={quote(sink.mode.value)})"]
         case Socket() | Memory() | Generate() | Kafka():
-            raise GhcmError(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
+            raise ValueError(f"Spark does not support {op}")
         case _:
             assert_never(connector)
     if scope.keep:

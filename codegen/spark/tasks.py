@@ -13,7 +13,6 @@ from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sources import read_sink_body, source_body
 from ghcm.codegen.spark.text import quote
-from ghcm.errors import GhcmError
 from ghcm.expr import Lambda, Literal, MakeStruct
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import (
@@ -68,16 +67,10 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return source_body(scope, task, op)
         case ReadSink():
             return read_sink_body(scope, task, op)
-        case ReadTable():
-            raise GhcmError(
-                f'"{task.id}" reads the table "{op.task}" in a batch unit, which Spark cannot yet',
-                code="GHCM-520",
-                hint="write the table to a sink and read that.",
-            )
         case EventTime():
             return _event_time(scope, op)
-        case ArrivalTime():
-            raise GhcmError(f'"{task.id}" goes by the clock, and a batch job has none', code="GHCM-520")
+        case ReadTable() | ArrivalTime():
+            raise ValueError(f"Spark does not support {op}")
         case PythonBatch():
             return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
         case Fused():

@@ -89,7 +89,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One computation: its tasks in topological order. `cache` is the msg cache that a responsive unit listens to."""
+    """One computation: its tasks in topological order. `cache` is the msg cache that a responsive unit listens to,
+    `engine` who runs it: the name of an engine of `ghcm.codegen.engines`, or "auto".
+    """
 
     name: str
     kind: Literal["stream", "batch"]
@@ -98,6 +100,7 @@ class Unit:
     cache: str | None
     tasks: tuple[Task, ...]
     origin: Origin = field(compare=False)
+    engine: str = "auto"
     _by_id: dict[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

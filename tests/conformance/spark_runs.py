@@ -15,7 +15,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ghcm.codegen.spark import generate
+from ghcm.codegen.engines import emit
+from ghcm.codegen.spark import SPARK
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Reply
@@ -86,7 +87,7 @@ def run_on_spark(
     **context: object,
 ) -> Outcome:
     """Generate the job, run it in the session, and read its dead letters back."""
-    module = load_job(generate(program, program.unit(unit)), folder)
+    module = load_job(emit(SPARK, program, program.unit(unit)).module, folder)
     dead = folder / f"dead-{uuid.uuid4().hex}"
     given = {"call": uuid.uuid4().hex, "base": str(folder), "dead": str(dead), **context}
     types = {each.name: each.type for each in program.unit(unit).parameters}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from ghcm.codegen.spark.job import generate
+from ghcm.codegen.engines import emit
+from ghcm.codegen.spark import SPARK
 from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
@@ -57,7 +58,7 @@ batch u {{
 }}"""
     program = lower(parse(Source("items.istream", text)))
     with pytest.raises(GhcmError, match="items of a list on Spark"):
-        generate(program, program.unit("u"))
+        emit(SPARK, program, program.unit("u"))
 
 
 @pytest.mark.slow

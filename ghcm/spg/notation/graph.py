@@ -80,6 +80,7 @@ def _unit_lines(unit: Unit, texts: dict[str, str]) -> Iterator[str]:
     heading = f"{'responsive ' if unit.responsive else ''}{unit.kind} {word_or_quoted(unit.name)}"
     heading += f"({', '.join(parameters)})" if parameters else ""
     heading += f" on {word_or_quoted(unit.cache)}" if unit.cache is not None else ""
+    heading += f" engine {word_or_quoted(unit.engine)}" if unit.engine != "auto" else ""
     yield heading + _at(unit.origin)
     for task in unit.tasks:
         yield from _task_lines(task, scope)

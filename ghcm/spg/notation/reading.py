@@ -110,12 +110,13 @@ class Reader:
         name = tokens.name()
         parameters = self._parameters() if tokens.accept("(") else ()
         cache = tokens.name() if tokens.accept("on") else None
+        engine = tokens.name() if tokens.accept("engine") else "auto"
         origin = self._origin()
         scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
         tasks: list[Task] = []
         while tokens.peek.kind != "end" and tokens.peek.column > 1:
             tasks.append(self._task(scope, 0))
-        return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin)
+        return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
 
     def _parameters(self) -> tuple[Parameter, ...]:
         found: list[Parameter] = []

@@ -13,7 +13,8 @@ from typing import cast
 import pytest
 
 from ghcm import Program, Record, files, parquet
-from ghcm.codegen.spark.job import generate
+from ghcm.codegen.engines import emit
+from ghcm.codegen.spark import SPARK
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.language import print_program as print_text
@@ -354,7 +355,7 @@ def test_both_front_ends_and_the_printed_forms_say_the_same() -> None:
 def test_no_batch_unit_tails() -> None:
     program = lower(parse(Text("p.istream", TEXT)))
     with pytest.raises(GhcmError, match="reads files as they grow: no batch unit can"):
-        generate(program, program.unit("u"))
+        emit(SPARK, program, program.unit("u"))
 
 
 def test_the_reference_reads_the_whole_lines_that_are_there(log: Path, base: Path) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import ModuleType
 
-from ghcm.codegen.native import generate
+from ghcm.codegen.engines import emit
+from ghcm.codegen.native import NATIVE
 from ghcm.runtime.contract import (
     INFINITY,
     Clock,
@@ -176,7 +177,7 @@ class Given:
 def module_of(program: Program, unit: Unit) -> ModuleType:
     """The generated module of a unit, compiled in memory."""
     module = ModuleType(f"generated_{unit.name}")
-    exec(compile(generate(program, unit), f"native/{unit.name}.py", "exec"), module.__dict__)
+    exec(compile(emit(NATIVE, program, unit).module, f"native/{unit.name}.py", "exec"), module.__dict__)
     return module
 
 

@@ -1,0 +1,90 @@
+"""Spark as the compiler sees it: what no batch job can read or write, and the job of a unit.
+
+What an expression cannot do inside of a function of items is found where it is written out (GHCM-525).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from ghcm.codegen.backend import Artifact
+from ghcm.codegen.spark.job import generate
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Mode, Parquet, Redis, Socket
+from ghcm.spg.graph import Program, Sink, Task, Unit
+from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
+from ghcm.support import YES, Never, NotYet, Support
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """Runs batch units, as jobs that plain `spark-submit` takes."""
+
+    name: str = "spark"
+    kinds: frozenset[str] = frozenset({"batch"})
+    requirements: tuple[str, ...] = ("pyspark[sql]>=4.3,<5",)
+
+    def supports(self, program: Program, unit: Unit, task: Task) -> Support:
+        """Any row or group operation; not every way in and out."""
+        match task.op:
+            case Source(connector=connector):
+                why = _endless(connector)
+                hint = 'make it a "stream" unit.'
+                return Never(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint=hint) if why else YES
+            case ReadTable(task=table):
+                reason = f'"{task.id}" reads the table "{table}" in a batch unit, which Spark cannot yet'
+                return NotYet(reason, code="GHCM-520", hint="write the table to a sink and read that.")
+            case ArrivalTime():
+                return Never(f'"{task.id}" goes by the clock, and a batch job has none', code="GHCM-520")
+            case ReadSink(sink=name):
+                return _reads(program.sink(name))
+            case To(sink=name):
+                return _writes(program.sink(name))
+            case _:  # it has all that stays inside of a unit
+                return YES
+
+    def emit(self, program: Program, unit: Unit) -> Artifact:
+        """The job."""
+        return Artifact(generate(program, unit))
+
+
+def _endless(connector: Connector) -> str:
+    """Why a job cannot read from there; empty where it can."""
+    match connector:
+        case Files(tail=True):
+            return "reads files as they grow"
+        case Files(follow=True):
+            return "waits for files that come"
+        case Generate(rows=None):
+            return "generates records without end"
+        case Files() | Memory() | Generate():
+            return ""
+        case Socket() | Kafka():
+            return f"reads from {type(connector).__name__.lower()}"
+        case Parquet() | Redis():
+            return f"cannot read from {type(connector).__name__.lower()} as a source"
+        case _:
+            assert_never(connector)
+
+
+def _reads(sink: Sink) -> Support:
+    readable = isinstance(sink.connector, Files | Parquet | Redis)
+    return YES if readable else NotYet(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
+
+
+def _writes(sink: Sink) -> Support:
+    match sink.connector:
+        case Files() | Parquet():
+            if sink.mode is Mode.UPSERT:
+                return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
+            return YES
+        case Redis():
+            keyless = Never(f'the sink "{sink.name}" on Redis needs a key', code="GHCM-524")
+            return keyless if sink.key is None else YES
+        case Socket() | Memory() | Generate() | Kafka():
+            return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
+        case _:
+            assert_never(sink.connector)
+
+
+SPARK = Spark()

@@ -1,0 +1,57 @@
+"""Who runs a unit is data of the unit; what an engine cannot is refused before it makes anything."""
+
+from dataclasses import replace
+
+import pytest
+
+from ghcm.codegen.engines import BACKENDS, backend_of, generate, module_path
+from ghcm.errors import GhcmError
+from ghcm.spg.json import from_json, to_json
+from ghcm.spg.text import parse_program, print_program
+
+TEXT = """program engines
+
+sink out: {n: int} = files("out", format("json")) append
+
+batch u engine native
+  a = source(files("a.json", format("json"))) : stream<{n: int}> bounded named
+  out.to = to("out") <- a : stream<{n: int}> bounded
+"""
+SESSIONS = """program engines
+
+sink out: {n: int, window: {start: timestamp, end: timestamp}} = files("out", format("json")) append
+
+stream u
+  a = source(files("a.json", format("json"))) : stream<{n: int}> bounded named
+  t = event_time((r: {n: int}) => from_micros(r.n), 0) <- a : stream<{n: int}> bounded timed
+  s = sessions(10, 0) <- t global : stream<{n: int, window: {start: timestamp, end: timestamp}}> bounded timed windowed
+  out.to = to("out") <- s : stream<{n: int, window: {start: timestamp, end: timestamp}}> bounded timed windowed
+"""
+
+
+def test_a_unit_says_who_runs_it() -> None:
+    program = parse_program(TEXT)
+    (unit,) = program.units
+    assert print_program(program).splitlines()[4].startswith("batch u engine native")
+    assert from_json(to_json(program)) == program
+    assert (backend_of(unit).name, module_path(unit)) == ("native", "native/u.py")
+    assert list(generate(program)) == ["native/u.py"]
+    assert module_path(replace(unit, engine="auto")) == "spark/u.py"
+
+
+def test_an_engine_that_there_is_not_is_refused() -> None:
+    unit = replace(parse_program(TEXT).units[0], engine="sparc")
+    with pytest.raises(GhcmError, match='there is no engine "sparc" for unit "u"') as caught:
+        backend_of(unit)
+    assert caught.value.hint == 'did you mean "spark"?'
+
+
+def test_what_an_engine_has_not_is_refused_with_its_line() -> None:
+    with pytest.raises(GhcmError, match='the native engine has no sessions yet, and "s" needs them') as caught:
+        generate(parse_program(SESSIONS))
+    assert (caught.value.code, caught.value.place is not None) == ("GHCM-501", True)
+
+
+def test_every_engine_has_a_name_of_its_own() -> None:
+    assert len({each.name for each in BACKENDS}) == len(BACKENDS)
+    assert {kind for each in BACKENDS for kind in each.kinds} == {"stream", "batch"}
