@@ -36,10 +36,11 @@ def can_fail(expr: Expr) -> bool:
     """Whether evaluating the expression may fail the record."""
     if isinstance(expr, Try):
         return False
-    return (isinstance(expr, Call) and _call_can_fail(expr)) or any(map(can_fail, children(expr)))
+    return (isinstance(expr, Call) and call_can_fail(expr)) or any(map(can_fail, children(expr)))
 
 
-def _call_can_fail(call: Call) -> bool:
+def call_can_fail(call: Call) -> bool:
+    """Whether the call itself may fail, of arguments that do not."""
     arguments = call.arguments
     kind = strip(arguments[0].type) if arguments else None
     match call.function:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ghcm.functions import FAMILIES
-
 _STANDARD = (
+    ("import base64", ("base64",)),
+    ("import hashlib", ("hashlib",)),
     ("import math", ("math",)),
     ("import re", ("re",)),
+    ("import zlib", ("zlib",)),
     ("from collections.abc import Sequence", ("Sequence",)),
     ("from decimal import Decimal", ("Decimal",)),
     ("from typing import Any", ("Any",)),
@@ -42,7 +43,17 @@ _CODE = (
     "TimeCode",
     "TotalsCode",
 )
-_FORMS = ("column", "row")
+HELPERS = {
+    "column": (
+        "arithmetic", "comparison", "conversion", "encodings", "lists", "maps", "network", "patterns", "strings",
+        "time", "time_numbers", "time_texts",
+    ),
+    "row": (
+        "arithmetic", "comparison", "conversion", "encodings", "json", "lists", "maps", "network", "patterns",
+        "strings", "time", "time_texts",
+    ),
+}  # fmt: skip
+"""The modules of functions by form."""
 _ROWS = ("Failure", "RecordFailure")
 
 
@@ -59,7 +70,7 @@ def imports_of(body: str) -> list[str]:
         [*_from("ghcm.runtime.native", _NATIVE, names), *_checked(names)],
     ]
     groups[2] += _from("ghcm.runtime.native.code", _CODE, names | {"TaskCode"})
-    groups[2] += _families(names)
+    groups[2] += _functions(names)
     groups[2] += _from("ghcm.runtime.native.rows", _ROWS, names)
     lines = [line for group in groups if group for line in [*group, ""]]
     return lines[:-1]
@@ -69,14 +80,14 @@ def _checked(names: set[str]) -> list[str]:
     return ["from ghcm.runtime.native import rows as checked"] if "checked" in names else []
 
 
-def _families(names: set[str]) -> list[str]:
-    """Modules of functions, each under a name that says its form: both forms have one of each family."""
-    found = [
-        (f"ghcm.runtime.native.{form}_functions", family, f"{form}_{family}")
-        for form in _FORMS
-        for family in sorted(FAMILIES)
+def _functions(names: set[str]) -> list[str]:
+    """Modules of functions, each under a name that says its form."""
+    found = [(form, module, f"{form}_{module}") for form, modules in HELPERS.items() for module in modules]
+    return [
+        f"from ghcm.runtime.native.{form}_functions import {module} as {name}"
+        for form, module, name in found
+        if name in names
     ]
-    return [f"from {package} import {family} as {name}" for package, family, name in found if name in names]
 
 
 def _from(module: str, wanted: tuple[str, ...], names: set[str]) -> list[str]:

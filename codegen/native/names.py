@@ -6,16 +6,17 @@ import keyword
 import re
 from collections.abc import Iterable
 
-from ghcm.functions import FAMILIES
+from ghcm.codegen.native.imports import HELPERS
 
 _MODULES = (
-    "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math"
+    "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math "
+    "base64 hashlib zlib"
 )
-_FAMILIES = " ".join(f"row_{family} column_{family}" for family in FAMILIES)
+_FUNCTIONS = " ".join(f"{form}_{module}" for form, modules in HELPERS.items() for module in modules)
 _LOCALS = "dead parameters functions frame result emit row record failure time watermark _"
 _TYPES = "RecordFailure Failure TASKS Decimal Any Callable Sequence Row Dead Parameters Function"
 _BUILTINS = "None True False len min max abs sum list dict tuple set str int float bool bytes zip map any all sorted"
-RESERVED = frozenset(f"{_MODULES} {_FAMILIES} {_LOCALS} {_TYPES} {_BUILTINS} range print object type id call".split())
+RESERVED = frozenset(f"{_MODULES} {_FUNCTIONS} {_LOCALS} {_TYPES} {_BUILTINS} range print object type id call".split())
 """What the module itself uses; columns that are called so get an underscore."""
 
 ARGUMENTS = frozenset(("state", "value", "left", "right"))

@@ -34,7 +34,7 @@ def about_operator(operator: Operator) -> str:
 def about_function(function: Function) -> str:
     """A function with its signature and what it does."""
     fails = f"; fails: {', '.join(each.value for each in function.failures)}" if function.failures else ""
-    return f"```istream\n{function.signature}\n```\n{function.meaning}{fails}"
+    return f"```istream\n{function.signature}\n```\n{function.says}{fails}"
 
 
 def _words(path: tuple[Node, ...], notes: Notes, program: ast.Program) -> str | None:

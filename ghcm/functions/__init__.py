@@ -1,10 +1,10 @@
 """The table of the functions of expressions: name, types, nulls, failures, meaning; one module per family.
 
-The lowering types calls with it, the documentation and the conformance tests are driven by it, and a test holds every engine's emitter total over
-it. The meaning of a row is binding; `ghcm.spg.reference` executes it. Each layer has a module of the same name for each family: the meanings in
-`ghcm.spg.reference.functions`, the emitters in `row_functions` and `column_functions` of `ghcm.codegen.native` and in `ghcm.codegen.spark.functions`,
-what emitted code calls in the packages of these names in `ghcm.runtime.native` and in the templates of `spark/functions/`, the cases in
-`tests/conformance/functions`.
+The lowering types calls with it, the documentation and the conformance tests are driven by it, and a test holds every
+engine total over it. What a row says is binding; `ghcm.spg.reference.functions` executes it. A row has the texts by
+which engines write a call; where no text can say it, an emitter stands in `row_functions` or `column_functions` of
+`ghcm.codegen.native` or in `ghcm.codegen.spark.functions`. What texts call stands in the packages of these names in
+`ghcm.runtime.native`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ghcm.functions import (
     time,
 )
 from ghcm.functions.lists import SUMMARIES
-from ghcm.functions.table import BadConstant, Failure, Function, Nulls, resolve
+from ghcm.functions.table import BadConstant, Example, Failure, Function, Nulls, chosen, resolve
 from ghcm.signatures import Resolution, comparable
 
 __all__ = [
@@ -34,10 +34,12 @@ __all__ = [
     "OPERATORS",
     "SUMMARIES",
     "BadConstant",
+    "Example",
     "Failure",
     "Function",
     "Nulls",
     "Resolution",
+    "chosen",
     "comparable",
     "resolve",
 ]

@@ -1,15 +1,17 @@
 """Arithmetic in the table of functions.
 
-Floats never fail but for a zero divisor. Decimals are never rounded, and have digits enough for every result, so that they never fail.
+Floats never fail but for a zero divisor. Decimals are never rounded, and have digits enough for every result, so that
+they never fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghcm.functions.table import Failure, Function
+from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
-from ghcm.types import Decimal, List, Type
+from ghcm.support import Never
+from ghcm.types import Decimal, Duration, Float, List, String, Type
 from ghcm.types.unification import as_decimal, decimal_of, unify
 
 
@@ -85,64 +87,122 @@ DIFFERENCE = first(
 )
 PRODUCT = first(ARITHMETIC, fixed(DURATION, DURATION, INT), decimals(product_of))
 FLOORED = first(ARITHMETIC, fixed(INT, DURATION, DURATION))
+ABSOLUTE_FAILS: dict[Choice, str] = {
+    SAFE: "", Duration: "column_arithmetic.absolute_fails(columns.micros({0}))",
+    ELSE: "column_arithmetic.absolute_fails({0})",
+}  # fmt: skip
 UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION), same_decimal)
 
+_PRICE = ("{ price: decimal(10, 2) }", "{ price: 10 }")
+
+# fmt: off
 TABLE = (
     Function(
-        "add",
-        "a + b",
-        SUM,
-        "the sum; strings are joined, and lists; a timestamp and a duration give a timestamp; decimals are exact, and the result has digits enough for every sum",
-        failures=(Failure.OVERFLOW,),
-        method=False,
+        "add", "a + b", SUM, method=False, failures=(Failure.OVERFLOW,),
+        says="the sum; strings are joined, and lists; a timestamp and a duration give a timestamp; decimals are exact, "
+        "and the result has digits enough for every sum",
+        examples=(
+            Example("1 + 2", "3"),
+            Example('"a" + "b"', '"ab"'),
+            Example("[1, 2] + [3]", "[1, 2, 3]"),
+            Example("from_micros(0) + 90s", '"1970-01-01T00:01:30.000000Z"'),
+            Example("r.price + 0.005", '"10.005"', given=_PRICE),
+            Example("9223372036854775807 + 1", fails=Failure.OVERFLOW),
+        ),
+        python={
+            Float: "{0} + {1}", String: "{0} + {1}", List: "{0} + {1}",
+            Decimal: "row_arithmetic.exact_add({0}, {1})", ELSE: "row_arithmetic.add({0}, {1})",
+        },
     ),
     Function(
-        "sub",
-        "a - b",
-        DIFFERENCE,
-        "the difference; of two timestamps a duration",
-        failures=(Failure.OVERFLOW,),
-        method=False,
+        "sub", "a - b", DIFFERENCE, says="the difference; of two timestamps a duration",
+        method=False, failures=(Failure.OVERFLOW,),
+        examples=(
+            Example("1 - 2", "-1"),
+            Example("90s - 1m", "30"),
+            Example("-9223372036854775807 - 2", fails=Failure.OVERFLOW),
+        ),
+        python={
+            Float: "{0} - {1}",
+            Decimal: "row_arithmetic.exact_subtract({0}, {1})", ELSE: "row_arithmetic.subtract({0}, {1})",
+        },
     ),
     Function(
-        "mul",
-        "a * b",
-        PRODUCT,
-        "the product; of decimals exactly, with the digits of both; of a duration and a whole number, in either order, a duration",
-        failures=(Failure.OVERFLOW,),
-        method=False,
+        "mul", "a * b", PRODUCT, method=False, failures=(Failure.OVERFLOW,),
+        says="the product; of decimals exactly, with the digits of both; of a duration and a whole number, in either "
+        "order, a duration",
+        examples=(
+            Example("6 * 7", "42"),
+            Example("2 * 90s", "180"),
+            Example("r.price * 1.19", '"11.9000"', given=_PRICE),
+            Example("9223372036854775807 * 2", fails=Failure.OVERFLOW),
+        ),
+        python={
+            Float: "{0} * {1}",
+            Decimal: "row_arithmetic.exact_multiply({0}, {1})", ELSE: "row_arithmetic.multiply({0}, {1})",
+        },
     ),
     Function(
-        "div",
-        "a / b",
-        first(fixed(FLOAT, FLOAT, FLOAT), fixed(FLOAT, DURATION, DURATION)),
-        "the quotient as a float, the operands converted to float first; of two durations too",
-        failures=(Failure.ZERO_DIVISOR,),
-        method=False,
+        "div", "a / b", first(fixed(FLOAT, FLOAT, FLOAT), fixed(FLOAT, DURATION, DURATION)),
+        says="the quotient as a float, the operands converted to float first; of two durations too",
+        method=False, failures=(Failure.ZERO_DIVISOR,),
+        examples=(Example("7 / 2", "3.5"), Example("90s / 60s", "1.5"), Example("7 / 0", fails=Failure.ZERO_DIVISOR)),
+        python={
+            (Duration, SAFE): "float({0}) / float({1})", Duration: "row_arithmetic.divide(float({0}), float({1}))",
+            SAFE: "{0} / {1}", ELSE: "row_arithmetic.divide({0}, {1})",
+        },
     ),
     Function(
-        "floordiv",
-        "a // b",
-        FLOORED,
-        "the quotient rounded towards minus infinity, as Python's; floats too",
-        failures=(Failure.ZERO_DIVISOR, Failure.OVERFLOW),
-        method=False,
+        "floordiv", "a // b", FLOORED, says="the quotient rounded towards minus infinity, as Python's; floats too",
+        method=False, failures=(Failure.ZERO_DIVISOR, Failure.OVERFLOW),
+        examples=(
+            Example("7 // 2", "3"), Example("-7 // 2", "-4"), Example("7 // 0", fails=Failure.ZERO_DIVISOR),
+        ),
+        python={
+            SAFE: "{0} // {1}", Float: "row_arithmetic.floordiv_float({0}, {1})",
+            ELSE: "row_arithmetic.floordiv({0}, {1})",
+        },
+        polars={Float: Never("Polars rounds the quotient of floats where Python corrects it by the remainder")},
     ),
     Function(
-        "mod",
-        "a % b",
-        ARITHMETIC,
-        "the remainder with the sign of the divisor, as Python's; floats too",
-        failures=(Failure.ZERO_DIVISOR,),
-        method=False,
+        "mod", "a % b", ARITHMETIC, says="the remainder with the sign of the divisor, as Python's; floats too",
+        method=False, failures=(Failure.ZERO_DIVISOR,),
+        examples=(Example("7 % 3", "1"), Example("-7 % 3", "2"), Example("7 % 0", fails=Failure.ZERO_DIVISOR)),
+        python={SAFE: "{0} % {1}", ELSE: "row_arithmetic.modulo({0}, {1})"},
+        polars={Float: Never("Polars computes the remainder of floats from a rounded quotient")},
     ),
-    Function("neg", "-a", UNARY, "the negative", failures=(Failure.OVERFLOW,), method=False),
-    Function("abs", "abs(a)", UNARY, "the magnitude", failures=(Failure.OVERFLOW,)),
     Function(
-        "round_half_up",
-        "round_half_up(a, scale)",
-        round_half_up,
-        "a decimal with at most so many digits behind the point; a half goes away from zero. It has one digit more ahead of the point",
+        "neg", "-a", UNARY, says="the negative", method=False, failures=(Failure.OVERFLOW,),
+        examples=(Example("-(1 + 2)", "-3"), Example("-(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
+        python={
+            Float: "-{0}", Decimal: "row_arithmetic.exact_negate({0})", ELSE: "row_arithmetic.negate({0})",
+        },
+        polars={
+            Float: "-{0}", Decimal: "column_arithmetic.exact_negate({0}, {precision}, {scale})",
+            Duration: "columns.duration(-columns.micros({0}))", ELSE: "-{0}",
+        },
+        polars_fails=ABSOLUTE_FAILS,
+    ),
+    Function(
+        "abs", "(a)", UNARY, says="the magnitude", failures=(Failure.OVERFLOW,),
+        examples=(Example("abs(-3)", "3"), Example("abs(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
+        python={Float: "abs({0})", Decimal: "row_arithmetic.exact_absolute({0})", ELSE: "row_arithmetic.absolute({0})"},
+        polars={
+            Decimal: "column_arithmetic.exact_absolute({0}, {precision}, {scale})",
+            Duration: "columns.duration(columns.micros({0}).abs())", ELSE: "{0}.abs()",
+        },
+        polars_fails=ABSOLUTE_FAILS,
+    ),
+    Function(
+        "round_half_up", "(a, scale)", round_half_up,
+        says="a decimal with at most so many digits behind the point; a half goes away from zero. It has one digit "
+        "more ahead of the point",
         constants=(1,),
+        examples=(
+            Example("round_half_up(r.price * 1.195, 2)", '"11.95"', given=_PRICE),
+            Example("round_half_up(r.price * -0.05, 0)", '"-1"', given=_PRICE),
+        ),
+        python="row_arithmetic.round_half_up({0}, {scale})",
+        polars="column_arithmetic.round_half_up({0}, {0.scale}, {precision}, {scale})",
     ),
 )

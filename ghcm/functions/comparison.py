@@ -1,14 +1,15 @@
 """Comparison in the table of functions.
 
-Strings by code point, structs and lists field by field, NaN equals itself and is greatest, -0.0 = 0.0; inside structs and
-lists null equals null and is least.
+Strings by code point, structs and lists field by field, NaN equals itself and is greatest, -0.0 = 0.0; inside structs
+and lists null equals null and is least.
 """
 
 from __future__ import annotations
 
-from ghcm.functions.table import Failure, Function
-from ghcm.signatures import BOOL, STRING, Resolution, comparable, fixed
-from ghcm.types import Type
+from ghcm.functions.table import Choice, Example, Failure, Function
+from ghcm.signatures import BOOL, STRING, Resolution, Rule, comparable
+from ghcm.support import Never
+from ghcm.types import List, Null, Struct, Type
 from ghcm.types.unification import unify
 
 
@@ -28,22 +29,42 @@ def same(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution((both, both), both) if both is not None and comparable(both) else None
 
 
+NESTED = Never("Polars orders no structs, and takes nulls inside structs and lists for unknown")
+_POLARS: dict[Choice, Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
+
+
+def _compared(name: str, form: str, says: str, *examples: Example, of: Rule = compare) -> Function:
+    return Function(name, form, of, says=says, method=False, examples=examples, polars=_POLARS)
+
+
+# fmt: off
 TABLE = (
-    Function("eq", "a == b", compare, "whether both are the same value", method=False),
-    Function("ne", "a != b", compare, "whether they differ", method=False),
-    Function("lt", "a < b", compare, "whether a is less", method=False),
-    Function("le", "a <= b", compare, "whether a is less or equal", method=False),
-    Function("gt", "a > b", compare, "whether a is greater", method=False),
-    Function("ge", "a >= b", compare, "whether a is greater or equal", method=False),
-    Function("least", "min(a, b)", same, "the smaller of two values; null if either is null", method=False),
-    Function("greatest", "max(a, b)", same, "the greater of two values; null if either is null", method=False),
+    _compared(
+        "eq", "a == b", "whether both are the same value",
+        Example("1 == 1.0", "true"), Example('"a" == "A"', "false"),
+    ),
+    _compared("ne", "a != b", "whether they differ", Example("1 != 2", "true")),
+    _compared("lt", "a < b", "whether a is less", Example('"Z" < "a"', "true")),
+    _compared("le", "a <= b", "whether a is less or equal", Example("2 <= 2", "true")),
+    _compared("gt", "a > b", "whether a is greater", Example("90s > 1m", "true")),
+    _compared("ge", "a >= b", "whether a is greater or equal", Example("1 >= 2", "false")),
+    _compared(
+        "least", "min(a, b)", "the smaller of two values; null if either is null", Example("min(3, 2)", "2"), of=same,
+    ),
+    _compared(
+        "greatest", "max(a, b)", "the greater of two values; null if either is null",
+        Example('max("a", "b")', '"b"'), of=same,
+    ),
     Function(
-        "ensure",
-        "ensure(condition, message)",
-        fixed(BOOL, BOOL, STRING),
-        "true; fails with the message where the condition is false. A filter by it makes dead letters of records that a program does not expect",
-        failures=(Failure.BAD_RECORD,),
-        method=False,
-        constants=(1,),
+        "ensure", "(condition, message)", (BOOL, STRING), BOOL,
+        "true; fails with the message where the condition is false. A filter by it makes dead letters of records that "
+        "a program does not expect",
+        method=False, failures=(Failure.BAD_RECORD,), constants=(1,),
+        examples=(
+            Example('ensure(1 < 2, "no")', "true"),
+            Example('ensure(1 > 2, "too small")', fails=Failure.BAD_RECORD),
+        ),
+        python="row_comparison.ensure({0}, {1})",
+        polars="{0}", polars_fails="column_comparison.ensure_fails({0})",
     ),
 )

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from ghcm.functions.table import Failure, Function
+from ghcm.functions.arithmetic import ABSOLUTE_FAILS
+from ghcm.functions.table import ELSE, SAFE, Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, first, fixed
+from ghcm.support import Never
 from ghcm.types import Bool, Date, Decimal, Duration, Enumeration, Float, Int, Int32, List, String, Timestamp, Type
 
 
@@ -57,43 +59,121 @@ def of_decimal(result: Type) -> Rule:
     return rule
 
 
+_NO_TEXT = Never("Polars writes the exponents of floats otherwise than Python")
+_NO_DECIMAL = Never("Polars reads texts as decimals of another form")
+
+# fmt: off
 TABLE = (
-    Function("widen", "an int32 as int", widen, "the same number", method=False),
     Function(
-        "to_int",
-        "to_int(a)",
+        "widen", "an int32 as int", widen, says="the same number", method=False,
+        examples=(Example("r.n + 1", "8", given=("{ n: int32 }", "{ n: 7 }")),),
+        python="{0}", polars="{0}.cast(pl.Int64)",
+    ),
+    Function(
+        "to_int", "(a)",
         first(fixed(INT, INT), fixed(INT, FLOAT), fixed(INT, STRING), fixed(INT, BOOL), of_decimal(INT)),
-        "a float or decimal cut towards zero; a string of an optional sign and ASCII digits, nothing else; true is 1",
+        says="a float or decimal cut towards zero; a string of an optional sign and ASCII digits, nothing else; true "
+        "is 1",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW),
+        examples=(
+            Example('to_int("-42")', "-42"),
+            Example("to_int(2.9)", "2"),
+            Example('to_int("4 2")', fails=Failure.BAD_CAST),
+            Example("to_int(1e300)", fails=Failure.OVERFLOW),
+        ),
+        python={
+            Float: "row_conversion.float_to_int({0})", String: "row_conversion.string_to_int({0})",
+            Bool: "int({0})", Decimal: "row_conversion.decimal_to_int({0})", ELSE: "{0}",
+        },
+        polars={
+            Float: "{0}.cast(pl.Int64, strict=False)", String: "{0}.cast(pl.Int64, strict=False)", Int: "{0}",
+            Decimal: "column_conversion.decimal_to_int({0}, {0.scale})", ELSE: "{0}.cast(pl.Int64)",
+        },
+        polars_fails={
+            Float: "column_conversion.float_to_int_fails({0})", String: "column_conversion.string_to_int_fails({0})",
+            Decimal: "column_conversion.decimal_to_int_fails({0}, {0.scale})",
+        },
     ),
     Function(
-        "to_float",
-        "to_float(a)",
-        first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),
-        "the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
+        "to_float", "(a)", first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),
+        says="the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
         failures=(Failure.BAD_CAST,),
+        examples=(Example('to_float("1.5e3")', "1500.0"), Example('to_float("1,5")', fails=Failure.BAD_CAST)),
+        python={String: "row_conversion.string_to_float({0})", Float: "{0}", ELSE: "float({0})"},
+        polars={
+            String: "{0}.cast(pl.Float64, strict=False)", Float: "{0}",
+            Decimal: "column_conversion.decimal_to_float({0}, {0.scale})", ELSE: "{0}.cast(pl.Float64)",
+        },
+        polars_fails={
+            String: "column_conversion.string_to_float_fails({0})",
+            Decimal: "column_conversion.decimal_to_float_fails({0})",
+        },
     ),
     Function(
-        "to_string",
-        "to_string(a)",
-        to_string,
-        "as Python's str for ints and floats; a decimal with all digits of its scale, never with an exponent; true and false; a timestamp as 2026-01-02T03:04:05.000006Z, always six decimals; a date as 2026-01-02; a duration in seconds with six decimals",
-        failures=(),
+        "to_string", "(a)", to_string,
+        says="as Python's str for ints and floats; a decimal with all digits of its scale, never with an exponent; "
+        "true and false; a timestamp as 2026-01-02T03:04:05.000006Z, always six decimals; a date as 2026-01-02; a "
+        "duration in seconds with six decimals",
+        examples=(Example("to_string(1.0)", '"1.0"'), Example("to_string(1500ms)", '"1.500000"')),
+        python={
+            Bool: '"true" if {0} else "false"', Timestamp: "row_conversion.timestamp_to_string({0})",
+            Date: "row_conversion.date_to_string({0})", Duration: "row_conversion.duration_to_string({0})",
+            Decimal: "row_conversion.decimal_to_string({0}, {0.scale})", String: "{0}", Enumeration: "{0}",
+            ELSE: "str({0})",
+        },
+        polars={
+            Timestamp: "column_conversion.timestamp_to_string({0})", Date: "column_conversion.date_to_string({0})",
+            Duration: "column_conversion.duration_to_string(columns.micros({0}))", String: "{0}", Enumeration: "{0}",
+            Decimal: "column_conversion.decimal_to_string({0}, {0.scale})", Float: _NO_TEXT,
+            ELSE: "{0}.cast(pl.String)",
+        },
+        polars_fails={
+            Timestamp: "column_conversion.timestamp_to_string_fails({0})",
+            Date: "column_conversion.date_to_string_fails({0})", Duration: ABSOLUTE_FAILS[Duration],
+        },
     ),
     Function(
-        "to_decimal",
-        "to_decimal(a, digits, scale)",
-        to_decimal,
-        "an int, a decimal or a string of an optional sign, digits and perhaps a point and digits as a decimal(digits, scale); nothing is rounded: it fails (bad_cast) where digits other than zeros would be lost behind the point, and (overflow) where those ahead of it do not fit",
-        failures=(Failure.BAD_CAST, Failure.OVERFLOW),
-        constants=(1,),
+        "to_decimal", "(a, digits, scale)", to_decimal,
+        says="an int, a decimal or a string of an optional sign, digits and perhaps a point and digits as a "
+        "decimal(digits, scale); nothing is rounded: it fails (bad_cast) where digits other than zeros would be lost "
+        "behind the point, and (overflow) where those ahead of it do not fit",
+        failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,),
+        examples=(
+            Example("to_decimal(r.text, 10, 2)", '"12.30"', given=("{ text: string }", '{ text: "12.3" }')),
+            Example("r.n.to_decimal(4, 2)", '"7.00"', given=("{ n: int }", "{ n: 7 }")),
+            Example(
+                "r.price.to_decimal(4, 1)", fails=Failure.BAD_CAST,
+                given=("{ price: decimal(6, 3) }", "{ price: 1.25 }"),
+            ),
+            Example(
+                "r.price.to_decimal(2, 1)", fails=Failure.OVERFLOW,
+                given=("{ price: decimal(6, 3) }", "{ price: 12.5 }"),
+            ),
+        ),
+        python={
+            String: "row_conversion.string_to_decimal({0}, {precision}, {scale})",
+            Decimal: "row_conversion.decimal_to_decimal({0}, {precision}, {scale})",
+            ELSE: "row_conversion.int_to_decimal({0}, {precision}, {scale})",
+        },
+        polars={
+            String: _NO_DECIMAL,
+            Decimal: "column_conversion.decimal_to_decimal({0}, {0.scale}, {precision}, {scale})",
+            ELSE: "column_conversion.int_to_decimal({0}, {precision}, {scale})",
+        },
+        polars_fails={
+            SAFE: "", Decimal: "column_conversion.decimal_to_decimal_fails({0}, {0.scale}, {precision}, {scale})",
+            ELSE: "column_conversion.int_to_decimal_fails({0}, {precision}, {scale})",
+        },
     ),
     Function(
-        "to_enum",
-        "to_enum(s, values)",
-        to_enum,
-        "the string as a value of an enum, which is given by its name or as a list of its values; fails for any other string",
-        failures=(Failure.BAD_CAST,),
-        constants=(1,),
+        "to_enum", "(s, values)", to_enum,
+        says="the string as a value of an enum, which is given by its name or as a list of its values; fails for any "
+        "other string",
+        failures=(Failure.BAD_CAST,), constants=(1,),
+        examples=(
+            Example('to_enum("udp", ["tcp", "udp"])', '"udp"'),
+            Example('to_enum("gre", ["tcp", "udp"])', fails=Failure.BAD_CAST),
+        ),
+        python="row_conversion.to_enum({0}, {1})",
     ),
 )

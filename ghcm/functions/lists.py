@@ -5,7 +5,7 @@ Positions are from 0. What sums up or orders items is a method, `xs.sum()`, as `
 
 from __future__ import annotations
 
-from ghcm.functions.table import Failure, Function
+from ghcm.functions.table import ELSE, Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
 from ghcm.types import Decimal, Duration, Float, Int, Int32, List, Map, Nullable, Struct, Type, as_nullable, strip
 from ghcm.types.unification import MAX_SUMMED_PRECISION, sum_of_many, unify
@@ -84,37 +84,74 @@ def _ordered_by(arguments: tuple[Type, ...]) -> Resolution | None:
 
 _OR_VALUES = "of the items, or of what a function gives for each; nulls are skipped, of nothing it is null"
 
+# fmt: off
 TABLE = (
     Function(
-        "get",
-        "get(list, index), list[index], get(map, key)",
-        first(list_get, map_get),
-        "the item at index (from 0; of -1 on from the last one), failing outside the list; the value of the key, null where the map does not have it",
+        "get", "get(list, index), list[index], get(map, key)", first(list_get, map_get),
+        says="the item at index (from 0; of -1 on from the last one), failing outside the list; the value of the key, "
+        "null where the map does not have it",
         failures=(Failure.OUT_OF_RANGE,),
+        examples=(
+            Example("get([10, 20], 1)", "20"),
+            Example('get(map_of("a", 1), "b")', "null"),
+            Example("[10, 20][-1]", "20"),
+            Example('"a,b,c".split(",")[-2]', '"b"'),
+            Example("[10, 20, 30][1 - 3]", "20"),
+            Example("[10][-2]", fails=Failure.OUT_OF_RANGE),
+            Example("get([10, 20], 2)", fails=Failure.OUT_OF_RANGE),
+        ),
+        python={Map: "{0}.get({1})", ELSE: "row_lists.item({0}, {1})"},
+        polars={Map: "column_maps.value({0}, {1}, {type})", ELSE: "column_lists.item({0}, {1})"},
+        polars_fails={Map: "", ELSE: "column_lists.item_fails({0}, {1})"},
     ),
     Function(
-        "list_sum",
-        "list.sum(), list.sum(x => ...)",
-        _total,
-        f"the sum {_OR_VALUES}; whole numbers add up in 128 bits and are checked at the end; decimals of up to 28 digits are exact, and the sum has ten digits more",
+        "list_sum", "list.sum(), list.sum(x => ...)", _total,
+        says=f"the sum {_OR_VALUES}; whole numbers add up in 128 bits and are checked at the end; decimals of up to 28 "
+        "digits are exact, and the sum has ten digits more",
         failures=(Failure.OVERFLOW,),
-    ),
-    Function("list_mean", "list.mean(), list.mean(x => ...)", _mean, f"the mean {_OR_VALUES}"),
-    Function("list_min", "list.min(), list.min(x => ...)", _extreme, f"the least {_OR_VALUES}"),
-    Function("list_max", "list.max(), list.max(x => ...)", _extreme, f"the greatest {_OR_VALUES}; NaN is greatest"),
-    Function(
-        "list_sort",
-        "list.sort(), list.sort(descending = true)",
-        _ordered(BOOL),
-        "the items in order; nulls come first, and last in descending order; equal items stay as they stood",
-        constants=(1,),
+        examples=(
+            Example("[1, 2, 3].sum()", "6"),
+            Example("[1, 2, 3].sum(x => x * 2)", "12"),
+            Example("[9223372036854775807, 1].sum()", fails=Failure.OVERFLOW),
+        ),
     ),
     Function(
-        "list_sort_by",
-        "list.sort(by = x => ...), list.sort(by = x => ..., descending = true)",
-        _ordered_by,
-        "the items in the order of what a function gives for each, as `sort` orders it",
-        constants=(1,),
+        "list_mean", "list.mean(), list.mean(x => ...)", _mean, says=f"the mean {_OR_VALUES}",
+        examples=(Example("[1, 2].mean()", "1.5"),),
+        python="row_lists.mean({0})",
     ),
-    Function("list_distinct", "list.distinct()", _ordered(), "each item once, where it stands first"),
+    Function(
+        "list_min", "list.min(), list.min(x => ...)", _extreme, says=f"the least {_OR_VALUES}",
+        examples=(Example('["b", "a"].min()', '"a"'), Example('["bb", "a"].min(x => length(x))', "1")),
+        polars="column_lists.least({0})",
+    ),
+    Function(
+        "list_max", "list.max(), list.max(x => ...)", _extreme, says=f"the greatest {_OR_VALUES}; NaN is greatest",
+        examples=(Example("[1.5, 2.5].max()", "2.5"),),
+        polars="column_lists.greatest({0})",
+    ),
+    Function(
+        "list_sort", "list.sort(), list.sort(descending = true)", _ordered(BOOL),
+        says="the items in order; nulls come first, and last in descending order; equal items stay as they stood",
+        constants=(1,),
+        examples=(
+            Example("[2, 3, 1].sort()", "[1, 2, 3]"),
+            Example("[2, null, 1].sort(descending = true)", "[2, 1, null]"),
+        ),
+        polars="column_lists.sort({0}, descending={1:bare})",
+    ),
+    Function(
+        "list_sort_by", "list.sort(by = x => ...), list.sort(by = x => ..., descending = true)", _ordered_by,
+        says="the items in the order of what a function gives for each, as `sort` orders it", constants=(1,),
+        examples=(
+            Example('["ccc", "a", "bb"].sort(by = x => length(x))', '["a", "bb", "ccc"]'),
+            Example('["a", "bb", "c"].sort(by = x => length(x), descending = true)', '["bb", "a", "c"]'),
+        ),
+        polars="column_lists.sort_by({0}, descending={1:bare})",
+    ),
+    Function(
+        "list_distinct", "list.distinct()", _ordered(), says="each item once, where it stands first",
+        examples=(Example("[2, 1, 2].distinct()", "[2, 1]"),),
+        polars="{0}.list.unique(maintain_order=True)",
+    ),
 )

@@ -5,8 +5,8 @@ The right side is evaluated only where the left does not decide.
 
 from __future__ import annotations
 
-from ghcm.functions.table import Function, Nulls
-from ghcm.signatures import BOOL, Resolution, fixed
+from ghcm.functions.table import Example, Function, Nulls
+from ghcm.signatures import BOOL, Resolution
 from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip
 from ghcm.types.unification import unify
 
@@ -42,27 +42,45 @@ def known(arguments: tuple[Type, ...]) -> Resolution | None:
     return Resolution(arguments, strip(arguments[0])) if fits else None
 
 
+_BOOL, _TEXT = ("{ b: bool? }", "{ b: null }"), ("{ s: string? }", "{ s: null }")
+
+# fmt: off
 TABLE = (
     Function(
-        "and", "a and b", logic, "false if either is false, else null if either is null", Nulls.HANDLED, method=False
-    ),
-    Function("or", "a or b", logic, "true if either is true, else null if either is null", Nulls.HANDLED, method=False),
-    Function("not", "not a", fixed(BOOL, BOOL), "the opposite", method=False),
-    Function("is_null", "a is null", any_to_bool, "whether it is null", Nulls.HANDLED, method=False),
-    Function("is_not_null", "a is not null", any_to_bool, "whether it is a value", Nulls.HANDLED, method=False),
-    Function(
-        "coalesce",
-        "a ?? b, coalesce(a, b, ...)",
-        coalesce,
-        "the first that is not null; later ones are evaluated only where needed",
-        Nulls.HANDLED,
+        "and", "a and b", logic, says="false if either is false, else null if either is null",
+        nulls=Nulls.HANDLED, method=False,
+        examples=(Example("1 < 2 and 2 < 3", "true"), Example("r.b and false", "false", given=_BOOL)),
     ),
     Function(
-        "known",
-        "a, where it is known not to be null",
-        known,
-        "the same value, typed without its `?`: the compiler has proved that it is not null; engines need no check",
-        Nulls.HANDLED,
-        method=False,
+        "or", "a or b", logic, says="true if either is true, else null if either is null",
+        nulls=Nulls.HANDLED, method=False,
+        examples=(Example("1 > 2 or 2 > 3", "false"), Example("r.b or false", "null", given=_BOOL)),
+    ),
+    Function(
+        "not", "not a", (BOOL,), BOOL, "the opposite", method=False,
+        examples=(Example("not 1 > 2", "true"), Example("not r.b", "null", given=_BOOL)),
+        python="not {0}", polars="~{0}",
+    ),
+    Function(
+        "is_null", "a is null", any_to_bool, says="whether it is null", nulls=Nulls.HANDLED, method=False,
+        examples=(Example("r.s is null", "true", given=_TEXT),),
+        polars="{0}.is_null()",
+    ),
+    Function(
+        "is_not_null", "a is not null", any_to_bool, says="whether it is a value", nulls=Nulls.HANDLED, method=False,
+        examples=(Example("r.s is not null", "false", given=_TEXT),),
+        polars="{0}.is_not_null()",
+    ),
+    Function(
+        "coalesce", "a ?? b, coalesce(a, b, ...)", coalesce, nulls=Nulls.HANDLED,
+        says="the first that is not null; later ones are evaluated only where needed",
+        examples=(Example('r.s ?? "none"', '"none"', given=_TEXT),),
+    ),
+    Function(
+        "known", "a, where it is known not to be null", known, nulls=Nulls.HANDLED, method=False,
+        says="the same value, typed without its `?`: the compiler has proved that it is not null; engines need no "
+        "check",
+        examples=(Example("if r.m is not null then r.m + 1 else 0", "8", given=("{ m: int? }", "{ m: 7 }")),),
+        polars="{0}",
     ),
 )

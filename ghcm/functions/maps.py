@@ -5,7 +5,7 @@ Keys are exact scalars: no floats, and never null. Where an order shows, it is t
 
 from __future__ import annotations
 
-from ghcm.functions.table import Failure, Function
+from ghcm.functions.table import Example, Failure, Function
 from ghcm.signatures import BOOL, Resolution, Rule
 from ghcm.types import (
     Bool,
@@ -68,25 +68,47 @@ def _from_entries(arguments: tuple[Type, ...]) -> Resolution | None:
             return None
 
 
+# fmt: off
 TABLE = (
     Function(
-        "map_at",
-        "map[key]",
-        _value_of,
-        "the value of the key; fails where the map does not have it, for which `get(map, key)` gives null",
-        failures=(Failure.OUT_OF_RANGE,),
-        method=False,
+        "map_at", "map[key]", _value_of, method=False, failures=(Failure.OUT_OF_RANGE,),
+        says="the value of the key; fails where the map does not have it, for which `get(map, key)` gives null",
+        examples=(
+            Example('map_of("a", 1, "b", 2)["b"]', "2"),
+            Example('map_of("a", 1)["b"]', fails=Failure.OUT_OF_RANGE),
+        ),
+        python="row_maps.at({0}, {1})",
+        polars="column_maps.value({0}, {1}, {type})", polars_fails="column_maps.lacks_key({0}, {1})",
     ),
     Function(
-        "has_key", "has_key(map, key), key in map", _with_key, "whether the map has the key; its value may be null"
+        "has_key", "has_key(map, key), key in map", _with_key,
+        says="whether the map has the key; its value may be null",
+        examples=(Example('has_key(map_of("a", 1, "b", 2), "b")', "true"),),
+        polars="column_maps.has_key({0}, {1})",
     ),
-    Function("keys", "keys(map)", _listed("key"), "the keys, ascending"),
-    Function("values", "values(map)", _listed("value"), "the values in the order of their keys"),
-    Function("entries", "entries(map)", _listed(""), "records `{key, value}` in the order of their keys"),
     Function(
-        "from_entries",
-        "from_entries(list), map_of(key, value, ...)",
-        _from_entries,
-        "the map of a list of records `{key, value}`, or of keys and values as arguments; of several entries with one key the last counts; keys are neither null nor floats",
+        "keys", "(map)", _listed("key"), says="the keys, ascending",
+        examples=(Example('keys(map_of("b", 2, "a", 1))', '["a", "b"]'),),
+        python="sorted({0})", polars="column_maps.keys({0}, {type})",
+    ),
+    Function(
+        "values", "(map)", _listed("value"), says="the values in the order of their keys",
+        examples=(Example('values(map_of("b", 2, "a", 1))', "[1, 2]"),),
+        python="row_maps.values({0})", polars="column_maps.values({0}, {type})",
+    ),
+    Function(
+        "entries", "(map)", _listed(""), says="records `{key, value}` in the order of their keys",
+        examples=(Example('entries(map_of("a", 1))', '[{"key": "a", "value": 1}]'),),
+        python="row_maps.entries({0})", polars="column_maps.entries({0}, {type})",
+    ),
+    Function(
+        "from_entries", "from_entries(list), map_of(key, value, ...)", _from_entries,
+        says="the map of a list of records `{key, value}`, or of keys and values as arguments; of several entries with "
+        "one key the last counts; keys are neither null nor floats",
+        examples=(
+            Example('map_of("a", 1, "b", 2)', '{"a": 1, "b": 2}'),
+            Example('from_entries([{ key: "a", value: 1 }])', '{"a": 1}'),
+        ),
+        python="row_maps.from_entries({0})", polars="column_maps.from_entries({0}, {type})",
     ),
 )

@@ -1,60 +1,61 @@
 """Regular expressions in the table of functions.
 
-The subset that RE2, Java and Python agree on, ASCII classes; the pattern must be a constant. The lowering rewrites it so
-that all three read it alike without flags: classes and `.` are spelt out, groups capture nothing, and every `$` left in it
-means the end of the text (Python writes `\\Z`, the others `\\z`).
+The subset that RE2, Java and Python agree on, ASCII classes; the pattern must be a constant. The lowering rewrites it
+so that all three read it alike without flags: classes and `.` are spelt out, groups capture nothing, and every `$`
+left in it means the end of the text (Python writes `\\Z`, the others `\\z`).
 """
 
 from __future__ import annotations
 
-from ghcm.functions.table import Function
-from ghcm.signatures import INT, STRING, TEXT2, first, fixed
+from ghcm.functions.table import Example, Function
+from ghcm.signatures import BOOL, INT, STRING, first, fixed
 from ghcm.support import Never
 from ghcm.types import List, Nullable
 
+# fmt: off
 TABLE = (
-    Function("matches", "matches(s, pattern)", TEXT2, "whether the pattern is found anywhere in it", constants=(1,)),
     Function(
-        "full_match",
-        "full_match(s, pattern)",
-        TEXT2,
-        "whether the whole of it is a match of the pattern",
-        constants=(1,),
+        "matches", "(s, pattern)", (STRING, STRING), BOOL, "whether the pattern is found anywhere in it",
+        constants=(1,), examples=(Example(r'matches("GET /docs", r"/\w+")', "true"),),
+        python="{pattern}.search({0}) is not None", polars="{0}.str.contains({pattern})",
     ),
     Function(
-        "extract",
-        "extract(s, pattern), extract(s, pattern, group)",
-        first(fixed(Nullable(STRING), STRING, STRING), fixed(Nullable(STRING), STRING, STRING, INT)),
-        "the first match, or what a group of it took, counted from 1; null where there is none; empty where the group took no part",
-        constants=(1, 2),
+        "full_match", "(s, pattern)", (STRING, STRING), BOOL, "whether the whole of it is a match of the pattern",
+        constants=(1,), examples=(Example(r'full_match("GET /docs", r"/\w+")', "false"),),
+        python="{pattern}.fullmatch({0}) is not None", polars="{0}.str.contains({pattern:whole})",
     ),
     Function(
-        "replace_pattern",
-        "replace_pattern(s, pattern, replacement)",
-        fixed(STRING, STRING, STRING, STRING),
-        "every match from the left replaced; nothing in the replacement has a meaning of its own",
-        constants=(1,),
+        "extract", "extract(s, pattern), extract(s, pattern, group)",
+        first(fixed(Nullable(STRING), STRING, STRING), fixed(Nullable(STRING), STRING, STRING, INT)), constants=(1, 2),
+        says="the first match, or what a group of it took, counted from 1; null where there is none; empty where the "
+        "group took no part",
+        examples=(
+            Example(r'extract("user=ann id=7", r"id=(\d+)", 1)', '"7"'),
+            Example(r'extract("user=ann", r"id=(\d+)", 1)', "null"),
+        ),
+        python="row_patterns.group({pattern}.search({0}), {2|0})",
+        polars="column_patterns.extract({0}, {pattern}, {2:bare|0})",
     ),
     Function(
-        "split_pattern",
-        "split_pattern(s, pattern)",
-        fixed(List(STRING), STRING, STRING),
-        "the parts between matches",
-        constants=(1,),
-        columnar=Never("Polars splits by plain text only"),
+        "replace_pattern", "(s, pattern, replacement)", (STRING, STRING, STRING), STRING,
+        "every match from the left replaced; nothing in the replacement has a meaning of its own", constants=(1,),
+        examples=(Example(r'replace_pattern("a1b22", r"\d+", "#")', '"a#b#"'),),
+        python="row_patterns.replace({pattern}, {0}, {2})", polars="column_patterns.replace({0}, {pattern}, {2})",
     ),
     Function(
-        "count_matches",
-        "count_matches(s, pattern)",
-        fixed(INT, STRING, STRING),
-        "how many matches there are that do not overlap",
-        constants=(1,),
+        "split_pattern", "(s, pattern)", (STRING, STRING), List(STRING), "the parts between matches", constants=(1,),
+        examples=(Example(r'split_pattern("a, b;c", r"[,;] *")', '["a", "b", "c"]'),),
+        python="{pattern}.split({0})", polars=Never("Polars splits by plain text only"),
     ),
     Function(
-        "extract_all",
-        "extract_all(s, pattern)",
-        fixed(List(STRING), STRING, STRING),
+        "count_matches", "(s, pattern)", (STRING, STRING), INT, "how many matches there are that do not overlap",
+        constants=(1,), examples=(Example(r'count_matches("a1b22", r"\d+")', "2"),),
+        python="len({pattern}.findall({0}))", polars="{0}.str.count_matches({pattern}).cast(pl.Int64)",
+    ),
+    Function(
+        "extract_all", "(s, pattern)", (STRING, STRING), List(STRING),
         "all matches from the left that do not overlap, whole match each",
-        constants=(1,),
+        constants=(1,), examples=(Example(r'extract_all("a1b22", r"\d+")', '["1", "22"]'),),
+        python="{pattern}.findall({0})", polars="{0}.str.extract_all({pattern})",
     ),
 )

@@ -5,9 +5,9 @@ Positions and lengths are in code points.
 
 from __future__ import annotations
 
-from ghcm.functions.table import Failure, Function
+from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
-from ghcm.types import Int32, List, Map, Nullable, Type, strip
+from ghcm.types import Int32, List, Map, Nullable, String, Type, strip
 from ghcm.types.unification import unify
 
 LONGEST_TEXT = 1_048_576
@@ -50,148 +50,226 @@ def all_strings(arguments: tuple[Type, ...]) -> Resolution | None:
 _TRIM = first(fixed(STRING, STRING), fixed(STRING, STRING, STRING))
 _SPACE = "ASCII white space (space, tab, newline, carriage return, vertical tab, form feed)"
 
+
+def _trimmed(python: str, polars: str) -> tuple[str, dict[Choice, str]]:
+    """How Python and Polars trim: the latter's characters may differ from text to text."""
+    space = r'" \t\n\r\x0b\x0c"'
+    columns: dict[Choice, str] = {1: f"{{0}}.str.{polars}({space})", 2: f"column_strings.{polars}({{0}}, {{1}})"}
+    return f'{{0}}.{python}({{1|" \\t\\n\\r\\v\\f"}})', columns
+
+
+_BOTH, _START, _END = (
+    _trimmed(python, polars)
+    for python, polars in (
+        ("strip", "strip_chars"),
+        ("lstrip", "strip_chars_start"),
+        ("rstrip", "strip_chars_end"),
+    )
+)
+
+# fmt: off
 TABLE = (
     Function(
-        "length",
-        "length(s)",
-        first(fixed(INT, STRING), list_length),
-        "the number of code points, of items of a list, or of keys of a map",
-    ),
-    Function("lower", "lower(s)", fixed(STRING, STRING), "in lower case by Unicode's default mapping"),
-    Function("upper", "upper(s)", fixed(STRING, STRING), "in upper case by Unicode's default mapping"),
-    Function(
-        "trim",
-        "trim(s), trim(s, characters)",
-        _TRIM,
-        f"without {_SPACE} at both ends, or without any of these characters",
-    ),
-    Function("trim_start", "trim_start(s), trim_start(s, characters)", _TRIM, "the same at the beginning only"),
-    Function("trim_end", "trim_end(s), trim_end(s, characters)", _TRIM, "the same at the end only"),
-    Function(
-        "is_empty",
-        "is_empty(s)",
-        first(fixed(BOOL, STRING), list_is_empty),
-        "whether it has no code points, no items of a list, or no keys of a map",
-    ),
-    Function("starts_with", "starts_with(s, part)", TEXT2, "whether it begins with part"),
-    Function("ends_with", "ends_with(s, part)", TEXT2, "whether it ends with part"),
-    Function(
-        "contains",
-        "contains(s, part), contains(list, item), part in s, item in list",
-        first(TEXT2, list_contains),
-        "whether part occurs in it; whether a list has the item",
+        "length", "(s)", first(fixed(INT, STRING), list_length),
+        says="the number of code points, of items of a list, or of keys of a map",
+        examples=(Example('length("größe")', "5"), Example("length([1, 2, 3])", "3")),
+        python="len({0})",
+        polars={String: "{0}.str.len_chars().cast(pl.Int64)", ELSE: "{0}.list.len().cast(pl.Int64)"},
     ),
     Function(
-        "replace",
-        "replace(s, old, new)",
-        fixed(STRING, STRING, STRING, STRING),
+        "lower", "(s)", (STRING,), STRING, "in lower case by Unicode's default mapping",
+        examples=(Example('lower("ÄB")', '"äb"'),),
+        python="{0}.lower()", polars="{0}.str.to_lowercase()", polars_fails="column_strings.case_fails({0})",
+    ),
+    Function(
+        "upper", "(s)", (STRING,), STRING, "in upper case by Unicode's default mapping",
+        examples=(Example('upper("äb")', '"ÄB"'),),
+        python="{0}.upper()", polars="{0}.str.to_uppercase()", polars_fails="column_strings.case_fails({0})",
+    ),
+    Function(
+        "trim", "trim(s), trim(s, characters)", _TRIM,
+        says=f"without {_SPACE} at both ends, or without any of these characters",
+        examples=(Example('trim("  a b ")', '"a b"'), Example('trim("--a-b-", "-")', '"a-b"')),
+        python=_BOTH[0], polars=_BOTH[1],
+    ),
+    Function(
+        "trim_start", "trim_start(s), trim_start(s, characters)", _TRIM, says="the same at the beginning only",
+        examples=(Example('trim_start("  a ")', '"a "'),),
+        python=_START[0], polars=_START[1],
+    ),
+    Function(
+        "trim_end", "trim_end(s), trim_end(s, characters)", _TRIM, says="the same at the end only",
+        examples=(Example('trim_end("  a ")', '"  a"'),),
+        python=_END[0], polars=_END[1],
+    ),
+    Function(
+        "is_empty", "(s)", first(fixed(BOOL, STRING), list_is_empty),
+        says="whether it has no code points, no items of a list, or no keys of a map",
+        examples=(Example('is_empty("")', "true"), Example("is_empty([1])", "false")),
+        python="len({0}) == 0", polars={String: '{0} == ""', ELSE: "{0}.list.len() == 0"},
+    ),
+    Function(
+        "starts_with", "(s, part)", (STRING, STRING), BOOL, "whether it begins with part",
+        examples=(Example('starts_with("/docs/install", "/docs")', "true"),),
+        python="{0}.startswith({1})", polars="{0}.str.starts_with({1:bare})",
+    ),
+    Function(
+        "ends_with", "(s, part)", (STRING, STRING), BOOL, "whether it ends with part",
+        examples=(Example('ends_with("a.csv", ".csv")', "true"),),
+        python="{0}.endswith({1})", polars="{0}.str.ends_with({1:bare})",
+    ),
+    Function(
+        "contains", "contains(s, part), contains(list, item), part in s, item in list", first(TEXT2, list_contains),
+        says="whether part occurs in it; whether a list has the item",
+        examples=(Example('contains("/docs/install", "install")', "true"), Example("contains([1, 2], 3)", "false")),
+    ),
+    Function(
+        "replace", "(s, old, new)", (STRING, STRING, STRING), STRING,
         "every occurrence of old, from the left, replaced; an empty old changes nothing",
+        examples=(Example('replace("a-b-c", "-", "+")', '"a+b+c"'),),
     ),
     Function(
-        "substring",
-        "substring(s, start, count)",
-        fixed(STRING, STRING, INT, INT),
+        "substring", "(s, start, count)", (STRING, INT, INT), STRING,
         "up to count code points from start (from 0); fails for a negative start or count",
         failures=(Failure.OUT_OF_RANGE,),
+        examples=(
+            Example('substring("stream", 1, 3)', '"tre"'),
+            Example('substring("stream", -1, 3)', fails=Failure.OUT_OF_RANGE),
+        ),
+        python="row_strings.substring({0}, {1}, {2})",
     ),
     Function(
-        "split",
-        "split(s, separator)",
-        fixed(List(STRING), STRING, STRING),
+        "split", "(s, separator)", (STRING, STRING), List(STRING),
         "the parts between separators; an empty separator fails",
         failures=(Failure.BAD_PATTERN,),
+        examples=(
+            Example('split("a,b,", ",")', '["a", "b", ""]'),
+            Example('split("a,b", "")', fails=Failure.BAD_PATTERN),
+        ),
+        python={SAFE: "{0}.split({1})", ELSE: "row_strings.split({0}, {1})"},
+        polars={SAFE: "{0}.str.split({1})", ELSE: "column_strings.split({0}, {1})"},
+        polars_fails={SAFE: "", ELSE: '{1} == ""'},
     ),
     Function(
-        "split_part",
-        "split_part(s, separator, n)",
-        fixed(Nullable(STRING), STRING, STRING, INT),
+        "split_part", "(s, separator, n)", (STRING, STRING, INT), Nullable(STRING),
         "part n (from 0) between separators; null where there are fewer; fails for a negative n or an empty separator",
         failures=(Failure.BAD_PATTERN, Failure.OUT_OF_RANGE),
+        examples=(
+            Example('split_part("a,b", ",", 1)', '"b"'),
+            Example('split_part("a,b", ",", 2)', "null"),
+            Example('split_part("a,b", ",", -1)', fails=Failure.OUT_OF_RANGE),
+        ),
+        python="row_strings.split_part({0}, {1}, {2})", polars="column_strings.split_part({0}, {1}, {2})",
+        polars_fails="column_strings.split_part_fails({0}, {1}, {2})",
     ),
     Function(
-        "lines",
-        "lines(s)",
-        fixed(List(STRING), STRING),
+        "lines", "(s)", (STRING,), List(STRING),
         "the lines, which end in a newline or in a carriage return and a newline; the last need not",
+        examples=(Example(r'lines("a\nb\n")', '["a", "b"]'),),
+        python="row_strings.lines({0})", polars="column_strings.lines({0})",
     ),
-    Function("words", "words(s)", fixed(List(STRING), STRING), f"the parts between {_SPACE}, none of them empty"),
-    Function("concat", "concat(s, t, ...)", all_strings, "one after the other"),
     Function(
-        "join",
-        "join(list, separator)",
-        fixed(STRING, List(STRING), STRING),
+        "words", "(s)", (STRING,), List(STRING), f"the parts between {_SPACE}, none of them empty",
+        examples=(Example('words(" to be  or ")', '["to", "be", "or"]'),),
+        python="row_strings.words({0})", polars=r'{0}.str.extract_all(r"[^ \t-\r]+")',
+    ),
+    Function(
+        "concat", "(s, t, ...)", all_strings, says="one after the other",
+        examples=(Example('concat("a", "b", "c")', '"abc"'),),
+        polars="pl.concat_str({*})",
+    ),
+    Function(
+        "join", "(list, separator)", (List(STRING), STRING), STRING,
         "the strings of a list with the separator between them",
+        examples=(Example('join(["a", "b"], ", ")', '"a, b"'),),
     ),
-    Function("reverse", "reverse(s)", fixed(STRING, STRING), "its code points from the last to the first"),
     Function(
-        "repeat",
-        "repeat(s, n)",
-        fixed(STRING, STRING, INT),
+        "reverse", "(s)", (STRING,), STRING, "its code points from the last to the first",
+        examples=(Example('reverse("abc")', '"cba"'),),
+        python="{0}[::-1]", polars="column_strings.reverse({0})",
+    ),
+    Function(
+        "repeat", "(s, n)", (STRING, INT), STRING,
         f"n times; fails for a negative n and for more than {LONGEST_TEXT:,} code points",
         failures=(Failure.OUT_OF_RANGE, Failure.OVERFLOW),
+        examples=(Example('repeat("ab", 3)', '"ababab"'), Example('repeat("ab", -1)', fails=Failure.OUT_OF_RANGE)),
+        python="row_strings.repeat({0}, {1})", polars="column_strings.repeat({0}, {1})",
+        polars_fails="column_strings.repeat_fails({0}, {1})",
     ),
     Function(
-        "pad_start",
-        "pad_start(s, width, fill)",
-        fixed(STRING, STRING, INT, STRING),
-        f"with fill, repeated and cut, before it up to a width; an empty fill changes nothing; fails where that makes more than {LONGEST_TEXT:,} code points",
+        "pad_start", "(s, width, fill)", (STRING, INT, STRING), STRING,
+        "with fill, repeated and cut, before it up to a width; an empty fill changes nothing; "
+        f"fails where that makes more than {LONGEST_TEXT:,} code points",
         failures=(Failure.OVERFLOW,),
+        examples=(
+            Example('pad_start("7", 3, "0")', '"007"'),
+            Example('pad_start("7", 2000000, "0")', fails=Failure.OVERFLOW),
+        ),
+        python="row_strings.pad_start({0}, {1}, {2})", polars="column_strings.pad_start({0}, {1}, {2})",
+        polars_fails="column_strings.pad_fails({0}, {1}, {2})",
     ),
     Function(
-        "pad_end",
-        "pad_end(s, width, fill)",
-        fixed(STRING, STRING, INT, STRING),
-        "the same with fill behind it",
+        "pad_end", "(s, width, fill)", (STRING, INT, STRING), STRING, "the same with fill behind it",
         failures=(Failure.OVERFLOW,),
+        examples=(
+            Example('pad_end("7", 3, ".")', '"7.."'),
+            Example('pad_end("7", 2000000, "0")', fails=Failure.OVERFLOW),
+        ),
+        python="row_strings.pad_end({0}, {1}, {2})", polars="column_strings.pad_end({0}, {1}, {2})",
+        polars_fails="column_strings.pad_fails({0}, {1}, {2})",
     ),
     Function(
-        "index_of",
-        "index_of(s, part)",
-        fixed(INT, STRING, STRING),
+        "index_of", "(s, part)", (STRING, STRING), INT,
         "where part first begins (from 0), -1 where it does not occur; 0 for an empty part",
+        examples=(Example('index_of("abcabc", "c")', "2"), Example('index_of("abc", "x")', "-1")),
+        python="{0}.find({1})", polars="column_strings.index_of({0}, {1})",
     ),
     Function(
-        "last_index_of",
-        "last_index_of(s, part)",
-        fixed(INT, STRING, STRING),
+        "last_index_of", "(s, part)", (STRING, STRING), INT,
         "where part last begins (from 0), -1 where it does not occur; the length for an empty part",
+        examples=(Example('last_index_of("abcabc", "c")', "5"),),
+        python="{0}.rfind({1})", polars="column_strings.last_index_of({0}, {1})",
     ),
     Function(
-        "count_of",
-        "count_of(s, part)",
-        fixed(INT, STRING, STRING),
+        "count_of", "(s, part)", (STRING, STRING), INT,
         "how often part occurs without overlapping; for an empty part one more than the length",
+        examples=(Example('count_of("banana", "an")', "2"),),
+        python="{0}.count({1})", polars="column_strings.count_of({0}, {1})",
     ),
     Function(
-        "slice",
-        "slice(s, start), slice(s, start, end), s[start:end]",
+        "slice", "slice(s, start), slice(s, start, end), s[start:end]",
         first(fixed(STRING, STRING, INT), fixed(STRING, STRING, INT, INT), list_slice),
-        "from start (from 0) up to before end, as Python's s[start:end]: negative places count from the end, places outside are cut; of a list too",
+        says="from start (from 0) up to before end, as Python's s[start:end]: negative places count from the end, "
+        "places outside are cut; of a list too",
+        examples=(Example('slice("stream", 1, -1)', '"trea"'), Example("slice([1, 2, 3], 1)", "[2, 3]")),
+        python="{0}[{1}:{2|}]",
+        polars={
+            (String, 2): "column_strings.slice_text({0}, {1})", String: "column_strings.slice_text({0}, {1}, {2})",
+            2: "column_strings.slice_list({0}, {1})", ELSE: "column_strings.slice_list({0}, {1}, {2})",
+        },
     ),
     Function(
-        "left",
-        "left(s, n)",
-        fixed(STRING, STRING, INT),
-        "the first n code points; fails for a negative n",
+        "left", "(s, n)", (STRING, INT), STRING, "the first n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
+        examples=(Example('left("stream", 3)', '"str"'), Example('left("stream", -1)', fails=Failure.OUT_OF_RANGE)),
+        python="row_strings.left({0}, {1})", polars="column_strings.left({0}, {1})",
+        polars_fails="column_strings.count_fails({0}, {1})",
     ),
     Function(
-        "right",
-        "right(s, n)",
-        fixed(STRING, STRING, INT),
-        "the last n code points; fails for a negative n",
+        "right", "(s, n)", (STRING, INT), STRING, "the last n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
+        examples=(Example('right("stream", 3)', '"eam"'), Example('right("stream", -1)', fails=Failure.OUT_OF_RANGE)),
+        python="row_strings.right({0}, {1})", polars="column_strings.right({0}, {1})",
+        polars_fails="column_strings.count_fails({0}, {1})",
     ),
     Function(
-        "remove_prefix",
-        "remove_prefix(s, part)",
-        fixed(STRING, STRING, STRING),
-        "without part at its beginning, if it is there",
+        "remove_prefix", "(s, part)", (STRING, STRING), STRING, "without part at its beginning, if it is there",
+        examples=(Example('remove_prefix("/docs/a", "/docs")', '"/a"'),),
+        python="{0}.removeprefix({1})", polars="column_strings.remove_prefix({0}, {1})",
     ),
     Function(
-        "remove_suffix",
-        "remove_suffix(s, part)",
-        fixed(STRING, STRING, STRING),
-        "without part at its end, if it is there",
+        "remove_suffix", "(s, part)", (STRING, STRING), STRING, "without part at its end, if it is there",
+        examples=(Example('remove_suffix("a.csv", ".csv")', '"a"'),),
+        python="{0}.removesuffix({1})", polars="column_strings.remove_suffix({0}, {1})",
     ),
 )

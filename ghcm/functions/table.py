@@ -1,13 +1,16 @@
-"""What a row of the table of functions says, and how a call is typed by it."""
+"""What a row of the table of functions says, and how a call is typed by it.
+
+Texts of engines are interpreted by `ghcm.codegen`, nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from ghcm.signatures import Resolution, Rule
+from ghcm.signatures import Resolution, Rule, fixed
 from ghcm.support import YES, Engine, Never, Yes
 from ghcm.types import Null, Type, as_nullable, is_nullable, strip
 
@@ -34,9 +37,55 @@ class Nulls(Enum):
     HANDLED = "handled"
 
 
+class Always(Enum):
+    """A choice between texts that is not of a type or a number of arguments."""
+
+    SAFE = "a call that cannot fail"
+    ELSE = "every other call"
+
+
+SAFE, ELSE = Always.SAFE, Always.ELSE
+
+Choice: TypeAlias = "type[Type] | int | Always | tuple[Choice, ...]"
+"""The type of the first argument, how many arguments there are, or what `Always` says; of a tuple all must hold."""
+
+Text: TypeAlias = "str | Never | Mapping[Choice, str | Never]"
+"""How an engine writes a call, or why it cannot; where that depends, the first choice that holds counts.
+
+`{0}` is the first argument, put in parentheses where it binds too loosely for where it stands. `{1|x}` is `x` where the
+argument is not given, `{*}` all arguments between commas. Of constants: `{1:bare}` as Python writes it, `{1:zone}` a
+time zone with a comma before it (nothing for UTC), `{pattern}` the regular expression of the second argument. Of types:
+`{type}`, `{precision}` and `{scale}` of the result, `{0.precision}` and `{0.scale}` of an argument.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An expression and its value as JSON, or the reason for which a record that needs it becomes a dead letter.
+
+    `given`: the type and the value of the record `r` that the expression reads, where constants cannot say it:
+    `("{ n: int32 }", "{ n: 7 }")`. `declares`: records that the expression names.
+    """
+
+    text: str
+    gives: str = ""
+    fails: Failure | None = None
+    given: tuple[str, str] = ("{ n: int }", "{ n: 0 }")
+    declares: str = ""
+
+    def program(self) -> str:
+        """The program that replies with the value."""
+        type_, value = self.given
+        fields = type_.strip().removeprefix("{").removesuffix("}").strip()
+        return (
+            f"program example\n\nrecord Given {{ {fields} }}\n{self.declares}\n"
+            f"responsive batch example {{\n  memory([{value}]).as(Given).map(r => {self.text}).reply()\n}}\n"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class BadConstant:
-    """A constant argument that cannot be: its place, from 0, why, and what to write instead."""
+    """A constant argument that cannot be: which one, from 0, why, and what to write instead."""
 
     place: int
     reason: str
@@ -49,28 +98,46 @@ ConstantRule: TypeAlias = Callable[[tuple[Type, ...], tuple[object, ...]], BadCo
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function. `signature` is for people; `rule` is what the lowering uses."""
+    """One function: all that is a fact about it. Its meaning stands in `ghcm.spg.reference.functions`.
+
+    `form` is what people write, without the name where it begins with a parenthesis. It takes arguments of these types
+    and gives that one, or is typed by a rule. `python`, `polars` and `spark` are the texts of engines, None where an
+    engine has an emitter of its own for it; what `polars_fails` and `spark_fails` say is true of records that fail.
+    """
 
     name: str
-    signature: str
-    rule: Rule
-    meaning: str
+    form: str
+    takes: tuple[Type, ...] | Rule
+    gives: Type | None = None
+    says: str = ""
     nulls: Nulls = Nulls.PROPAGATE
     failures: tuple[Failure, ...] = ()
     method: bool = True
     """Whether it may be written `x.name(...)` as well as `name(x, ...)`."""
     constants: tuple[int, ...] = ()
-    """The places of arguments that must be literals, from 0, where they are given: what engines have to know before
-    they run."""
+    """Which arguments must be literals, from 0, where they are given: what engines have to know before they run."""
     bad_constant: ConstantRule | None = None
     """What is wrong with constants of the right types; None where nothing is."""
-    columnar: Yes | Never = YES
-    """Whether there is a columnar form; a task that calls a function without one runs by rows. What has none for some
-    types only is refused by its emitter."""
+    examples: tuple[Example, ...] = ()
+    python: Text | None = None
+    polars: Text | None = None
+    polars_fails: Text = ""
+
+    @property
+    def signature(self) -> str:
+        """What people write: `split(s, separator)`."""
+        return self.name + self.form if self.form.startswith("(") else self.form
+
+    def rule(self, arguments: tuple[Type, ...]) -> Resolution | None:
+        """Type a call of arguments without their `?`."""
+        if not isinstance(self.takes, tuple):
+            return self.takes(arguments)
+        assert self.gives is not None, self.name
+        return fixed(self.gives, *self.takes)(arguments)
 
     def support(self, engine: Engine) -> Yes | Never:
-        """What that engine says to it."""
-        return self.columnar if engine is Engine.COLUMNAR else YES
+        """What that engine says to it. A task that calls a function without a columnar form runs by rows."""
+        return self.polars if engine is Engine.COLUMNAR and isinstance(self.polars, Never) else YES
 
 
 def resolve(function: Function, arguments: tuple[Type, ...]) -> Resolution | None:
@@ -88,3 +155,22 @@ def resolve(function: Function, arguments: tuple[Type, ...]) -> Resolution | Non
     )
     result = as_nullable(found.result) if any(map(is_nullable, arguments)) else found.result
     return Resolution(parameters, result)
+
+
+def chosen(text: Text | None, kind: Type | None, count: int, *, safe: bool) -> str | Never | None:
+    """The text for a call by the type of its first argument, its number of arguments, and whether it cannot fail."""
+    if text is None or isinstance(text, str | Never):
+        return text
+
+    def holds(choice: Choice) -> bool:
+        match choice:
+            case tuple():
+                return all(map(holds, choice))
+            case int():
+                return count == choice
+            case Always():
+                return safe or choice is ELSE
+            case _:
+                return isinstance(kind, choice)
+
+    return next((found for choice, found in text.items() if holds(choice)), None)

@@ -5,8 +5,8 @@ The reference pages, `ghcm explain --operator NAME` and the tests read it from h
 
 from __future__ import annotations
 
+from ghcm.functions import Example
 from ghcm.manual.entries import Area, Entry, Fact, Kind, Shown, areas, entries, find, unknown
-from ghcm.manual.example import Example
 
 __all__ = [
     "Area",

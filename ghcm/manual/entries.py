@@ -10,10 +10,10 @@ from functools import cache
 
 from ghcm.aggregates import AGGREGATES, Rule
 from ghcm.errors import suggest
-from ghcm.functions import FAMILIES, Function, Nulls
+from ghcm.functions import FAMILIES, Example, Function, Nulls
 from ghcm.functions import OPERATORS as SYMBOLS
-from ghcm.manual import aggregates, functions
-from ghcm.manual.example import Aggregated, Example
+from ghcm.manual import aggregates
+from ghcm.manual.example import Aggregated
 from ghcm.manual.forms import FORMS, Form
 from ghcm.operators import OPERATORS, Argument, Operator, Pipeline, Role
 from ghcm.support import Engine, Never, NotYet, Support, Yes
@@ -187,23 +187,22 @@ def _form(form: Form) -> Entry:
 
 def _function(function: Function, family: str) -> Entry:
     nulls = "a null argument gives null" if function.nulls is Nulls.PROPAGATE else "as the meaning says"
-    constants = ", ".join(str(place + 1) for place in function.constants)
+    constants = ", ".join(str(index + 1) for index in function.constants)
     facts = [
         Fact("nulls", nulls),
         Fact("fails with", ", ".join(each.value for each in function.failures) or "nothing"),
         *([Fact("constant arguments", constants)] if constants else ()),
         *(Fact(engine.value, _support(function.support(engine))) for engine in Engine),
     ]
-    found = functions.EXAMPLES.get(family, {}).get(function.name, ())
     return Entry(
         Kind.FUNCTION,
         function.name,
         _written(function),
         family,
         function.signature,
-        function.meaning,
+        function.says,
         tuple(facts),
-        tuple(map(_expression, found)),
+        tuple(map(_expression, function.examples)),
     )
 
 

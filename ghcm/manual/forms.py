@@ -1,11 +1,10 @@
-"""The forms of expressions: what is written with words of the language or with lambdas, and so is no row of a table of functions."""
+"""The forms of expressions: what is written with words of the language or with lambdas, and is no row of a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ghcm.functions import Failure
-from ghcm.manual.example import Example
+from ghcm.functions import Example, Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,18 @@ _EVENT = (
     "union Event by kind { login: Login, Logout }\n"
 )
 
+_LOGIN = 'Login { user: "a", host: "h" }'
+
 FORMS: tuple[Form, ...] = (
     Form(
         ("map",),
         "xs.map(x => x * r.n)",
         "r.xs.map(lambda x: x * r.n)",
         f"the list of the values; a null list gives null{_ITEMS}",
-        (Example("[1, 2].map(x => x * 10)", "[10, 20]"), Example("[1, 0].map(x => 1 // x)", fails=Failure.ZERO_DIVISOR)),
+        (
+            Example("[1, 2].map(x => x * 10)", "[10, 20]"),
+            Example("[1, 0].map(x => 1 // x)", fails=Failure.ZERO_DIVISOR),
+        ),
     ),
     Form(
         ("filter",),
@@ -61,16 +65,20 @@ FORMS: tuple[Form, ...] = (
         "match x { 0 or 1 => a, 3..9 => b, null => c, _ => d }",
         "match_(x, {(0, 1): a, between(3, 9): b, None: c}, otherwise=d)",
         "the case that fits; both ends are in a range",
-        (Example('match r.n { 0 or 1 => "few", 2..9 => "some", _ => "many" }', '"some"', given=("{ n: int }", "{ n: 9 }")),),
+        (
+            Example(
+                'match r.n { 0 or 1 => "few", 2..9 => "some", _ => "many" }', '"some"', given=("{ n: int }", "{ n: 9 }")
+            ),
+        ),
     ),
     Form(
         ("enum",),
         'enum Proto { tcp, udp, "n/a" }',
         'class Proto(Enum): TCP = "tcp", ... or Literal["tcp", "udp"] as the type',
-        "a type of a few texts, declared once or written in place as `enum {tcp, udp}`. A source's record with any other text is a "
-        "dead letter; a comparison with a constant that is none of them, and a `match` that leaves one open, is a mistake. "
-        "`Proto.tcp` and `\"tcp\"` are the same value, `to_enum(s, Proto)` reads one, and where a string is asked for it is one. "
-        "Enums are ordered as strings are",
+        "a type of a few texts, declared once or written in place as `enum {tcp, udp}`. A source's record with any "
+        "other text is a dead letter; a comparison with a constant that is none of them, and a `match` that leaves "
+        "one open, is a mistake. `Proto.tcp` and `\"tcp\"` are the same value, `to_enum(s, Proto)` reads one, and "
+        "where a string is asked for it is one. Enums are ordered as strings are",
         (
             Example("match r.p { tcp => 6, udp => 17 }", "17", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
             Example('r.p == "tcp" or r.p > "tcp"', "true", given=("{ p: enum {tcp, udp} }", '{ p: "udp" }')),
@@ -81,22 +89,23 @@ FORMS: tuple[Form, ...] = (
         ("union", "is"),
         "union Event by kind { login: Login, Logout }, e is Login, match e { Login l => ..., Logout => ... }",
         'class Event(OneOf, by="kind"): login: Login, ...; is_(e, Login), match_(e, {Login: ..., Logout: ...})',
-        "one of a few records, as a type; the field `kind` says which, by the text that stands before the record, or by its name. "
-        "What all of them have is read as of a record, the rest where it is known which record it is: in a case of `match`, which "
-        "names every record or ends in `_`, behind `filter(e => e is Login)`, and in `if e is Login then ...`. There a union that can "
-        "only be one record is that record, and `Login l` gives it a name. Where a union is asked for, a record of it is one, and "
-        "records of one union are it together, in `if`, `match` and lists. A source reads the tag beside the fields; an unknown "
-        "tag, or a field that the record needs and that is missing, makes a dead letter; fields of another record are passed over. "
-        "Sinks of JSON files and Redis write an object of "
-        "the tag and of the fields of the record that it is; rows of CSV and Parquet, and replies, have the fields of all records, null "
-        "where it is another one. A union is no value of a map and no parameter of a unit",
+        "one of a few records, as a type; the field `kind` says which, by the text that stands before the record, or "
+        "by its name. What all of them have is read as of a record, the rest where it is known which record it is: in "
+        "a case of `match`, which names every record or ends in `_`, behind `filter(e => e is Login)`, and in `if e "
+        "is Login then ...`. There a union that can only be one record is that record, and `Login l` gives it a name. "
+        "Where a union is asked for, a record of it is one, and records of one union are it together, in `if`, "
+        "`match` and lists. A source reads the tag beside the fields; an unknown tag, or a field that the record "
+        "needs and that is missing, makes a dead letter; fields of another record are passed over. Sinks of JSON "
+        "files and Redis write an object of the tag and of the fields of the record that it is; rows of CSV and "
+        "Parquet, and replies, have the fields of all records, null where it is another one. A union is no value of a "
+        "map and no parameter of a unit",
         tuple(
             Example(text, gives, given=("{ e: Event }", f"{{ e: {value} }}"), declares=_EVENT)
             for text, gives, value in (
-                ("match r.e { Login l => l.host, Logout => to_string(r.e.seconds) }", '"h"', 'Login { user: "a", host: "h" }'),
+                ("match r.e { Login l => l.host, Logout => to_string(r.e.seconds) }", '"h"', _LOGIN),
                 ("if r.e is Logout then r.e.seconds else 0", "7", 'Logout { user: "a", seconds: 7 }'),
                 ("r.e.user", '"a"', 'Logout { user: "a", seconds: 7 }'),
-                ("r.e", '{"kind": "login", "user": "a", "host": "h", "seconds": null}', 'Login { user: "a", host: "h" }'),
+                ("r.e", '{"kind": "login", "user": "a", "host": "h", "seconds": null}', _LOGIN),
             )
         ),
     ),

@@ -33,7 +33,7 @@ LAZY = {"and", "or", "coalesce"}
 
 
 def test_every_layer_has_every_function() -> None:
-    columnar = {name for name, function in FUNCTIONS.items() if not isinstance(function.columnar, Never)}
+    columnar = {name for name, function in FUNCTIONS.items() if not isinstance(function.polars, Never)}
     assert MEANINGS.keys() | LAZY == FUNCTIONS.keys()
     assert ROW_FUNCTIONS.keys() | HANDLED.keys() == FUNCTIONS.keys()
     assert HANDLED.keys() == {name for name, function in FUNCTIONS.items() if function.nulls is Nulls.HANDLED}

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from ghcm.functions import FAMILIES, Example
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.manual.example import Example
-from ghcm.manual.functions import EXAMPLES
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from tests.conformance.spark_runs import agree
@@ -23,7 +22,7 @@ PLAIN = Example("", "").given
 
 def plain(family: str) -> list[Example]:
     """The examples of constants that do not fail."""
-    examples = (each for named in EXAMPLES[family].values() for each in named)
+    examples = (each for row in FAMILIES[family] for each in row.examples)
     return [each for each in examples if not each.fails and each.given == PLAIN and not each.declares]
 
 
@@ -34,6 +33,6 @@ def side_by_side(examples: list[Example]) -> Program:
     return lower(parse(Source("examples.istream", text)))
 
 
-@pytest.mark.parametrize("family", [family for family in EXAMPLES if plain(family)])
+@pytest.mark.parametrize("family", [family for family in FAMILIES if plain(family)])
 def test_examples_give_on_spark_what_they_show(family: str, spark: SparkSession, tmp_path: Path) -> None:
     agree(spark, side_by_side(plain(family)), "u", tmp_path)

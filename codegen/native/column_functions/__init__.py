@@ -1,65 +1,35 @@
-"""The functions of the language as Polars, one module per family.
+"""The functions of the language as Polars: total over those of `ghcm.functions.FUNCTIONS` that have a columnar form.
 
-Total over the functions of `ghcm.functions.FUNCTIONS` that have a columnar form. A family refuses calls that have none
-because of their types or constants, with the reason (`REFUSALS`); such a chain runs by rows.
+Most are texts of that table; what no text can say stands in `arithmetic` and `values`. Calls that have no columnar form
+because of their types or constants are refused with the reason; such a chain runs by rows.
 """
 
 from __future__ import annotations
 
-from ghcm.codegen.native.column_functions import (
-    arithmetic,
-    comparison,
-    conversion,
-    encodings,
-    hashes,
-    json,
-    lists,
-    logic,
-    maps,
-    network,
-    patterns,
-    strings,
-    time,
-)
-from ghcm.codegen.native.column_functions.emitting import Emit, Refusal, Scope
+from ghcm.codegen.native.column_functions import arithmetic, values
+from ghcm.codegen.native.column_functions.emitting import Emit, Refusal, Scope, kind_of, written
 from ghcm.expr import Call
-from ghcm.functions import FUNCTIONS
+from ghcm.functions import FUNCTIONS, chosen
 from ghcm.support import Never
 
 __all__ = ["COLUMN_FUNCTIONS", "REFUSALS", "Scope", "refusal"]
 
 COLUMN_FUNCTIONS: dict[str, Emit] = {
+    **{name: written for name, function in FUNCTIONS.items() if not isinstance(function.polars, Never | None)},
     **arithmetic.EMITTERS,
-    **comparison.EMITTERS,
-    **logic.EMITTERS,
-    **conversion.EMITTERS,
-    **strings.EMITTERS,
-    **patterns.EMITTERS,
-    **encodings.EMITTERS,
-    **hashes.EMITTERS,
-    **lists.EMITTERS,
-    **maps.EMITTERS,
-    **json.EMITTERS,
-    **time.EMITTERS,
-    **network.EMITTERS,
+    **values.EMITTERS,
 }
 """The functions by name."""
 
-REFUSALS: dict[str, Refusal] = {
-    **arithmetic.REFUSALS,
-    **comparison.REFUSALS,
-    **conversion.REFUSALS,
-    **strings.REFUSALS,
-    **patterns.REFUSALS,
-    **lists.REFUSALS,
-}
-"""By name, what says why a call has no columnar form; "" where it has one."""
+REFUSALS: dict[str, Refusal] = values.REFUSALS
+"""By name, what says why a call has no columnar form; "" where it has one. The table says more."""
 
 
 def refusal(call: Call) -> str:
     """Why a call has no columnar form; "" where it has one."""
-    support = FUNCTIONS[call.function].columnar
-    if isinstance(support, Never):
-        return f"{call.function}: {support.reason}"
+    polars, kind = FUNCTIONS[call.function].polars, kind_of(call)
+    found = chosen(polars, kind, len(call.arguments), safe=False)
+    if isinstance(found, Never):
+        return f"{call.function}{'' if found is polars else f' of {kind}'}: {found.reason}"
     refuse = REFUSALS.get(call.function)
     return refuse(call) if refuse is not None else ""

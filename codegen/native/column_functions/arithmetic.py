@@ -1,11 +1,10 @@
-"""Arithmetic as Polars."""
+"""Arithmetic, comparison and three-valued logic as Polars, where no text of the table can say it."""
 
 from __future__ import annotations
 
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.native.column_functions.emitting import (
     Emit,
-    Refusal,
     Scope,
     arguments_of,
     as_kind,
@@ -17,12 +16,11 @@ from ghcm.codegen.native.column_functions.emitting import (
     kind_of,
     masks_of,
     number,
-    refused_kinds,
     with_masks,
 )
-from ghcm.codegen.native.column_text import ATOM, PRODUCT, SUM, UNARY, Column
+from ghcm.codegen.native.column_text import AND, ATOM, COMPARE, OR, PRODUCT, SUM, Column, either, where
 from ghcm.expr import Call
-from ghcm.types import Decimal, Duration, Float, List, String, strip
+from ghcm.types import Decimal, Duration, Float, List, String, is_nullable, strip
 
 
 def _arithmetic(operator: str, level: int, fails: str) -> Emit:
@@ -67,36 +65,59 @@ def _modulo(scope: Scope, expr: Call) -> Column:
     return with_masks(infix("%", PRODUCT, *found), masks_of(found), zero)
 
 
-def _negate(scope: Scope, expr: Call) -> Column:
-    (found,) = arguments_of(scope, expr)
-    if isinstance(kind_of(expr), Float):
-        return with_masks(Column(f"-{found.at(UNARY)}", UNARY), found.fails)
-    if isinstance(kind_of(expr), Decimal):
-        return with_masks(helper("arithmetic.exact_negate", found, *number(*digits_of(expr.type))), found.fails)
-    count = counted(found, kind_of(expr))
-    value = as_kind(strip(expr.type), Column(f"-{count.at(UNARY)}", UNARY))
-    return with_masks(value, found.fails, helper("arithmetic.absolute_fails", count))
+# --- comparison ------------------------------------------------------------------------------------------------------
 
 
-def _absolute(scope: Scope, expr: Call) -> Column:
-    (found,) = arguments_of(scope, expr)
-    if isinstance(kind_of(expr), Float):
-        return with_masks(Column(f"{found.at(ATOM)}.abs()"), found.fails)
-    if isinstance(kind_of(expr), Decimal):
-        return with_masks(helper("arithmetic.exact_absolute", found, *number(*digits_of(expr.type))), found.fails)
-    count = counted(found, kind_of(expr))
-    return with_masks(
-        as_kind(strip(expr.type), Column(f"{count.at(ATOM)}.abs()")),
-        found.fails,
-        helper("arithmetic.absolute_fails", count),
-    )
+def _comparison(operator: str) -> Emit:
+    def emit(scope: Scope, expr: Call) -> Column:
+        found = arguments_of(scope, expr)
+        left, right = found
+        if left.bare is not None and right.bare is None:
+            mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+            return with_masks(infix(mirrored, COMPARE + 0, _tight(right), left), masks_of(found))
+        return with_masks(infix(operator, COMPARE, _tight(left), _tight(right)), masks_of(found))
+
+    return emit
 
 
-def _round_half_up(scope: Scope, expr: Call) -> Column:
-    found = scope.value(expr.arguments[0])
-    precision, scale = digits_of(expr.type)
-    dropped = digits_of(expr.arguments[0].type)[1] - scale
-    return with_masks(helper("arithmetic.round_half_up", found, *number(dropped, precision, scale)), found.fails)
+def _tight(column: Column) -> Column:
+    return column if column.level > COMPARE else Column(f"({column.text})", ATOM, column.fails, column.bare)
+
+
+def _extreme(name: str) -> Emit:
+    def emit(scope: Scope, expr: Call) -> Column:
+        found = arguments_of(scope, expr)
+        return with_masks(helper(name, *found), masks_of(found))
+
+    return emit
+
+
+# --- three-valued logic ----------------------------------------------------------------------------------------------
+
+
+def _and(scope: Scope, expr: Call) -> Column:
+    left, right = arguments_of(scope, expr)
+    undecided = left.at(AND) if not is_nullable(expr.arguments[0].type) else f"{left.at(ATOM)}.fill_null(True)"
+    return Column(f"{left.at(AND)} & {right.at(AND + 1)}", AND, either(left.fails, where(undecided, right.fails)))
+
+
+def _or(scope: Scope, expr: Call) -> Column:
+    left, right = arguments_of(scope, expr)
+    undecided = left.at(ATOM) if not is_nullable(expr.arguments[0].type) else f"{left.at(ATOM)}.fill_null(False)"
+    return Column(f"{left.at(OR)} | {right.at(OR + 1)}", OR, either(left.fails, where(f"~{undecided}", right.fails)))
+
+
+def _coalesce(scope: Scope, expr: Call) -> Column:
+    texts: list[str] = []
+    missing, fails = "", None
+    for each in expr.arguments:
+        column = scope.value(each)
+        texts.append(column.text)
+        fails = either(fails, where(missing, column.fails) if missing else column.fails)
+        missing = f"{missing} & {column.at(ATOM)}.is_null()" if missing else f"{column.at(ATOM)}.is_null()"
+        if not is_nullable(each.type):
+            break
+    return Column(f"pl.coalesce({', '.join(texts)})", fails=fails)
 
 
 EMITTERS: dict[str, Emit] = {
@@ -106,14 +127,15 @@ EMITTERS: dict[str, Emit] = {
     "div": _divide,
     "floordiv": _floordiv,
     "mod": _modulo,
-    "neg": _negate,
-    "abs": _absolute,
-    "round_half_up": _round_half_up,
-}
-
-REFUSALS: dict[str, Refusal] = {
-    "floordiv": refused_kinds(
-        {Float: "Polars rounds the quotient of floats where Python corrects it by the remainder"}
-    ),
-    "mod": refused_kinds({Float: "Polars computes the remainder of floats from a rounded quotient"}),
+    "eq": _comparison("=="),
+    "ne": _comparison("!="),
+    "lt": _comparison("<"),
+    "le": _comparison("<="),
+    "gt": _comparison(">"),
+    "ge": _comparison(">="),
+    "least": _extreme("comparison.least"),
+    "greatest": _extreme("comparison.greatest"),
+    "and": _and,
+    "or": _or,
+    "coalesce": _coalesce,
 }

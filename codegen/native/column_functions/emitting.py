@@ -1,13 +1,17 @@
-"""What the emitters of columnar code share: what they may ask of the expression around them, and pieces of Polars."""
+"""What the emitters of columnar code share: the texts of the table, and pieces of Polars."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from ghcm.codegen.native.column_text import ATOM, COMPARE, OR, Column, either
+from ghcm.codegen.expressions import call_can_fail, constant
+from ghcm.codegen.native.column_text import COMPARE, OR, Column, bare_text, either
 from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.patterns import polars_pattern
+from ghcm.codegen.native.texts import ALL, COLUMNS, Slot, Snippet, digits, snippet
 from ghcm.expr import Call, Expr
+from ghcm.functions import FUNCTIONS, chosen
 from ghcm.types import Decimal, Duration, Timestamp, Type, strip
 
 
@@ -24,6 +28,63 @@ Emit = Callable[[Scope, Call], Column]
 
 Refusal = Callable[[Call], str]
 """Why a call has no columnar form; "" where it has one."""
+
+
+def written(scope: Scope, expr: Call) -> Column:
+    """A call as the table of functions writes it in Polars, with a mask of the records that fail."""
+    function, kind, count = FUNCTIONS[expr.function], kind_of(expr), len(expr.arguments)
+    safe = not call_can_fail(expr)
+    text = chosen(function.polars, kind, count, safe=safe)
+    assert isinstance(text, str), f"no text of {expr.function} of {kind}"
+    fails = chosen(function.polars_fails, kind, count, safe=safe) or ""
+    assert isinstance(fails, str), f"no text of {expr.function} of {kind}"
+    texts = [snippet(each, COLUMNS) for each in (text, fails) if each]
+    mentioned = frozenset[int]().union(*(each.arguments() for each in texts))
+    everything = any(isinstance(part, Slot) and part.index == ALL for each in texts for part in each.parts)
+    wanted = range(count) if everything else sorted(index for index in mentioned if index < count)
+    found = {index: scope.value(expr.arguments[index]) for index in wanted}
+    inherited = either(*(column.fails for column in found.values()))
+    value, *masks = (_filled(each, expr, found) for each in texts)
+    if text == "{0}":
+        value = found[0]
+    return Column(value.text, value.level, either(inherited, *masks), value.bare)
+
+
+def _filled(text: Snippet, expr: Call, found: Mapping[int, Column]) -> Column:
+    def write(slot: Slot) -> str:
+        if slot.index == ALL:
+            return ", ".join(column.text for column in found.values())
+        if slot.way == "zone":
+            return zone(expr, slot.index)
+        match slot.of:
+            case "type":
+                return dtype_text(expr.type)
+            case "pattern":
+                return _pattern(expr, whole=slot.way == "whole")
+            case "":
+                column = found.get(slot.index)
+                if column is None:
+                    return slot.default or ""
+                return column.bare if slot.way == "bare" and column.bare is not None else column.at(slot.level)
+            case _:
+                return digits(expr, slot)
+
+    return Column(text.filled(write), text.level)
+
+
+def zone(expr: Call, index: int) -> str:
+    """A constant time zone as a further argument, unless it is UTC."""
+    name = constant(expr.arguments[index]) if index < len(expr.arguments) else "UTC"
+    return "" if name == "UTC" else f", {bare_text(str(name))}"
+
+
+def _pattern(expr: Call, *, whole: bool) -> str:
+    """The constant pattern of the second argument, as a raw string where it can be one."""
+    text = constant(expr.arguments[1])
+    assert isinstance(text, str), "the lowering takes constant patterns only"
+    pattern = polars_pattern(f"^(?:{text})$" if whole else text)
+    plain = '"' not in pattern and pattern.isprintable() and not pattern.endswith("\\")
+    return f'r"{pattern}"' if plain else repr(pattern)
 
 
 def kind_of(expr: Call) -> Type:
@@ -88,50 +149,6 @@ def with_masks(column: Column, *masks: Column | None) -> Column:
     return Column(column.text, column.level, either(*masks), column.bare)
 
 
-def call_of(name: str, fails: str = "") -> Emit:
-    """A call of `<family>.<function>` whatever the types, with a mask made by another."""
-
-    def emit(scope: Scope, expr: Call) -> Column:
-        found = arguments_of(scope, expr)
-        return with_masks(helper(name, *found), masks_of(found), helper(fails, *found) if fails else None)
-
-    return emit
-
-
 def is_zero(column: Column) -> Column:
     """Where it is zero."""
     return Column(f"{column.at(OR)} == 0", COMPARE)
-
-
-def method(text: str) -> Emit:
-    """A method of the first argument; `{1}`, `{2}` stand for the others."""
-
-    def emit(scope: Scope, expr: Call) -> Column:
-        first, *others = found = arguments_of(scope, expr)
-        names = [column.bare if column.bare is not None else column.text for column in others]
-        return Column(first.at(ATOM) + text.format("", *names), fails=masks_of(found))
-
-    return emit
-
-
-def same(scope: Scope, expr: Call) -> Column:
-    """The first argument itself."""
-    return scope.value(expr.arguments[0])
-
-
-def cast_to(scope: Scope, expr: Call, type_: Type, *masks: Column) -> Column:
-    """The first argument as another type; with masks a cast that fails gives null."""
-    (found,) = arguments_of(scope, expr)
-    strict = ", strict=False" if masks else ""
-    return Column(f"{found.at(ATOM)}.cast({dtype_text(type_)}{strict})", fails=either(found.fails, *masks))
-
-
-def refused_kinds(reasons: Mapping[type[Type], str]) -> Refusal:
-    """Refuses calls by the kind of their first argument."""
-
-    def refuse(call: Call) -> str:
-        kind = kind_of(call)
-        reason = reasons.get(type(kind))
-        return f"{call.function} of {kind}: {reason}" if reason else ""
-
-    return refuse

@@ -1,23 +1,13 @@
-"""The functions of the language as Python: total over `ghcm.functions.FUNCTIONS`, one module per family."""
+"""The functions of the language as Python: total over `ghcm.functions.FUNCTIONS`.
+
+Most are texts of that table; what no text can say stands in `logic` and `values`.
+"""
 
 from __future__ import annotations
 
-from ghcm.codegen.native.row_functions import (
-    arithmetic,
-    comparison,
-    conversion,
-    encodings,
-    hashes,
-    json,
-    lists,
-    logic,
-    maps,
-    network,
-    patterns,
-    strings,
-    time,
-)
-from ghcm.codegen.native.row_functions.emitting import Emit, Handled, Scope, perhaps_null
+from ghcm.codegen.native.row_functions import logic, values
+from ghcm.codegen.native.row_functions.emitting import Emit, Handled, Scope, perhaps_null, written
+from ghcm.functions import FUNCTIONS
 
 __all__ = ["HANDLED", "ROW_FUNCTIONS", "Scope", "perhaps_null"]
 
@@ -25,18 +15,8 @@ HANDLED: dict[str, Handled] = {**logic.HANDLED}
 """The functions that mind nulls themselves, by name."""
 
 ROW_FUNCTIONS: dict[str, Emit] = {
-    **arithmetic.EMITTERS,
-    **comparison.EMITTERS,
+    **{name: written for name, function in FUNCTIONS.items() if function.python is not None},
     **logic.EMITTERS,
-    **conversion.EMITTERS,
-    **strings.EMITTERS,
-    **patterns.EMITTERS,
-    **encodings.EMITTERS,
-    **hashes.EMITTERS,
-    **lists.EMITTERS,
-    **maps.EMITTERS,
-    **json.EMITTERS,
-    **time.EMITTERS,
-    **network.EMITTERS,
+    **values.EMITTERS,
 }
 """The functions that propagate nulls, by name; those that do not are handled above."""

@@ -1,14 +1,17 @@
-"""What the emitters of row code share: what they may ask of the expression around them, and pieces of Python."""
+"""What the emitters of row code share: what they may ask of the expression around them, and the texts of the table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
-from ghcm.codegen.native.row_text import ATOM, NOT, Code, Module
+from ghcm.codegen.expressions import call_can_fail, constant
+from ghcm.codegen.native.patterns import python_pattern
+from ghcm.codegen.native.row_text import Code, Module, quoted
+from ghcm.codegen.native.texts import ROWS, Slot, digits, snippet
 from ghcm.expr import Call, Expr, Literal
+from ghcm.functions import FUNCTIONS, chosen
 from ghcm.types import Type, is_nullable, strip
-from ghcm.types.unification import unify
 
 
 class Scope(Protocol):
@@ -37,51 +40,53 @@ Handled = Callable[[Scope, Call], Code]
 """The code of a call that minds nulls itself."""
 
 
+def written(scope: Scope, expr: Call, codes: list[Code]) -> Code:
+    """A call as the table of functions writes it in Python."""
+    kind, count = kind_of(expr), len(expr.arguments)
+    text = chosen(FUNCTIONS[expr.function].python, kind, count, safe=not call_can_fail(expr))
+    assert isinstance(text, str), f"no text of {expr.function} of {kind}"
+    if text == "{0}":
+        return codes[0]
+    found = snippet(text, ROWS)
+
+    def write(slot: Slot) -> str:
+        if slot.way == "zone":
+            return zone(expr, slot.index)
+        if slot.of == "pattern":
+            return compiled(scope, expr)
+        if slot.of:
+            return digits(expr, slot)
+        if slot.index >= count:
+            return slot.default or ""
+        return codes[slot.index].at(slot.level)
+
+    return Code(found.filled(write), found.level)
+
+
+def zone(expr: Call, index: int) -> str:
+    """A constant time zone as a further argument, unless it is UTC."""
+    name = constant(expr.arguments[index]) if index < len(expr.arguments) else "UTC"
+    return "" if name == "UTC" else f", {quoted(str(name))}"
+
+
+def compiled(scope: Scope, expr: Call) -> str:
+    """The name of the compiled pattern of the second argument, which is a constant of the module."""
+    text = constant(expr.arguments[1])
+    assert isinstance(text, str), "the lowering takes constant patterns only"
+    return scope.module.constant("_pattern", f"re.compile({_raw(python_pattern(text))}, re.ASCII)")
+
+
+def _raw(pattern: str) -> str:
+    """The pattern as a raw string where it can be one."""
+    plain = '"' not in pattern and not pattern.endswith("\\") and pattern.isprintable()
+    return f'r"{pattern}"' if plain else quoted(pattern)
+
+
 def helper(name: str, *arguments: Code) -> Code:
     """A call of `<family>.<function>` in `ghcm.runtime.native.row_functions`."""
     return Code(f"row_{name}({', '.join(argument.inner for argument in arguments)})")
 
 
-def infix(operator: str, level: int, left: Code, right: Code) -> Code:
-    """`left operator right`."""
-    return Code(f"{left.at(level)} {operator} {right.at(level + 1)}", level)
-
-
 def kind_of(expr: Call) -> Type:
     """The type of the first argument without its `?`."""
     return strip(expr.arguments[0].type)
-
-
-def joint_kind(expr: Call) -> Type:
-    """The type that holds what the first two arguments may be, without its `?`: items that may be null in one of two
-    lists have to be ordered by what nulls are.
-    """
-    left, right = (strip(each.type) for each in expr.arguments[:2])
-    joint = unify(left, right)
-    assert joint is not None, f"{left} and {right} are compared"
-    return joint
-
-
-def negated(code: Code) -> Code:
-    """`not code`."""
-    return Code(f"not {code.at(NOT)}", NOT)
-
-
-def method(name: str) -> Emit:
-    """A method of the first argument."""
-
-    def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-        subject, *others = codes
-        return Code(f"{subject.at(ATOM)}.{name}({', '.join(each.inner for each in others)})")
-
-    return emit
-
-
-def call_of(name: str) -> Emit:
-    """A call of `<family>.<function>` whatever the types."""
-    return lambda scope, expr, codes: helper(name, *codes)
-
-
-def same(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-    """The first argument itself."""
-    return codes[0]

@@ -159,7 +159,7 @@ def operation(
         Code.BAD_OPERANDS,
         f'"{name}" does not take {kind_words(found)}',
         span,
-        detail=f"It is written {entry.signature}: {entry.meaning}.",
+        detail=f"It is written {entry.signature}: {entry.says}.",
         hint=_advice(function, arguments),
     )
     return None

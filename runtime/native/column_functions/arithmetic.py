@@ -87,8 +87,8 @@ def exact_absolute(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
     return decimal(units(value).abs(), precision, scale)
 
 
-def round_half_up(value: pl.Expr, dropped: int, precision: int, scale: int) -> pl.Expr:
-    """A decimal with so many digits behind the point dropped, a half away from zero."""
-    whole, unit = units(value), 10**dropped
+def round_half_up(value: pl.Expr, from_scale: int, precision: int, scale: int) -> pl.Expr:
+    """A decimal with fewer digits behind the point, a half away from zero."""
+    whole, unit = units(value), 10 ** (from_scale - scale)
     size = (whole.abs() + pl.lit(unit // 2, pl.Int128)) // pl.lit(unit, pl.Int128)
     return decimal(signed(size, whole), precision, scale)

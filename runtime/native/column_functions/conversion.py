@@ -71,9 +71,9 @@ def int_to_decimal(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
     return decimal(scaled(value.cast(pl.Int128), scale), precision, scale)
 
 
-def int_to_decimal_fails(value: pl.Expr, digits: int) -> pl.Expr:
+def int_to_decimal_fails(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
     """Where a whole number has more digits than stand ahead of the point."""
-    return _longer(value.cast(pl.Int128), digits)
+    return _longer(value.cast(pl.Int128), precision - scale)
 
 
 def decimal_to_decimal(value: pl.Expr, from_scale: int, precision: int, scale: int) -> pl.Expr:

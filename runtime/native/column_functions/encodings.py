@@ -8,19 +8,9 @@ _HEX = r"\A(?:[0-9a-fA-F]{2})*\z"
 _BASE64 = r"\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?\z"
 
 
-def from_hex(value: pl.Expr) -> pl.Expr:
-    """The bytes that pairs of hexadecimal digits say."""
-    return value.str.decode("hex", strict=False)
-
-
 def from_hex_fails(value: pl.Expr) -> pl.Expr:
     """Where it is not that."""
     return ~value.str.contains(_HEX)
-
-
-def from_base64(value: pl.Expr) -> pl.Expr:
-    """The bytes of base64."""
-    return value.str.decode("base64", strict=False)
 
 
 def from_base64_fails(value: pl.Expr) -> pl.Expr:

@@ -87,8 +87,3 @@ def sort_by(entries: pl.Expr, *, descending: bool) -> pl.Expr:
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
     ordered = value.sort_by(key, descending=descending, nulls_last=descending, maintain_order=True)
     return entries.list.eval(ordered)
-
-
-def distinct(items: pl.Expr) -> pl.Expr:
-    """Each item once, where it stands first."""
-    return items.list.unique(maintain_order=True)

@@ -5,19 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
-from ghcm.runtime.native.column_functions.time_numbers import (
-    float_seconds,  # noqa: F401
-    float_seconds_fails,  # noqa: F401
-    float_timestamp_fails,  # noqa: F401
-    seconds_fails,  # noqa: F401
-    whole_fails,  # noqa: F401
-)
-from ghcm.runtime.native.column_functions.time_texts import (
-    format_date,  # noqa: F401
-    format_time,  # noqa: F401
-    parse,  # noqa: F401
-    parse_date,  # noqa: F401
-)
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
@@ -29,11 +29,6 @@ def from_hex(text: str) -> bytes:
     if not _HEX.fullmatch(text):
         raise _refuse(text, "hexadecimal text")
     return bytes.fromhex(text)
-
-
-def to_base64(data: bytes) -> str:
-    """Base64 on one line."""
-    return b64encode(data).decode("ascii")
 
 
 def from_base64(text: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -25,6 +25,11 @@ def item(items: Sequence[T], index: int) -> T:
     if not -len(items) <= index < len(items):
         raise RecordFailure(Failure.OUT_OF_RANGE, f"item {index} of a list of {len(items)}")
     return items[index]
+
+
+def contains(where: Iterable[object], what: object) -> bool:
+    """Whether a list has the item, a map the key, or a text the part; the first of the two that fails is named."""
+    return what in where
 
 
 def list_contains(items: Sequence[float], wanted: float) -> bool:

@@ -19,11 +19,6 @@ def at(of: Mapping[K, V], key: K) -> V:
     return of[key]
 
 
-def has_key(of: Mapping[K, V], key: K) -> bool:
-    """Whether the map has the key; what fails first of the two is said, as written."""
-    return key in of
-
-
 def values(of: Mapping[K, V]) -> list[V]:
     """The values in the order of their keys."""
     return [of[key] for key in sorted(of)]

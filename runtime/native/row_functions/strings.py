@@ -11,11 +11,6 @@ from ghcm.functions.strings import LONGEST_TEXT
 from ghcm.runtime.native.rows import RecordFailure
 
 
-def contains(where: Iterable[object], what: object) -> bool:
-    """Whether a list has the item, or a text the part; what fails first of the two is said, as written."""
-    return what in where
-
-
 def join(texts: Iterable[str], between: str) -> str:
     """The texts with another between them."""
     return between.join(texts)

@@ -8,12 +8,6 @@ from typing import NoReturn
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.arithmetic import within
-from ghcm.runtime.native.row_functions.time_texts import (
-    reader,  # noqa: F401
-    to_date,  # noqa: F401
-    to_timestamp,  # noqa: F401
-    writer,  # noqa: F401
-)
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.native.zones import EPOCH, local_of, offset_of_local
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS

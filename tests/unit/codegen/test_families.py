@@ -15,8 +15,6 @@ ROOT = Path(__file__).parents[3]
 LAYERS = (
     "ghcm/functions",
     "ghcm/spg/reference/functions",
-    "codegen/native/row_functions",
-    "codegen/native/column_functions",
     "codegen/spark/functions",
     "codegen/templates/spark/functions",
     "tests/conformance/functions",

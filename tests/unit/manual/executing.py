@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ghcm.functions import Failure
+from ghcm.functions import Example, Failure
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.manual.example import Aggregated, Example
+from ghcm.manual.example import Aggregated
 from ghcm.operators import Pipeline
 from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch

@@ -1,1 +1,0 @@
-"""JSON texts in generated columnar code: there is nothing, as the table of functions says."""
