@@ -26,9 +26,8 @@ from rich.filesize import decimal
 from rich.live import Live
 
 from ghcm import driver
-from ghcm.cli.events import Events
-from ghcm.cli.private import PrivateDaemon, private_daemon
-from ghcm.cli.results import dead_letters
+from ghcm.cli.private import Events, PrivateDaemon, private_daemon
+from ghcm.cli.run_report import dead_letters
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory

@@ -11,7 +11,7 @@ import typer
 
 from ghcm.cli import daemon, terminal
 from ghcm.cli.failure import FAILED
-from ghcm.cli.options import Json, State
+from ghcm.cli.terminal import Json, State
 from ghcm.errors import GhcmError, suggest
 
 Unit = Annotated[str, typer.Argument(metavar="PROGRAM.UNIT", help="The unit to call.")]
@@ -27,7 +27,7 @@ _ROUND = 30
 _SHOWN = 1000
 
 
-def command(
+def call(
     unit: Unit,
     arguments: Arguments = None,
     wait: Wait = False,

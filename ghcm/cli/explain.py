@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.options import Json
+from ghcm.cli.terminal import Json
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
     from ghcm.driver import Compiled
+    from ghcm.manual import Entry, Kind, Shown
     from ghcm.optimizer import Optimised
 
 
@@ -35,7 +37,7 @@ Svg = Annotated[
 Code = Annotated[bool, typer.Option("--code", help="Print the generated code too.")]
 
 
-def command(
+def explain(
     program: Explained = None,
     operator: Operator = None,
     function: Function = None,
@@ -45,15 +47,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Show what becomes of a program, or what a name means."""
-    from ghcm.cli.about import about
-    from ghcm.cli.about_error import about_error
     from ghcm.manual import Kind
 
     for name, kind in ((operator, Kind.OPERATOR), (function, Kind.FUNCTION)):
         if name is not None:
-            about(name, kind, json=json)
+            _about(name, kind, json=json)
     if error is not None:
-        about_error(error, json=json)
+        _about_error(error, json=json)
     if program is not None:
         _program(program, svg, code, json)
     elif svg is not None or code:
@@ -137,3 +137,67 @@ def _heading(text: str) -> None:
         terminal.console().rule(text, align="left")
     else:
         terminal.say(f"\n--- {text} ---")
+
+
+def _about(name: str, first: Kind, *, json: bool) -> None:
+    """Print everything of that name, what is of the kind `first` before the rest; GhcmError where there is nothing."""
+    from ghcm.manual import Kind, find
+
+    found = find(name, first)
+    if not found:
+        article = "an" if first is Kind.OPERATOR else "a"
+        hint = _advice(name, first) or "docs/reference.md lists all of them."
+        raise GhcmError(f'"{name}" is no name of {article} {first.value}', code="GHCM-623", hint=hint)
+    if json:
+        terminal.json_line({"entries": [asdict(entry) | {"kind": entry.kind.value} for entry in found]})
+    else:
+        terminal.say("\n\n".join(map(_entry_text, found)))
+
+
+def _advice(name: str, kind: Kind) -> str:
+    """What other systems mean by the name, else what is spelt nearly so, of the kind that was asked for first."""
+    from ghcm.lowering import foreign_idioms
+    from ghcm.manual import Kind, find, unknown
+
+    words = (foreign_idioms.OPERATORS, foreign_idioms.FUNCTIONS)
+    for known in words if kind is Kind.OPERATOR else reversed(words):
+        if name in known:
+            return known[name]
+    if find(name.lower()):
+        return f'did you mean "{name.lower()}"?'
+    return unknown(name, kind) or unknown(name)
+
+
+def _entry_text(entry: Entry) -> str:
+    """An entry for people: what it is, how it is written, what it means, what holds for it, and its examples."""
+    width = max(len(fact.label) for fact in entry.facts)
+    facts = [f"  {fact.label + ':':<{width + 1}} {fact.text}" for fact in entry.facts]
+    area = "" if entry.area == f"{entry.kind.value}s" else f" ({entry.area})"
+    head = [f"{entry.kind.value} {entry.names[0]}{area}", "", f"  {entry.signature}", "", f"  {entry.meaning}", ""]
+    return "\n".join([*head, *facts, *(_example(shown) for shown in entry.examples)])
+
+
+def _example(shown: Shown) -> str:
+    given = [f"# {line}" for line in shown.given.splitlines()]
+    lines = [*given, *shown.text.splitlines(), *(f"--> {line}" for line in shown.gives)]
+    return "\n" + "\n".join(f"    {line}".rstrip() for line in lines)
+
+
+_OF_PROGRAMS = "Do what the hint of the message says; docs/errors.md has an example."
+
+
+def _about_error(code: str, *, json: bool) -> None:
+    """Print what a code stands for, given as `GHCM-207` or `207`; GhcmError if no message has it."""
+    from ghcm import codes
+
+    kinds = {kind.code: kind for kind in codes.KINDS}
+    kinds |= {each.value: codes.Kind(each.value, each.meaning, _OF_PROGRAMS) for each in codes.Code}
+    wanted = code.upper() if code.upper().startswith("GHCM-") else f"GHCM-{code}"
+    found = kinds.get(wanted)
+    if found is None:
+        hint = "docs/errors.md lists all of them."
+        raise GhcmError(f'"{code}" is no code of an error', code="GHCM-623", hint=hint)
+    if json:
+        terminal.json_line({"code": found.code, "meaning": found.meaning, "remedy": found.remedy})
+    else:
+        terminal.say(f"{found.code}: {found.meaning}\n\n  {found.remedy}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.options import Json
+from ghcm.cli.terminal import Json
 from ghcm.errors import GhcmError
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write it.")]
@@ -18,7 +18,7 @@ Name = Annotated[
 ]
 
 
-def command(folder: Folder = Path(), name: Name = None, json: Json = False) -> None:
+def init(folder: Folder = Path(), name: Name = None, json: Json = False) -> None:
     """Write a first program that works."""
     name = name or re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
     _check_name(name)

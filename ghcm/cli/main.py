@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -16,27 +16,27 @@ import typer
 import ghcm
 from ghcm.cli.failure import guarded
 
-COMMANDS = (
-    "init",
-    "check",
-    "fmt",
-    "explain",
-    "build",
-    "run",
-    "submit",
-    "diff",
-    "ps",
-    "logs",
-    "call",
-    "stop",
-    "supervise",
-    "schema",
-    "language-server",
-)
-"""The commands in the order of their use; each is the function `command` of `ghcm.cli.<name>`."""
+COMMANDS = {
+    "init": "init",
+    "check": "programs",
+    "fmt": "programs",
+    "explain": "explain",
+    "build": "programs",
+    "run": "run",
+    "submit": "jobs",
+    "diff": "jobs",
+    "ps": "jobs",
+    "logs": "jobs",
+    "call": "call",
+    "stop": "jobs",
+    "supervise": "jobs",
+    "schema": "schema",
+    "language-server": "programs",
+}
+"""The commands in the order of their use: each is the function of its name in this module of `ghcm.cli`."""
 
 GROUPS = {"schema": ("Types of data that is there already.", ("infer",))}
-"""The commands that have commands of their own, each of which is the function `command` of `ghcm.cli.<name>_<own>`."""
+"""The commands that have commands of their own: their help, and the functions in their module."""
 
 
 def _version(wanted: bool) -> None:
@@ -53,7 +53,7 @@ def _start(
     """One typed program, compiled to streaming tasks, Spark jobs and a service that answers calls."""
 
 
-def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """The command line with these commands."""
     app = typer.Typer(
         name="ghcm",
@@ -68,7 +68,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
         if name in GROUPS:
             app.add_typer(_group(name))
         else:
-            _add(app, name, name)
+            _add(app, name, COMMANDS[name])
     return app
 
 
@@ -77,12 +77,13 @@ def _group(name: str) -> typer.Typer:
     group = typer.Typer(name=name, help=what, no_args_is_help=True)
     group.callback()(lambda: None)
     for each in own:
-        _add(group, each, f"{name}_{each}")
+        _add(group, each, COMMANDS[name])
     return group
 
 
 def _add(app: typer.Typer, name: str, module: str) -> None:
-    app.command(name)(guarded(importlib.import_module(f"ghcm.cli.{module.replace('-', '_')}").command))
+    found = getattr(importlib.import_module(f"ghcm.cli.{module}"), name.replace("-", "_"))
+    app.command(name)(guarded(found))
 
 
 def main() -> None:

@@ -1,12 +1,18 @@
-"""A daemon of a command's own: started beside it, ended with it, in a state directory that nobody else uses."""
+"""A daemon of a command's own, and what it tells meanwhile: its events, and ticks between them.
+
+It is started beside the command, ended with it, in a state directory that nobody else uses.
+"""
 
 from __future__ import annotations
 
+import queue
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+import threading
+import time
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,3 +104,33 @@ def _not_started(state: StateDirectory) -> GhcmError:
     lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     said = [line for line in lines if "error[" in line] or lines[-1:]
     return GhcmError("the daemon did not start", code="GHCM-728", detail=" ".join(said), hint=f"its log is {log}.")
+
+
+class Events:
+    """Heard from the moment it is made. To be iterated once: events as they come, `{"event": "tick"}` every `seconds`,
+    and `{"event": "gone"}` when the daemon has ended.
+    """
+
+    def __init__(self, control: Control, seconds: float) -> None:
+        self._seconds = seconds
+        self._heard: queue.Queue[Document] = queue.Queue()
+        self._stream = control.stream("watch", name="events")
+        self._heard.put(next(self._stream))
+        threading.Thread(target=self._listen, name="events", daemon=True).start()
+
+    def __iter__(self) -> Iterator[Document]:
+        due = time.monotonic() + self._seconds
+        while True:
+            try:
+                yield self._heard.get(timeout=max(0.0, due - time.monotonic()))
+            except queue.Empty:
+                yield {"event": "tick"}
+                due = time.monotonic() + self._seconds
+
+    def _listen(self) -> None:
+        try:
+            for event in self._stream:
+                self._heard.put(event)
+        except (GhcmError, OSError):
+            pass  # however it ended, it has
+        self._heard.put({"event": "gone"})

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
-from ghcm.cli.options import Beside, Directory, Json, Runnable, State
+from ghcm.cli.programs import bundled, is_bundle
+from ghcm.cli.terminal import Beside, Directory, Json, Runnable, State
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
-    from ghcm.cli.events import Events
+    from ghcm.cli.private import Events
     from ghcm.cli.run_report import Report
     from ghcm.runtime.daemon.protocol import Control
 
@@ -27,7 +27,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any record
 _LOOK_SECONDS = 0.25
 
 
-def command(  # noqa: PLR0913, PLR0917 - the options of a run, by name
+def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     program: Runnable,
     directory: Directory = Path(),
     keep: Keep = False,
@@ -45,8 +45,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     Ends with 0 when all is read and written, even where records have failed (they are dead letters); with 1 when a part
     of it or a call has failed.
     """
-    from ghcm.cli.events import Events
-    from ghcm.cli.private import free_state, private_daemon
+    from ghcm.cli.private import Events, free_state, private_daemon
     from ghcm.cli.run_report import Report
     from ghcm.runtime.daemon.state import StateDirectory
     from ghcm.runtime.settings import load_settings
@@ -58,7 +57,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     own = free_state(settings.state / "runs", name) if state is None else StateDirectory(state)
     # The processes start while the program is compiled: they need nothing of it yet.
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
-        bundle = _bundle(program, own)
+        bundle = bundled(program, own.path)
         report = Report(bundle, own, directory.absolute(), json=json)
         report.begin(daemon.status(), embedded=settings.embedded)
         events = Events(daemon.control, _LOOK_SECONDS)
@@ -103,20 +102,8 @@ def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
                 report.heard(event)
 
 
-def _bundle(program: Path, state: Any) -> Path:
-    from ghcm.cli.submit import is_bundle
-
-    if is_bundle(program):
-        return program
-    from ghcm import driver
-
-    with terminal.steps(len(driver.BUILD)) as step:
-        return driver.build(program, state.path / f"{program.stem}.ghcm", step)
-
-
 def _missing(program: Path) -> None:
     from ghcm import driver
-    from ghcm.cli.submit import is_bundle
     from ghcm.runtime.bundle import Bundle
 
     if is_bundle(program):

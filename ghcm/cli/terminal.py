@@ -1,4 +1,5 @@
-"""How commands speak: text for people, JSON lines for machines, tables and progress bars on terminals only.
+"""How commands speak: text for people, JSON lines for machines, tables and progress bars on terminals only; and the
+options that several commands share.
 
 Results go to standard output, everything about how it goes to standard error. Rich is loaded when a terminal asks for
 it.
@@ -10,7 +11,10 @@ import json
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
 
 from ghcm.errors import GhcmError
 
@@ -120,3 +124,31 @@ def steps(total: int) -> Generator[Steps]:
 
 def _unseen(name: str) -> None:
     return
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program: an .istream or a .py file.")]
+
+State = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="DIR", help="The state directory of the daemon; by default .ghcm in this folder."),
+]
+
+Runnable = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="A program (.istream, .py) or a bundle (.ghcm or its folder).")
+]
+
+Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
+
+Directory = Annotated[
+    Path,
+    typer.Option(
+        "--directory",
+        "-C",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Where relative paths start.",
+    ),
+]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ghcm.cli.check import command
+from ghcm.cli.programs import check
 
 
 def test_one_wrong_program_among_several_ends_with_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,7 +13,7 @@ def test_one_wrong_program_among_several_ends_with_2(tmp_path: Path, monkeypatch
     good.write_text("program good\n")
     wrong.write_text("program wrong\nsink s\n")
     away.write_text("program away\n")
-    command([good])
+    check([good])
 
     def unreadable(path: Path) -> bytes:
         if path.name == "away.istream":
@@ -24,5 +24,5 @@ def test_one_wrong_program_among_several_ends_with_2(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Path, "read_bytes", unreadable)
     for files, code in (([wrong, good], 2), ([good, away], 1), ([away, wrong, good], 2)):
         with pytest.raises(typer.Exit) as ended:
-            command(files)
+            check(files)
         assert ended.value.exit_code == code

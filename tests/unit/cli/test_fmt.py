@@ -8,15 +8,15 @@ import pytest
 import typer
 
 from ghcm.cli.failure import guarded
-from ghcm.cli.fmt import command
+from ghcm.cli.programs import fmt
 
 UNTIDY = "program untidy\nrecord A{a:int}\n"
 TIDY = "program untidy\n\nrecord A { a: int }\n"
 
 
-def fmt(path: Path) -> int:
+def formatted(path: Path) -> int:
     try:
-        guarded(command)([path])
+        guarded(fmt)([path])
     except typer.Exit as end:
         return end.exit_code
     return 0
@@ -28,7 +28,7 @@ def test_a_link_stays_a_link_and_its_file_keeps_its_mode(tmp_path: Path) -> None
     file.write_text(UNTIDY)
     file.chmod(0o640)
     link.symlink_to(file)
-    assert fmt(link) == 0
+    assert formatted(link) == 0
     assert link.is_symlink()
     assert file.read_text() == TIDY
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -45,7 +45,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert fmt(file) == 1
+    assert formatted(file) == 1
     assert "no space left on device" in capsys.readouterr().err
     assert file.read_text() == UNTIDY
     assert os.listdir(tmp_path) == ["a.istream"]
@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(
 def test_what_is_no_text_is_shown_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "latin.istream"
     file.write_bytes(b"\xef\xbb\xbfprogram latin\n# caf\xe9\n")
-    assert fmt(file) == 2
+    assert formatted(file) == 2
     said = capsys.readouterr().err
     assert "is not UTF-8 text" in said
     assert f"{file}:2:6" in said
@@ -65,9 +65,9 @@ def test_a_missing_file_and_a_folder_are_mistakes_of_the_caller(
 ) -> None:
     (tmp_path / "b.istream").mkdir()
     (tmp_path / "ab.istream").write_text(TIDY)
-    assert fmt(tmp_path / "a.istream") == 2
+    assert formatted(tmp_path / "a.istream") == 2
     assert 'did you mean "ab.istream"?' in capsys.readouterr().err
-    assert fmt(tmp_path / "b.istream") == 2
+    assert formatted(tmp_path / "b.istream") == 2
     assert "is a folder" in capsys.readouterr().err
 
 
@@ -76,6 +76,6 @@ def test_one_file_that_is_wrong_does_not_keep_others_from_being_rewritten(tmp_pa
     wrong.write_text("program {\n")
     untidy.write_text(UNTIDY)
     with pytest.raises(typer.Exit) as ended:
-        command([wrong, untidy])
+        fmt([wrong, untidy])
     assert ended.value.exit_code == 2
     assert untidy.read_text() == TIDY

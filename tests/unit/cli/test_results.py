@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ghcm.cli.results import Sinks, dead_letters, first_reason, place
+from ghcm.cli.run_report import Sinks, dead_letters, first_reason, place
 from ghcm.runtime.data.dead_letter import DEAD_LETTER
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.options import Json
+from ghcm.cli.terminal import Json
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Rows = Annotated[int, typer.Option("--rows", min=1, help="How many records are l
 Python = Annotated[bool, typer.Option("--python", help="Write classes of the Python API.")]
 
 
-def command(
+def infer(
     file: File, format: Format = None, name: Name = None, rows: Rows = 1000, python: Python = False, json: Json = False
 ) -> None:
     """Write the record of a file, from its first records."""

@@ -1,0 +1,240 @@
+"""Commands on the daemon and its jobs: `ghcm supervise`, `submit`, `diff`, `ps`, `logs` and `stop`."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from ghcm.cli import daemon, terminal
+from ghcm.cli.failure import failed_job
+from ghcm.cli.programs import bundled, is_bundle
+from ghcm.cli.terminal import Beside, Directory, Json, Runnable, State
+from ghcm.errors import GhcmError
+
+Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
+Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="0 takes any free one.")]
+Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
+
+
+def supervise(
+    host: Host = None, port: Port = None, redis: Redis = None, state: State = None, json: Json = False
+) -> None:
+    """Start the daemon and stay with it until Ctrl-C."""
+    from ghcm.runtime.daemon.daemon import run
+    from ghcm.runtime.daemon.state import options
+    from ghcm.runtime.settings import load_settings
+
+    settings = load_settings({"state": state, "redis": redis, "http": {"host": host, "port": port}})
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+
+    def ready(status: dict[str, object]) -> None:
+        if json:
+            terminal.json_line(status)
+            return
+        if settings.embedded:
+            terminal.say("profile: embedded (logs and places are served by a private Redis)")
+        terminal.say(f"state:   {status['state']}")
+        terminal.say(f"http:    {status['url']}  ({status['url']}/docs)")
+        terminal.say("next:    ghcm submit PROGRAM, in another terminal; Ctrl-C ends")
+
+    run(options(settings), ready=ready)
+
+
+Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]
+
+
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where the program's last job ended.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Read everything again, whatever earlier jobs have appended.")]
+
+
+def submit(
+    program: Runnable,
+    directory: Directory = Path(),
+    wait: Wait = False,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    beside: Beside = False,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Hand a program to the daemon, or a change of it.
+
+    A program that runs already becomes what is submitted, where that needs no stop.
+    """
+    if resume and fresh:
+        raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
+    again = "resume" if resume else "fresh" if fresh else "unsaid"
+    control = daemon.control(state)
+    with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
+        bundle = bundled(program, Path(folder))
+        places = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
+        answer = control.ask("submit", again=again, beside=beside, **places)
+    job = cast("dict[str, Any]", answer["job"])
+    if wait:
+        job = _await_running(control, job)
+    upgrade = cast("dict[str, Any] | None", answer.get("growth"))
+    if json:
+        terminal.json_line(job if upgrade is None else {**job, "growth": upgrade})
+        return
+    terminal.say(f"{job['id']}: {job['state']}" + (f", version {job['version']}" if upgrade else ""))
+    if upgrade:
+        show_changes(upgrade)
+
+
+def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
+    for event in control.stream("watch"):
+        listed = event.get("jobs", [event["job"]] if event.get("event") == "job" else [])
+        for each in listed:
+            if each["id"] == job["id"]:
+                job = each
+        if job["state"] == "failed":
+            raise failed_job(job, f"ghcm logs {job['id']} shows what it said.")
+        if job["state"] in ("running", "done", "stopped"):
+            break
+    return job
+
+
+_BUNDLE = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
+
+Old = Annotated[Path, typer.Argument(metavar="OLD", help=_BUNDLE)]
+New = Annotated[Path, typer.Argument(metavar="NEW", help=_BUNDLE)]
+
+
+def diff(old: Old, new: New, json: Json = False) -> None:
+    """Compare two versions of a program."""
+    from ghcm import driver
+    from ghcm.runtime.bundle import Bundle
+    from ghcm.runtime.upgrade.compare import compare, version_of
+
+    with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
+        before, after = (
+            version_of(Bundle.open(path if is_bundle(path) else driver.build(path, Path(folder, f"{name}.ghcm"))))
+            for name, path in (("old", old), ("new", new))
+        )
+        upgrade = compare(before, after)
+    if json:
+        terminal.json_line({**upgrade.document(), "while_running": not upgrade.obstacles})
+        return
+    show_changes(upgrade.document())
+    for obstacle in upgrade.obstacles:
+        terminal.say(f"needs a stop: {obstacle}")
+
+
+def show_changes(upgrade: Mapping[str, Any]) -> None:
+    """A line per part of the program, what has changed first."""
+    listed = cast("list[dict[str, str]]", upgrade["changes"])
+    lines = [(each["change"], each["part"], _changed(each), each["note"]) for each in listed]
+    terminal.table(
+        ("change", "part", "name", ""), sorted(lines, key=lambda line: line[0] == "kept"), "nothing is there"
+    )
+
+
+def _changed(change: Mapping[str, str]) -> str:
+    return f"{change['unit']}: {change['name']}" if change["unit"] else change["name"]
+
+
+All = Annotated[bool, typer.Option("--all", "-a", help="Show jobs that are over too.")]
+
+
+def ps(all: All = False, state: State = None, json: Json = False) -> None:
+    """List jobs and processes."""
+    control = daemon.control(state)
+    status = control.ask("status")
+    listed = cast("list[dict[str, Any]]", control.ask("list")["jobs"])
+    jobs = [job for job in listed if all or job["state"] not in ("done", "failed", "stopped")]
+    if json:
+        terminal.json_line({**status, "jobs": jobs})
+        return
+    columns = ("job", "program", "version", "state", "for", "restarts", "reason")
+    terminal.table(columns, [_line(job) for job in jobs], "no jobs")
+    processes = cast("list[dict[str, Any]]", status["processes"])
+    terminal.say("")
+    lines = [(each["name"], str(each["pid"] or "-"), each["state"], str(each["restarts"])) for each in processes]
+    terminal.table(("process", "id", "state", "restarts"), lines, "no processes")
+    terminal.note(f"\ndaemon {status['pid']}, {status['url']}/docs")
+
+
+def _line(job: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (str(job["version"]), str(job["restarts"]))
+    return (job["id"], job["program"], numbers[0], job["state"], _since(job), numbers[1], job["reason"])
+
+
+def _since(job: dict[str, Any]) -> str:
+    begin = job["started"] or job["submitted"]
+    end = job["ended"] or time.time_ns() // 1000
+    seconds = max(0, (end - begin) // 1_000_000)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A job, a program, or http, spark, redis.")]
+Lines = Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is added, until Ctrl-C.")]
+
+
+def logs(name: Name, lines: Lines = 100, follow: Follow = False, state: State = None, json: Json = False) -> None:
+    """Print the log of a job or a process."""
+    for answer in daemon.control(state).stream("logs", name=name, lines=lines, follow=follow):
+        if json:
+            terminal.json_line(answer)
+        else:
+            terminal.say(str(answer.get("line", "")))
+
+
+Jobs = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Jobs or programs.")]
+TheDaemon = Annotated[bool, typer.Option("--daemon", help="End the daemon; its next start goes on with its jobs.")]
+Grace = Annotated[
+    float | None,
+    typer.Option(
+        "--grace",
+        metavar="SECONDS",
+        min=0,
+        help="How long calls that were accepted may take; 30 seconds, or what [limits] grace says.",
+        show_default=False,
+    ),
+]
+
+
+def stop(
+    jobs: Jobs = None, the_daemon: TheDaemon = False, grace: Grace = None, state: State = None, json: Json = False
+) -> None:
+    """End jobs, or the daemon."""
+    if not jobs and not the_daemon:
+        raise GhcmError(
+            "nothing is named that should end", code="GHCM-605", hint="name jobs (ghcm ps lists them), or say --daemon."
+        )
+    control = daemon.control(state)
+    for name in jobs or ():
+        for answer in control.stream("stop", job=name, grace=grace):
+            _show(name, answer, json=json)
+    if the_daemon:
+        control.ask("shutdown")
+        if json:
+            terminal.json_line({"daemon": "stopping"})
+        else:
+            terminal.say("daemon: stopping")
+
+
+def _show(name: str, answer: dict[str, Any], *, json: bool) -> None:
+    if "waiting" in answer:
+        terminal.note(f"{name}: waiting up to {answer['grace']:g} s for {_calls(answer['waiting'])}")
+        return
+    job, calls = answer["job"], answer["calls"]
+    if json:
+        terminal.json_line({**job, "calls": calls})
+        return
+    terminal.say(f"{name}: {job['state']}")
+    if calls["kept"]:
+        terminal.note(f"{name}: {_calls(calls['kept'])} of its own did not end; ghcm submit --resume runs them")
+    if calls["answered"]:
+        terminal.note(f"{name}: {_calls(calls['answered'])} from outside did not end and failed with GHCM-748")
+
+
+def _calls(count: int) -> str:
+    return f"{count} call{'s' if count != 1 else ''}"
