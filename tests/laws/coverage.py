@@ -62,9 +62,10 @@ class Coverage:
     letters: int = 0
     columns: int = 0
     """Records that the columnar form did."""
+    _size: int = 0
 
-    def add(self, program: Program, result: Result) -> None:
-        """A program that the reference has run."""
+    def add(self, program: Program, result: Result) -> bool:
+        """A program that the reference has run; whether it has met something new since the last one."""
         unit = program.unit("u")
         self.programs += 1
         self.letters += len(result.dead)
@@ -79,6 +80,8 @@ class Coverage:
             self._meet(node)
         for letter in result.dead:
             self._dead(words.get(letter.task, letter.task), letter.reason.value)
+        size, self._size = self._size, sum(map(len, self.met.values()))
+        return self._size > size
 
     def _meet(self, node: object) -> None:
         name = type(node).__name__

@@ -8,7 +8,9 @@ programs that break it are found.
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +30,12 @@ from ghcm.types import Collection, Field, Int, Shape, Struct, as_nullable
 from ghcm.values import from_json
 from tests.conformance.compare import compare_dead, compare_rows
 from tests.conformance.spark_runs import run_on_spark, start_spark
-from tests.laws.coverage import Coverage
+from tests.laws.coverage import Coverage, watch_failures
 from tests.laws.runs import reference_of
 from tests.laws.seeds import example
 from tests.laws.spg_whole import Case, cases
 
-__all__ = ["batch_cases", "differences_together", "run_on_one_session"]
+__all__ = ["batch_cases", "case_of", "differences_together", "run_on_one_session", "telling_seeds"]
 
 TOGETHER = 10
 _DECLARED = "GHCM-525"
@@ -52,6 +54,41 @@ def batch_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
             found.append((seed, _apart(case, f"p{seed}")))
         seed += 1
     return found
+
+
+def telling_seeds(count: int, of: int, start: int = 0) -> list[int]:
+    """Of the first `of` batch programs from that seed on the `count` that meet most together: each is the one that
+    adds most to what those before it meet.
+
+    Made in a process of its own, since what fails in the reference is watched from then on.
+    """
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+        met = pool.submit(_met_by_each, of, start).result()
+    known: set[str] = set()
+    chosen: list[int] = []
+    while met and len(chosen) < count:
+        seed = max(met, key=lambda each: (len(met[each] - known), -each))
+        known |= met.pop(seed)
+        chosen.append(seed)
+    return sorted(chosen)
+
+
+def _met_by_each(count: int, start: int) -> dict[int, set[str]]:
+    coverage = Coverage()
+    watch_failures(coverage)
+    found: dict[int, set[str]] = {}
+    for seed, case in batch_cases(count, start):
+        for of_kind in coverage.met.values():
+            of_kind.clear()
+        coverage.add(case.program, reference_of(case))
+        found[seed] = {f"{kind}: {each}" for kind, of_kind in coverage.met.items() for each in of_kind}
+    return found
+
+
+def case_of(seed: int) -> Case:
+    """The batch program of that seed, its files in a folder of their own."""
+    return _apart(example(cases(kind="batch", sessions=True), seed).value, f"p{seed}")
 
 
 def _apart(case: Case, folder: str) -> Case:
@@ -172,11 +209,10 @@ def _rows(expected: Result) -> list[object]:
 
 
 def run_on_one_session(
-    count: int, start: int = 0, spark: SparkSession | None = None, coverage: Coverage | None = None
+    some: Sequence[tuple[int, Case]], spark: SparkSession | None = None, coverage: Coverage | None = None
 ) -> list[tuple[int, list[str]]]:
-    """So many programs in one session; those that differ. `coverage`: what they meet."""
+    """These programs in one session; those that differ. `coverage`: what they meet."""
     session = spark or start_spark()
-    some = batch_cases(count, start)
     wrong: list[tuple[int, list[str]]] = []
     for first in range(0, len(some), TOGETHER):
         wrong += differences_together(session, some[first : first + TOGETHER], coverage)
