@@ -5,51 +5,51 @@ The names of the Python front end stand here; each is imported when it is first 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ghcm.version import __version__
 
 if TYPE_CHECKING:
     from ghcm.errors import GhcmError, ProgramError
-    from ghcm.language.fluent import (
-        Cache,
-        Digits,
-        OneOf,
-        Pipeline,
-        Program,
-        Record,
-        Sink,
-        Unit,
+    from ghcm.language.fluent.functions import (
         agg,
-        arrow_schema_of,
         associative,
-        at,
         between,
         coalesce,
         commutative,
-        dataclass_of,
-        files,
         fn,
-        generate,
         if_else,
-        int32,
         is_,
-        json_schema_of,
-        kafka,
         match_,
-        memory,
-        parquet,
+        try_,
+    )
+    from ghcm.language.fluent.interchange import (
+        arrow_schema_of,
+        dataclass_of,
+        json_schema_of,
         pydantic_of,
         record_of,
+        union_of,
+    )
+    from ghcm.language.fluent.pipelines import Pipeline
+    from ghcm.language.fluent.program import Program
+    from ghcm.language.fluent.records import Digits, OneOf, Record, at, int32
+    from ghcm.language.fluent.sources import (
+        files,
+        generate,
+        kafka,
+        memory,
+        parquet,
         redis,
         session,
         sliding,
         socket,
-        try_,
         tumbling,
         union,
-        union_of,
     )
+    from ghcm.language.fluent.stores import Cache, Sink
+    from ghcm.language.fluent.units import Unit
 
 __all__ = [
     "Cache",
@@ -94,17 +94,18 @@ __all__ = [
     "union_of",
 ]
 
+_FRONT_END = ("functions", "interchange", "pipelines", "program", "records", "sources", "stores", "units")
+
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    home = "ghcm.errors" if name.endswith("Error") else "ghcm.language.fluent"
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    if name in __all__:
+        for home in ("ghcm.errors", *(f"ghcm.language.fluent.{each}" for each in _FRONT_END)):
+            module = import_module(home)
+            if hasattr(module, name):
+                globals()[name] = value = getattr(module, name)
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,30 +1,32 @@
-"""What can be written at a place: columns behind a record, operators behind a collection, names elsewhere.
+"""What can be written at an offset: columns behind a record, operators behind a collection, names elsewhere.
 
-The text up to the place is closed with what its open brackets ask for, so that it parses whatever stands behind it.
+The text up to the offset is closed with what its open brackets ask for, so that it parses whatever stands behind it.
+Arguments that take any expression ask for nothing; of those that are one of a few words the words are proposed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import product
 
-from ghcm.editor.asking import arguments_of, asked, connectors_of, words_of
+from ghcm.aggregates import AGGREGATES
 from ghcm.editor.document import Document, Piece, parse_piece
-from ghcm.editor.hover import about_function, about_operator
-from ghcm.editor.names import Node, names_at, path_to
+from ghcm.editor.hover import Node, about_function, about_operator, names_at, path_to
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast
 from ghcm.language.literals import RESERVED
 from ghcm.lowering import look
+from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.lowering.declarations.types import BUILT_IN
 from ghcm.lowering.drafts import wants_final
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.lists_and_maps import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
+from ghcm.lowering.operators.times import WINDOWS
 from ghcm.operators import OPERATORS, Argument, Role
 from ghcm.types import Collection, Duration, Float, Int, List, String, Struct, Type, strip
 
@@ -63,10 +65,10 @@ _LEXEMES = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[()\[\]{}]')
 
 def complete(document: Document, offset: int) -> list[Proposal]:
     """The proposals at an offset of the document, the likeliest first."""
-    place = document.place(offset)
-    if place is None:
+    position = document.position(offset)
+    if position is None:
         return []
-    before = re.sub(r"\w+\Z", "", place.piece.source.text[place.piece.header : place.offset])
+    before = re.sub(r"\w+\Z", "", position.piece.source.text[position.piece.header : position.offset])
     closers = _closers(before)
     for ending, end in _ENDINGS:
         piece = parse_piece(document.name, f"{before}{_HERE}{ending}{closers}{end}")
@@ -114,7 +116,7 @@ def _fields(written: ast.RecordExpr, program: ast.Program) -> list[Proposal]:
 
 
 def _with(program: ast.Program, declaration: ast.Declaration) -> ast.Program:
-    """The program with the declaration in the place of the one of its name."""
+    """The program with the declaration instead of the one of its name."""
     others = tuple(each for each in program.declarations if each.name.text != declaration.name.text)
     return ast.Program(program.name, (*others, declaration))
 
@@ -204,3 +206,58 @@ def _arguments(call: ast.Apply, declared: Iterable[Argument]) -> Iterator[Propos
         if argument.name not in given:
             yield Proposal(f"{argument.name} = ", Kind.ARGUMENT, argument.kind)
             yield from (Proposal(each, Kind.WORD) for each in argument.choices)
+
+
+_RECORDS = (ast.RecordDecl, ast.UnionDecl)
+
+
+def connectors_of(declaration: object) -> Mapping[str, tuple[Argument, ...]]:
+    """What a sink or a msg cache can be, with the arguments; nothing for any other declaration."""
+    match declaration:
+        case ast.SinkDecl():
+            return SINK_ARGUMENTS
+        case ast.CacheDecl():
+            return CACHE_ARGUMENTS
+        case _:
+            return {}
+
+
+def arguments_of(call: ast.Apply, connectors: Mapping[str, tuple[Argument, ...]]) -> tuple[Argument, ...]:
+    """The arguments that are declared for what is called; none for functions."""
+    if not isinstance(call.function, ast.Attribute | ast.Ref):
+        return ()
+    name = call.function.name
+    return connectors[name] if name in connectors else OPERATORS[name].arguments if name in OPERATORS else ()
+
+
+def asked(call: ast.Apply, node: Node, declared: tuple[Argument, ...]) -> Argument | None:
+    """The argument of which `node`, or a call of it, is the value; None where it is none that is declared."""
+    index = 0
+    for given in call.arguments:
+        if given.value is node or (isinstance(given.value, ast.Apply) and given.value.function is node):
+            if given.name is None:
+                unnamed = [each for each in declared if each.positional]
+                return unnamed[min(index, len(unnamed) - 1)] if unnamed[index:] or _repeated(unnamed) else None
+            others = (each for each in declared if each.repeated)
+            return next((each for each in declared if each.name == given.name), next(others, None))
+        index += given.name is None
+    return None
+
+
+def _repeated(arguments: list[Argument]) -> bool:
+    return bool(arguments) and arguments[-1].repeated
+
+
+def words_of(argument: Argument, declared: Mapping[str, ast.Declaration]) -> tuple[str, ...]:
+    """All that can stand there; nothing where it may be any expression."""
+    match argument.kind:
+        case "window":
+            return tuple(WINDOWS)
+        case "aggregate":
+            return tuple(rule.function.value for rule in AGGREGATES.values())
+        case "sink":
+            return tuple(name for name, each in declared.items() if isinstance(each, ast.SinkDecl))
+        case "record":
+            return tuple(name for name, each in declared.items() if isinstance(each, _RECORDS))
+        case _:
+            return argument.choices

@@ -1,8 +1,8 @@
 """A program while it is being typed: parsed declaration by declaration, so that a change costs one of them.
 
-Each declaration is a source of its own whose text begins with a line that makes it a program; places are carried back
-and forth between it and the document. What the lowering finds out about a text is kept until the text changes; what a
-place means is the matter of others.
+Each declaration is a source of its own whose text begins with a line that makes it a program; positions are carried
+back and forth between it and the document. What the lowering finds out about a text is kept until the text changes.
+What stands at a position is the matter of others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A piece and an offset in its source."""
 
     piece: Piece
@@ -80,11 +80,11 @@ class Document:
             self.notes[units] = look(self.program, units)
         return self.notes[units]
 
-    def place(self, offset: int) -> Place | None:
+    def position(self, offset: int) -> Position | None:
         """The piece at an offset of the document; its end belongs to it."""
         for start, piece in reversed(self.pieces):
             if start <= offset:
-                return Place(piece, offset - start + piece.header)
+                return Position(piece, offset - start + piece.header)
         return None
 
     def range_of(self, span: Span) -> tuple[int, int] | None:

@@ -23,8 +23,7 @@ from pygls.workspace import ServerTextPosition, TextDocument
 from ghcm.editor.checking import Checker, Mistake
 from ghcm.editor.completion import Kind, Proposal, complete
 from ghcm.editor.document import Document
-from ghcm.editor.hover import hover
-from ghcm.editor.names import definition, path_to
+from ghcm.editor.hover import definition, found_at, hover
 from ghcm.version import __version__
 
 QUIET = 0.01
@@ -142,20 +141,14 @@ def serve() -> LanguageServer:
 
 
 def _definition(document: Document, text: TextDocument, given: lsp.DefinitionParams) -> lsp.Location | None:
-    place = document.place(text.offset_at_position(given.position))
-    if place is None:
-        return None
-    for declaration in place.piece.declarations:
-        path = path_to(declaration, place.offset)
-        if len(path) > 1:
-            span = definition(path, document.program, document.notes_of(place.piece.declarations))
-            where = None if span is None else document.range_of(span)
-            return None if where is None else lsp.Location(text.uri, _ranges(text)(*where))
-    return None
+    found = found_at(document, text.offset_at_position(given.position))
+    span = None if found is None else definition(found[0], document.program, found[1])
+    where = None if span is None else document.range_of(span)
+    return None if where is None else lsp.Location(text.uri, _ranges(text)(*where))
 
 
-def _published(mistake: Mistake, place: lsp.Range) -> lsp.Diagnostic:
-    return lsp.Diagnostic(place, mistake.words, lsp.DiagnosticSeverity.Error, mistake.code, source="ghcm")
+def _published(mistake: Mistake, where: lsp.Range) -> lsp.Diagnostic:
+    return lsp.Diagnostic(where, mistake.words, lsp.DiagnosticSeverity.Error, mistake.code, source="ghcm")
 
 
 def _ranges(text: TextDocument) -> Callable[[int, int], lsp.Range]:
