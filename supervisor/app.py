@@ -10,12 +10,11 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import redis
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
@@ -27,7 +26,7 @@ from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import problems
 from ghcm.supervisor.call_service import CallService
-from ghcm.supervisor.catalogue import Catalogue, Reader, read_catalogue
+from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
@@ -40,16 +39,10 @@ FEEDBACK = "ghcm:feedback:supervisor"
 
 _RETRY_SECONDS = 1.0
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 
 @dataclass(slots=True)
 class Supervisor:
-    """One HTTP process. `url` is the Redis of the caches and places; `state` where jobs and calls are."""
+    """One HTTP process. `url` is the Redis of caches and sinks; `state` where jobs and calls are."""
 
     state: StateDirectory
     url: str
@@ -57,8 +50,8 @@ class Supervisor:
     _store: Store | None = None
     _mail: AsyncMessageCache | None = None
     _service: CallService | None = None
-    _app: Application | None = None
-    _reader: Reader = field(default_factory=read_catalogue)
+    _app: ASGIApp | None = None
+    _reader: Reader = field(default_factory=Reader)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
     _looks: Looks = field(default_factory=Looks)
@@ -75,9 +68,11 @@ class Supervisor:
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
         self._store = open_store(self.state.store)
-        self._mail = self._places(self.state.path).async_cache(FEEDBACK, "supervisor")
+        self._mail = self._connections_at(self.state.path).async_cache(FEEDBACK, "supervisor")
         inbox = Inbox(self._mail, FEEDBACK)
-        self._service = CallService(self._store, inbox, self._places(self.state.path).async_cache, self.settings)
+        self._service = CallService(
+            self._store, inbox, self._connections_at(self.state.path).async_cache, self.settings
+        )
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
         self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
@@ -95,8 +90,8 @@ class Supervisor:
             await self._mail.close()
         if self._service is not None:
             await self._service.close()
-        for places in self._bases.values():
-            await places.aclose()
+        for connections in self._bases.values():
+            await connections.aclose()
         if self._store is not None:
             self._store.close()
 
@@ -120,7 +115,7 @@ class Supervisor:
         return True
 
     def _ping(self) -> None:
-        self._places(self.state.path).redis().exists(FEEDBACK)
+        self._connections_at(self.state.path).redis().exists(FEEDBACK)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -163,9 +158,9 @@ class Supervisor:
                 changed.set()
 
     def _connections(self, program: str) -> Connections:
-        return self._places(self._catalogue.any_program(program).base)
+        return self._connections_at(self._catalogue.any_program(program).base)
 
-    def _places(self, base: Path) -> Connections:
+    def _connections_at(self, base: Path) -> Connections:
         found = self._bases.get(base)
         if found is None:
             found = self._bases[base] = Connections(base, self.url)
@@ -178,7 +173,7 @@ class Supervisor:
             return Path.cwd()
 
 
-def limited(app: Application, limit: int) -> Application:
+def limited(app: ASGIApp, limit: int) -> ASGIApp:
     """The app, for requests of at most `limit` bytes; larger ones are answered with 413 and not read further."""
     answer = problems.response(
         Problem(

@@ -19,23 +19,22 @@ from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
-from ghcm.supervisor.problems import Problem, ProblemDocument
+from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sinks.selection import Chosen
 
-_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
     202: {"model": CallDocument, "description": "The call is accepted; `Location` is where it is."},
-    404: _PROBLEM | {"description": "There is no such program, unit or call."},
-    409: _PROBLEM | {"description": "The id belongs to another call."},
-    413: _PROBLEM | {"description": "The request is too large: pass references, not data."},
-    422: _PROBLEM | {"description": "A parameter does not fit."},
-    429: _PROBLEM | {"description": "Too many calls wait or run."},
-    503: _PROBLEM | {"description": "The msg cache cannot be reached, or the program is being stopped."},
+    404: PROBLEM | {"description": "There is no such program, unit or call."},
+    409: PROBLEM | {"description": "The id belongs to another call."},
+    413: PROBLEM | {"description": "The request is too large: pass references, not data."},
+    422: PROBLEM | {"description": "A parameter does not fit."},
+    429: PROBLEM | {"description": "Too many calls wait or run."},
+    503: PROBLEM | {"description": "The msg cache cannot be reached, or the program is being stopped."},
 }
 
 ConnectionsOf = Callable[[str], Connections]
-"""Where the data of a program rests."""
+"""How the data of a program is reached."""
 
 _PATH = "/programs/{program}/units/{unit}/calls"
 _ONE = _PATH + "/{id}"
@@ -59,7 +58,7 @@ class Calls:
 
     catalogue: Catalogue
     service: CallService
-    places: ConnectionsOf
+    connections: ConnectionsOf
 
     async def found(self, program: str, unit: str, id: str) -> Call:
         """The call of that id. Problem where it is another unit's."""
@@ -79,7 +78,7 @@ class Calls:
             call = await self.service.wait(call.id, wait)
         rows = None
         if wait is not None and call.final and (known := self.catalogue.programs.get(call.program)) is not None:
-            rows = await call_rows.result(known, call, self.places(call.program), _ROWS_WITH_ANSWER)
+            rows = await call_rows.result(known, call, self.connections(call.program), _ROWS_WITH_ANSWER)
         document = documents.call(call, rows)
         return JSONResponse(document, 200 if call.final else 202, {"Location": document["links"]["self"]})
 
@@ -162,8 +161,10 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
         call = await calls.found(program, unit, id)
-        known, places = calls.catalogue.any_program(program), calls.places(program)
-        rows = await asyncio.to_thread(call_rows.rows_of, known, call, places, sink=sink, limit=limit, offset=offset)
+        known, connections = calls.catalogue.any_program(program), calls.connections(program)
+        rows = await asyncio.to_thread(
+            call_rows.rows_of, known, call, connections, sink=sink, limit=limit, offset=offset
+        )
         headers = {"X-Total-Count": str(rows.total)}
         if format == "csv" or (format is None and "text/csv" in request.headers.get("accept", "")):
             return PlainTextResponse(call_rows.as_csv(rows), headers=headers, media_type="text/csv")
@@ -187,8 +188,8 @@ def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
         sink: Annotated[str | None, Query(description="Which sink, where the unit writes several.")] = None,
     ) -> Response:
         call = await calls.found(program, unit, id)
-        known, places = calls.catalogue.any_program(program), calls.places(program)
-        look = await asyncio.to_thread(call_rows.look_at, known, call, places, sink)
+        known, connections = calls.catalogue.any_program(program), calls.connections(program)
+        look = await asyncio.to_thread(call_rows.look_at, known, call, connections, sink)
         return await chart_routes.picture(
             renderer, request, replace(words, title=words.title or unit), chosen, form, look
         )

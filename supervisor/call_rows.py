@@ -1,6 +1,6 @@
 """The rows of a call: of its reply, or what it wrote into a sink, as JSON or CSV.
 
-Reads the places where data rests; nothing here touches a msg cache. What blocks has to run in a thread.
+Reads where data rests; nothing here touches a msg cache. What blocks has to run in a thread.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _STREAM_SECONDS = 60.0
 """The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
 
 OpenCache = Callable[[str, str], AsyncMessageCache]
-"""The caller's side of the msg cache at a place, for a program."""
+"""The caller's side of the msg cache of a topic, for a program."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -91,7 +91,7 @@ class Catalogue:
 class Reader:
     """Reads the bundles of jobs, each once."""
 
-    _read: dict[str, KnownProgram]
+    _read: dict[str, KnownProgram] = field(default_factory=dict[str, KnownProgram])
 
     def catalogue(self, jobs: list[tuple[Job, Path]]) -> tuple[Catalogue, list[GhcmError]]:
         """The catalogue of these jobs (newest first, each with its base), and what could not be read."""
@@ -109,11 +109,6 @@ class Reader:
             past[job.program] = KnownProgram(job, known.base, known.program, known.units, known.board)
         gone = (JobState.FAILED, JobState.STOPPED)
         return Catalogue({name: known for name, known in past.items() if known.job.state not in gone}, past), errors
-
-
-def read_catalogue() -> Reader:
-    """A reader that has read nothing yet."""
-    return Reader({})
 
 
 def _known(job: Job, base: Path) -> KnownProgram:

@@ -5,6 +5,7 @@ hint).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -58,6 +59,10 @@ class ProblemDocument(BaseModel):
     errors: list[Mistake] = []
 
 
+PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {MEDIA_TYPE: {}}}
+"""What OpenAPI is told of an answer that is a problem."""
+
+
 def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
     """The problem as an answer."""
     document = ProblemDocument(
@@ -104,14 +109,14 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     known = parameters_of(request.scope.get("endpoint"))
     mistakes: list[Mistake] = []
     for each in error.errors():
-        place = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
+        path = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
         message = str(each["msg"]).removeprefix("Value error, ")
         if each["type"] == "extra_forbidden":
             has = ", ".join(f'"{name}"' for name in known) or "none"
-            message = f'there is no parameter "{place[-1]}", {suggest(place[-1], known) or f"the unit has {has}"}'
-        elif each["type"] == "missing" and place:
-            message = f'the parameter "{place[-1]}" is missing'
-        mistakes.append(Mistake(parameter=".".join(place), message=message))
+            message = f'there is no parameter "{path[-1]}", {suggest(path[-1], known) or f"the unit has {has}"}'
+        elif each["type"] == "missing" and path:
+            message = f'the parameter "{path[-1]}" is missing'
+        mistakes.append(Mistake(parameter=".".join(path), message=message))
     named = ", ".join(f'"{mistake.parameter}"' for mistake in mistakes if mistake.parameter)
     first = mistakes[0].message if mistakes else ""
     return response(

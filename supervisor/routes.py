@@ -1,26 +1,37 @@
-"""The endpoints: what is asked, with which words, and which document is answered.
+"""The endpoints, put together; here those of the status and of the page for the people on watch over a program: one
+document, one style sheet, one script, nothing from elsewhere.
 
-`build` makes a new FastAPI app of a catalogue. Apps are never changed: a new program is a new app in the place of the
-old one, so OpenAPI always tells what there is. Annotations are evaluated (no `from __future__ import annotations`), as
+`build` makes a new FastAPI app of a catalogue. Apps are never changed: a new program is a new app instead of the old
+one, so OpenAPI always tells what there is. Annotations are evaluated (no `from __future__ import annotations`), as
 FastAPI asks for.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from pathlib import Path
+from typing import Literal
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 
 import ghcm
-from ghcm.supervisor import call_routes, chart_routes, documents, page_routes, problems, sink_routes
+from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
 from ghcm.supervisor.call_routes import Calls, ConnectionsOf
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
-from ghcm.supervisor.problems import Problem, ProblemDocument
+from ghcm.supervisor.problems import PROBLEM, Problem
+from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks.look import Looks
 
-_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
+_FOLDER = Path(__file__).parent / "dashboard"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the page may load and do: nothing of what data could bring in."""
+
+_MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 Ready = Callable[[], Awaitable[bool]]
 
@@ -33,7 +44,7 @@ def build(
     looks: Looks,
     renderer: ChartRenderer,
 ) -> FastAPI:
-    """The app for these programs. `connections` gives the places of a program, `ready` says whether all that calls
+    """The app for these programs. `connections` gives those of a program, `ready` says whether all that calls
     need is there; `looks` keeps what was seen of sinks, `renderer` draws charts.
     """
     app = FastAPI(
@@ -54,7 +65,7 @@ def build(
     shown = sink_routes.Shown(catalogue, connections, looks)
     sink_routes.add(app, shown, service.settings.limits.rows)
     chart_routes.add(app, shown, renderer, service.settings.limits.rows)
-    page_routes.add(app, shown)
+    _add_page(app, shown)
     return app
 
 
@@ -63,7 +74,7 @@ def _add_status(app: FastAPI, catalogue: Catalogue, ready: Ready) -> None:
     async def health() -> dict[str, str]:
         return {"status": "ok"}
 
-    @app.get("/ready", tags=["status"], summary="Whether calls can be taken", responses={503: _PROBLEM})
+    @app.get("/ready", tags=["status"], summary="Whether calls can be taken", responses={503: PROBLEM})
     async def is_ready() -> dict[str, str]:
         if not await ready():
             raise Problem(503, "GHCM-330", "the msg caches cannot be reached", hint="ask again in a moment.")
@@ -73,6 +84,36 @@ def _add_status(app: FastAPI, catalogue: Catalogue, ready: Ready) -> None:
     async def programs() -> list[ProgramDocument]:
         return documents.programs(catalogue)
 
-    @app.get("/programs/{program}", tags=["status"], summary="One program", responses={404: _PROBLEM})
+    @app.get("/programs/{program}", tags=["status"], summary="One program", responses={404: PROBLEM})
     async def one_program(program: str) -> ProgramDocument:
         return documents.program(catalogue.program(program))
+
+
+def _add_page(app: FastAPI, shown: Shown) -> None:
+    """Add the page and its files."""
+
+    @app.get(
+        "/programs/{program}/watch", tags=["status"], summary="A page to watch the program", response_class=Response
+    )
+    async def watch(program: str, request: Request) -> Response:
+        shown.program(program)
+        return _file(request, "watch.html")
+
+    @app.get("/watch/{name}", include_in_schema=False)
+    async def part(name: Literal["watch.js", "watch.css", "icon.svg"], request: Request) -> Response:
+        return _file(request, name)
+
+
+def _file(request: Request, name: str) -> Response:
+    data = (_FOLDER / name).read_bytes()
+    tag = tag_of(data.hex())
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    headers = {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": _POLICY,
+        "ETag": tag,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(data, headers=headers, media_type=_MEDIA[Path(name).suffix])

@@ -17,17 +17,16 @@ from ghcm.errors import suggest
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import columns_of
 from ghcm.spg.graph import Sink
-from ghcm.supervisor import call_rows, problems
+from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
-from ghcm.supervisor.problems import Problem, ProblemDocument
+from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sinks.look import Look, Looker, Looks
 from ghcm.supervisor.sinks.selection import Chosen, Selected, Selection, documents, select
 from ghcm.values.timestamps import timestamp_text
 
-_PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: _PROBLEM | {"description": "There is no such program or sink."},
-    422: _PROBLEM | {"description": "There is no such column, or a value does not fit it."},
+    404: PROBLEM | {"description": "There is no such program or sink."},
+    422: PROBLEM | {"description": "There is no such column, or a value does not fit it."},
 }
 
 
@@ -54,10 +53,6 @@ class Shown:
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
         return self._catalogue.any_program(name)
-
-    def places(self, program: str) -> Connections:
-        """Where the data of a program rests."""
-        return self._connections(program)
 
     def sink(self, program: str, name: str) -> Sink:
         """The sink of that name; Problem 404."""

@@ -71,7 +71,7 @@ class Daemon:
         leasing: asyncio.Task[None] | None = None
         try:
             self.jobs.resume()
-            leasing = asyncio.create_task(self._leases.keep(self._leased, self.jobs.lease_is_lost), name="leases")
+            leasing = asyncio.create_task(self._leases.keep(self.jobs.leased, self.jobs.lease_is_lost), name="leases")
             await self.stopping.wait()
         finally:
             log.info("stopping")
@@ -110,9 +110,6 @@ class Daemon:
 
     def _spark_is_broken(self, why: str) -> None:
         self.jobs.spark_is_broken(why)
-
-    def _leased(self) -> list[str]:
-        return [runner.program.name for runner in self.jobs.runners.values() if not runner.job.over]
 
     def _programs(self) -> list[Program]:
         return self.jobs.programs()

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_reconciler import CallReconciler
@@ -52,9 +52,7 @@ class JobRunner:
         self.version = job.version
         self.inputs_done = False
         self.batches_called = asyncio.Event()
-        self._batches_begun = False
-        self._completion_begun = False
-        self._retirement_begun = False
+        self._begun: set[str] = set()
         self.upgraded: asyncio.Future[Document] | None = None
         self._around = around
         self._store = around.store
@@ -165,20 +163,13 @@ class JobRunner:
         """Note that everything was read, written and answered."""
         self._move(JobState.DONE)
 
-    def begin_batches(self) -> bool:
-        """Whether its batch units are to be started now: true once."""
-        begun, self._batches_begun = self._batches_begun, True
-        return not begun
-
-    def begin_completion(self) -> bool:
-        """Whether its end is to be waited for now: true once."""
-        begun, self._completion_begun = self._completion_begun, True
-        return not begun
-
-    def begin_retirement(self) -> bool:
-        """Whether it is to be forgotten now: true once."""
-        begun, self._retirement_begun = self._retirement_begun, True
-        return not begun
+    def first(self, what: Literal["batches", "completion", "retirement"]) -> bool:
+        """Whether its batch units are to be started, its end to be waited for, or it to be forgotten, now: each true
+        once.
+        """
+        again = what in self._begun
+        self._begun.add(what)
+        return not again
 
     def fail(self, reason: str, error: GhcmError | None = None) -> None:
         """Note that it cannot go on."""

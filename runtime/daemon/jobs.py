@@ -195,6 +195,10 @@ class Jobs:
             units = [unit.name for unit in runner.batches]
             self._spawn(self._calls.fail(runner.program.name, reason, units))
 
+    def leased(self) -> list[str]:
+        """The names of the programs that are held against other daemons."""
+        return [runner.program.name for runner in self.runners.values() if not runner.job.over]
+
     def programs(self) -> list[Program]:
         """The programs that have a job."""
         return [runner.program for runner in self.runners.values()]
@@ -229,11 +233,11 @@ class Jobs:
         self._tell({"event": "job", "job": self.document(job)})
         if job.state is JobState.RUNNING:
             self._processes.first_results.set()
-            if runner.begin_batches():
+            if runner.first("batches"):
                 self._spawn(self._start_batches(runner))
-        if runner.inputs_done and runner.begin_completion():
+        if runner.inputs_done and runner.first("completion"):
             self._spawn(self._complete(runner))
-        if job.over and runner.begin_retirement():
+        if job.over and runner.first("retirement"):
             self._retirements[runner.program.name] = self._spawn(self._retire(runner))
         if runner.child is not None and runner.child.phase is Phase.WAITING:
             self._calls.send_again()

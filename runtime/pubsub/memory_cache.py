@@ -55,18 +55,15 @@ class MemoryCache:
         self._give_back()
 
     def send(self, instruction: Instruction) -> None:
-        """As `MessageCache.send`."""
         entry = _Entry(encode(instruction))
         with self._memory.changed:
             self._memory.entries.setdefault(self.topic, []).append(entry)
             self._memory.changed.notify_all()
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
-        """As `MessageCache.receive`."""
         return self._await(lambda: self._take(unit), timeout)
 
     def send_feedback(self, address: str, feedback: Feedback) -> None:
-        """As `MessageCache.send_feedback`."""
         data = encode(feedback)
         with self._memory.changed:
             self._memory.feedback.setdefault(address, []).append(data)
@@ -82,13 +79,11 @@ class MemoryCache:
         return self._await(found, timeout) or []
 
     def wake(self) -> None:
-        """As `MessageCache.wake`."""
         with self._memory.changed:
             self._wakes += 1
             self._memory.changed.notify_all()
 
     def close(self) -> None:
-        """As `MessageCache.close`."""
         self._closed = True
         self._give_back()
         self.wake()
@@ -147,17 +142,14 @@ class ThreadedCache:
         self._closed = False
 
     async def send(self, instruction: Instruction) -> None:
-        """As `AsyncMessageCache.send`."""
         await asyncio.to_thread(self._cache.send, instruction)
 
     async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
-        """As `AsyncMessageCache.feedback`."""
         while not self._closed:
             for item in await asyncio.to_thread(self._cache.feedback, address, after, BLOCK_SECONDS):
                 after = item.position
                 yield item
 
     async def close(self) -> None:
-        """As `AsyncMessageCache.close`."""
         self._closed = True
         self._cache.close()

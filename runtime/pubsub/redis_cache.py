@@ -78,7 +78,6 @@ class RedisCache:
         self._keeper: threading.Thread | None = None
 
     def send(self, instruction: Instruction) -> None:
-        """As `MessageCache.send`."""
         data = encode(instruction)
         group = f"{instruction.program}.{instruction.unit}"
 
@@ -92,7 +91,6 @@ class RedisCache:
         self._stubborn(attempt)
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
-        """As `MessageCache.receive`."""
         group = self._group(unit)
         end = None if timeout is None else time.monotonic() + timeout
         with group.turn, self._waiters.waiting() as waiter:
@@ -106,12 +104,10 @@ class RedisCache:
         return None
 
     def send_feedback(self, address: str, feedback: Feedback) -> None:
-        """As `MessageCache.send_feedback`."""
         data = encode(feedback)
         self._stubborn(lambda: add_feedback(self._client, address, data))
 
     def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:
-        """As `MessageCache.feedback`."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._waiters.waiting() as waiter:
             while not waiter.woken.is_set():
@@ -127,11 +123,9 @@ class RedisCache:
         return []
 
     def wake(self) -> None:
-        """As `MessageCache.wake`."""
         self._waiters.wake()
 
     def close(self) -> None:
-        """As `MessageCache.close`."""
         self._closed.set()
         self._waiters.wake(close=True)
         if self._keeper is not None:
@@ -191,7 +185,6 @@ class AsyncRedisCache:
         self._closed = asyncio.Event()
 
     async def send(self, instruction: Instruction) -> None:
-        """As `AsyncMessageCache.send`."""
         data = encode(instruction)
         group = f"{instruction.program}.{instruction.unit}"
 
@@ -203,7 +196,6 @@ class AsyncRedisCache:
         await self._stubborn(attempt, self._patience)
 
     async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
-        """As `AsyncMessageCache.feedback`."""
         block = int(BLOCK_SECONDS * 1000)
         while not self._closed.is_set():
 
@@ -221,7 +213,6 @@ class AsyncRedisCache:
                 yield item
 
     async def close(self) -> None:
-        """As `AsyncMessageCache.close`."""
         self._closed.set()
         await self._client.aclose()  # which ends a read that blocks: it has lost its connection
 

@@ -10,14 +10,13 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.client import Pipeline
 from redis.exceptions import ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
@@ -48,44 +47,12 @@ _TIMEOUT = BLOCK_SECONDS * 2
 _PAUSES = wait_random_exponential(multiplier=0.02, max=1.0)
 
 
-class Commands(Protocol):
-    """What redis-py declares with untyped parts, as we call it."""
-
-    def ping(self) -> bool:
-        """Whether the server answers."""
-        ...
-
-    def client_unblock(self, client_id: int, /) -> bool:
-        """End the blocking command of another connection; whether it was in one."""
-        ...
-
-    def pipeline(self, *, transaction: bool) -> Pipeline:
-        """Commands that are sent together."""
-        ...
+def commands(client: redis.Redis) -> Any:
+    """The client, for commands that redis-py declares with untyped parts."""
+    return client
 
 
-class Connection(Protocol):
-    """What redis-py declares with untyped parts of a connection, as we call it."""
-
-    def on_connect(self) -> None:
-        """What a connection does first: say who it is."""
-        ...
-
-    def send_command(self, *words: str) -> None:
-        """Send a command."""
-        ...
-
-    def read_response(self) -> object:
-        """The next answer."""
-        ...
-
-
-def commands(client: redis.Redis) -> Commands:
-    """The client, by its typed side."""
-    return cast("Commands", client)
-
-
-def open_client(url: str, *, connected: Callable[[Connection], None] | None = None) -> redis.Redis:
+def open_client(url: str, *, connected: Callable[[Any], None] | None = None) -> redis.Redis:
     """A client whose commands raise at once when the connection is lost; connections are made when they are needed.
 
     `connected` is called with each in topic of its `on_connect`.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import redis
 from redis.client import Pipeline
@@ -19,7 +19,7 @@ from redis.typing import EncodableT, FieldT, StreamIdT
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import Instruction, decode_instruction
-from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, Connection, commands, open_client, stubborn
+from ghcm.runtime.pubsub.redis_connection import BLOCK_SECONDS, LOST, commands, open_client, stubborn
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Waiter:
                     return  # the server is away: the read fails by itself and finds that it was woken
                 self.changed.wait(_RACE_SECONDS)
 
-    def _connected(self, connection: Connection) -> None:
+    def _connected(self, connection: Any) -> None:
         connection.on_connect()
         connection.send_command("CLIENT", "ID")
         id = cast("int", connection.read_response())
