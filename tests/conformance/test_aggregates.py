@@ -13,7 +13,7 @@ from ghcm.runtime.native.order import plain
 from ghcm.runtime.native.summaries import Collected, Different
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
-from ghcm.spg.reference.distinct import estimate
+from ghcm.spg.reference.aggregates import estimate
 from ghcm.spg.text import parse_program, print_program
 from ghcm.spg.verify import verify
 from ghcm.types import String, Type

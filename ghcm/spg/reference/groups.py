@@ -1,8 +1,4 @@
-"""The operations on groups: reductions and aggregations by key, lists by key, counts, distinct records.
-
-Windowed groups are given out by the ends of their windows, then as their keys came; their results have the time `end
-- 1 us`.
-"""
+"""The operations on groups and whole inputs: reductions and aggregations by key, lists, counts, orders."""
 
 from __future__ import annotations
 
@@ -10,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
+from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, part
@@ -113,3 +111,37 @@ def distinct(_run: Run, step: Step, _op: Distinct, records: Sequence[Record]) ->
         end = cast("tuple[int, int]", window)[1] if window is not None else None
         results.append(Record(record.value, None if end is None else end - 1))
     return results
+
+
+def sorted_records(run: Run, step: Step, op: Sort, records: Sequence[Record]) -> list[Record]:
+    """All records in order; nulls come first in ascending order and last in descending."""
+    return _in_order(run, step, op.by, op.descending, records, nulls_last=op.descending)
+
+
+def _in_order(
+    run: Run, step: Step, by: Lambda, descending: bool, records: Sequence[Record], *, nulls_last: bool
+) -> list[Record]:
+    keyed = run.each(step, records, lambda record: run.apply(by, record.value))
+    keyed.sort(key=lambda pair: order_key(pair[0].value, step.takes.element))
+    keyed.sort(key=lambda pair: order_key(pair[1], by.body.type), reverse=descending)  # keeps equal ones as they were
+    known = [record for record, key in keyed if key is not None]
+    nulls = [record for record, key in keyed if key is None]
+    return known + nulls if nulls_last else nulls + known
+
+
+def top(run: Run, step: Step, op: Top, records: Sequence[Record]) -> list[Record]:
+    """The first so many records, of each window where there are windows; nulls rank last."""
+    ranked = _in_order(run, step, op.by, op.descending, records, nulls_last=True)
+    try:
+        count = evaluate(op.count, {}, run.parameters)
+    except Failed as failure:
+        run.dead(step, "null", failure)
+        return []
+    most = max(0, cast("int", count or 0))
+    if not step.takes.windowed:
+        return ranked[:most]
+    windows: dict[tuple[int, int], list[Record]] = {}
+    for record in ranked:
+        windows.setdefault(cast("tuple[int, int]", part(record.value, step.takes.element, "window")), []).append(record)
+    ends = sorted(windows, key=lambda window: window[1])
+    return [Record(record.value, window[1] - 1) for window in ends for record in windows[window][:most]]

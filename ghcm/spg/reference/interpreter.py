@@ -1,4 +1,4 @@
-"""Runs a unit: every task on the whole output of the tasks before it.
+"""Runs a unit: every task on the whole output of the tasks before it; of an iteration the step, round by round.
 
 Inputs come one after the other in the order in which a task names them; that order decides where policies count and
 which of several records of a key is the last. Engines may interleave inputs otherwise.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import assert_never, cast
+from typing import TypeAlias, assert_never, cast
 
+from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Program, Task
-from ghcm.spg.iterations import step_unit
+from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     ArrivalTime,
@@ -37,19 +38,66 @@ from ghcm.spg.ops import (
     To,
     Top,
     Union,
+    Until,
     traits_of,
 )
-from ghcm.spg.reference.ends import publish, write
-from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced
-from ghcm.spg.reference.idle import watermarks_of_idle
-from ghcm.spg.reference.iterations import iterated
+from ghcm.spg.reference.aggregates import aggregate, given
+from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
+from ghcm.spg.reference.expressions import evaluate
+from ghcm.spg.reference.functions import Failed
+from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced, sorted_records, top
 from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
-from ghcm.spg.reference.sessions import in_sessions
-from ghcm.spg.reference.sorting import sorted_records, top
-from ghcm.spg.reference.sources import read_sink, read_table, source
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
-from ghcm.types import Collection, Shape
+from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
+from ghcm.types import Collection, Shape, Type
+
+Outputs: TypeAlias = dict[str, list[Record]]
+
+
+def iterated(
+    run: Run, step: Step, op: Iterate, inputs: Sequence[list[Record]], round_of: Callable[[Outputs], Outputs]
+) -> list[Record]:
+    """What the last round gave. `round_of` runs the tasks of the step on what its entries hold."""
+    state = _timeless(inputs[0])
+    others = {entry_of(place): records for place, records in enumerate(inputs) if place}
+    rounds = 0
+    for _ in range(_limit(run, step, op)):
+        after = _timeless(round_of({entry_of(0): state, **others})[op.result])
+        ended = op.until is not None and _ended(run, step, op.until, state, after)
+        state, rounds = after, rounds + 1
+        if ended:
+            break
+    run.result.rounds[step.id] = rounds
+    return state
+
+
+def _timeless(records: Sequence[Record]) -> list[Record]:
+    return [Record(record.value) for record in records]
+
+
+def _limit(run: Run, step: Step, op: Iterate) -> int:
+    try:
+        limit = evaluate(op.limit, {}, run.parameters)
+    except Failed as failure:
+        run.dead(step, "null", failure)
+        return 0
+    return max(0, cast("int", limit or 0))
+
+
+def _ended(run: Run, step: Step, until: Until, before: Sequence[Record], after: Sequence[Record]) -> bool:
+    element = step.gives.element
+    try:
+        totals = [_totals(run, until.before, before, element), _totals(run, until.after, after, element)]
+        return run.apply(until.condition, *totals) is True
+    except Failed as failure:
+        run.dead(step, "null", failure)
+        return False
+
+
+def _totals(run: Run, aggregates: Sequence[Aggregate], records: Sequence[Record], element: Type) -> tuple[object, ...]:
+    columns = [[given(run, each, record, record.value, element) for record in records] for each in aggregates]
+    return tuple([aggregate(run, each, column) for each, column in zip(aggregates, columns, strict=True)])
 
 
 def run(

@@ -1,14 +1,25 @@
-"""JSON objects into records, as strict as the language says."""
+"""JSON objects into records, as strict as the language says; the rows of Parquet and Arrow files are the JSON objects
+of the same content.
+
+Of unions that come from outside each has all the fields of the record that its tag names.
+"""
 
 from __future__ import annotations
 
+import base64
+import decimal
 import json
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Any, NoReturn, assert_never, cast
 
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from ghcm.errors import GhcmError, suggest
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -32,6 +43,38 @@ from ghcm.types import (
     is_nullable,
 )
 from ghcm.values import WrittenFloat, from_json
+
+
+def whole(row: tuple[object, ...], element: Struct) -> tuple[object, ...]:
+    """The record itself; ValueError where a union in it lacks a field of the record that it says it is."""
+    _look(row, element)
+    return row
+
+
+def _look(value: object, type_: Type) -> None:
+    match type_:
+        case Nullable(of=of) if value is not None:
+            _look(value, of)
+        case List(item=item):
+            for part in cast("Sequence[object]", value):
+                _look(part, item)
+        case Map(value=held):
+            for part in cast("dict[object, object]", value).values():
+                _look(part, held)
+        case Struct(fields=fields):
+            parts = cast("tuple[object, ...]", value)
+            _look_at_tag(parts, type_)
+            for part, field in zip(parts, fields, strict=True):
+                _look(part, field.type)
+        case _:
+            pass
+
+
+def _look_at_tag(parts: tuple[object, ...], union: Struct) -> None:
+    for tag, field, record in union.needs:
+        if parts[0] == tag and parts[union.names.index(field)] is None:
+            raise ValueError(f'field "{field}" of "{record}" is missing')
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = re.compile(
@@ -194,3 +237,62 @@ def _moment(text: str) -> int:
     shift = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) // timedelta(microseconds=1)
     micros = (moment - _EPOCH) // timedelta(microseconds=1) + int(f"{decimals or ''}000000"[:6])
     return micros + (shift if sign == "-" else -shift)
+
+
+def rows_of(data: bytes, file: str, format_: str, element: Struct) -> list[dict[str, Any]]:
+    """The rows with the columns that the record names. GhcmError where one is missing."""
+    table: Any = _table(data, format_)
+    known = list(_paths(table.schema))
+    wanted = [field.path or field.name for field in element.fields]
+    for path, field in zip(wanted, element.fields, strict=True):
+        if path not in known and not is_nullable(field.type):
+            raise GhcmError(f'cannot read "{file}": it has no column "{path}"', hint=suggest(path, known))
+    chosen = [
+        name for name in table.column_names if any(path == name or path.startswith(name + ".") for path in wanted)
+    ]
+    return [{name: said(value) for name, value in row.items()} for row in table.select(chosen).to_pylist()]
+
+
+def _table(data: bytes, format_: str) -> Any:
+    arrow: Any = pa
+    tables: Any = parquet
+    if format_ == "parquet":
+        return tables.read_table(arrow.BufferReader(data), coerce_int96_timestamp_unit="us")
+    if data.startswith(b"ARROW1"):
+        return ipc.open_file(data).read_all()
+    return ipc.open_stream(data).read_all()
+
+
+def _paths(fields: Any, before: str = "") -> Iterator[str]:
+    for field in fields:
+        yield before + field.name
+        if isinstance(field.type, pa.StructType):
+            yield from _paths(list(field.type), f"{before}{field.name}.")
+
+
+def said(value: object) -> object:
+    """A value as JSON says it."""
+    if isinstance(value, dict):
+        return {name: said(part) for name, part in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [said(part) for part in cast("list[object]", value)]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, float) and math.isfinite(value):
+        return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
+    return f"{value:f}" if isinstance(value, decimal.Decimal) else value
+
+
+def spelt(value: object) -> object:
+    """The value with what JSON has no numbers for as text."""
+    if isinstance(value, dict):
+        return {name: spelt(part) for name, part in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [spelt(part) for part in cast("list[object]", value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

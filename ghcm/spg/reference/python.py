@@ -1,7 +1,7 @@
-"""The user's Python functions: how they are found, what they are handed, and how their results are checked.
+"""The user's Python functions: how they are found, what they are handed, by row and by batch, and how their results are
+checked.
 
-A timestamp is handed out as an aware `datetime`, a duration as a `timedelta`, a date as a `date`, a struct as a tuple
-with attributes. A result for a struct may be a tuple, a mapping or any object with the attributes.
+A function by batch is called with a table of one record at a time.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn, assert_never, cast
 
+import pyarrow as pa
+
 from ghcm.functions import Failure
+from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.reference.functions import Failed
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
     Bool,
     Bytes,
+    Collection,
     Date,
     Decimal,
     Duration,
@@ -161,3 +165,57 @@ def _whole(value: object, least: int, greatest: int) -> int:
 
 def _wrong(expected: str, found: object) -> NoReturn:
     raise TypeError(f"expected {expected}, found {type(found).__name__}")
+
+
+def batch_result(function: Callable[[object], object], value: object, takes: Collection, gives: Type) -> object:
+    """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
+    values = cast("tuple[object, ...]", value) if isinstance(takes.element, Struct) else (value,)
+    fields = takes.columns.fields
+    arrays = [pa.array([_plain(v, f.type)], arrow_type(f.type)) for v, f in zip(values, fields, strict=True)]
+    table = pa.table(arrays, names=[field.name for field in fields])
+    try:
+        given = function(table)
+    except Exception as error:  # whatever a user's function raises is this record's failure
+        raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
+    try:
+        (result,) = _rows(given, gives)
+        return take(result, gives)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise Failed(Failure.WRONG_RESULT, str(error)) from None
+
+
+def _rows(given: object, gives: Type) -> list[object]:
+    """The records of a result, as Python's own objects."""
+    if isinstance(given, pa.Table | pa.RecordBatch):
+        rows = cast("list[dict[str, object]]", given.to_pylist(maps_as_pydicts="strict"))
+        return [each if isinstance(gives, Struct) else _only(each) for each in rows]
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        return cast("list[object]", given.to_pylist(maps_as_pydicts="strict"))
+    if isinstance(given, list):
+        return cast("list[object]", given)
+    raise TypeError(f"expected a table, an array or a list, found {type(given).__name__}")
+
+
+def _only(row: dict[str, object]) -> object:
+    (value,) = row.values()
+    return value
+
+
+def _plain(value: object, type_: Type) -> object:
+    """A canonical value as pyarrow takes it."""
+    if value is None:
+        return None
+    match type_:
+        case Nullable(of=of):
+            return _plain(value, of)
+        case Map(key=key, value=held):
+            return [
+                (_plain(name, key), _plain(each, held)) for name, each in cast("dict[object, object]", value).items()
+            ]
+        case List(item=item):
+            return [_plain(each, item) for each in cast("list[object]", value)]
+        case Struct(fields=fields):
+            parts = zip(fields, cast("tuple[object, ...]", value), strict=True)
+            return {field.name: _plain(each, field.type) for field, each in parts}
+        case _:
+            return value

@@ -26,9 +26,8 @@ from ghcm.spg.ops import (
     Window,
     traits_of,
 )
-from ghcm.spg.reference.batches import batch_result
 from ghcm.spg.reference.functions import Failed, checked
-from ghcm.spg.reference.python import load, result_of
+from ghcm.spg.reference.python import batch_result, load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.types import Collection, Shape, Struct
 

@@ -1,4 +1,4 @@
-"""Cells of text into records: CSV by its header, and Zeek's logs by their `#fields`."""
+"""Raw text into records: by lines, CSV by its header, and Zeek's logs, whose `#` headers may change in the middle."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import assert_never, cast
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.spg.reference.json_records import from_data, micros, misfit
-from ghcm.spg.reference.raw_text import Bad, attempt, numbered_lines
-from ghcm.spg.reference.whole_unions import whole
-from ghcm.spg.reference.zeek import Log, cells, zeek_value
+from ghcm.spg.reference.json_records import from_data, micros, misfit, whole
 from ghcm.types import (
     Bool,
     Bytes,
@@ -35,6 +33,108 @@ from ghcm.types import (
     is_nullable,
 )
 from ghcm.values import WrittenFloat, from_json
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs put before UTF-8; it is no part of the text."""
+
+LONGEST = 16_384
+"""Characters of a raw text that a dead letter holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A record that does not fit: its raw text, and why."""
+
+    text: str
+    detail: str
+
+
+def attempt(text: str, place: str, decode: Callable[[], tuple[object, ...]]) -> tuple[object, ...] | Bad:
+    """The record, or the text and its place where there is none."""
+    try:
+        return decode()
+    except (ValueError, RecursionError) as error:
+        return Bad(text, f"{place}: {error}")
+
+
+def numbered_lines(data: bytes, file: str) -> Iterator[tuple[int, str | Bad]]:
+    """The lines without their ends (line feed, perhaps after carriage return), numbered from 1."""
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else (), 1):
+        bare = line.removesuffix(b"\r")
+        try:
+            yield number, bare.decode()
+        except UnicodeDecodeError:
+            yield number, Bad(bare.decode(errors="replace"), f"{file}:{number}: the text is not UTF-8")
+
+
+_ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})|\\\\")
+
+
+@dataclass
+class Log:
+    """What the headers have said so far; `columns` is None before the first `#fields`."""
+
+    separator: str = "\t"
+    set_separator: str = ","
+    empty: str = "(empty)"
+    unset: str = "-"
+    columns: list[str] | None = None
+
+    def header(self, line: str) -> bool:
+        """Take a line that begins with `#`; whether it has named the columns."""
+        if line.startswith("#separator "):
+            self.separator = _unescaped(line.removeprefix("#separator ").encode()).decode()
+            return False
+        word, *rest = line.split(self.separator)
+        if word == "#fields":
+            self.columns = rest
+            return True
+        if rest:
+            self.set_separator = rest[0] if word == "#set_separator" else self.set_separator
+            self.empty = rest[0] if word == "#empty_field" else self.empty
+            self.unset = rest[0] if word == "#unset_field" else self.unset
+        return False
+
+
+def zeek_value(log: Log, cell: str, type_: Type, other: Callable[[str, Type], object]) -> object:
+    """The value of a cell; `other` reads what is written as in CSV. ValueError where it does not fit."""
+    match type_:
+        case Nullable(of=of):
+            return None if cell == log.unset else zeek_value(log, cell, of, other)
+        case _ if cell == log.unset:
+            raise ValueError(f"expected {type_}, found nothing")
+        case String():
+            return "" if cell == log.empty else _unescaped(cell.encode()).decode()
+        case Enumeration():
+            return other("" if cell == log.empty else _unescaped(cell.encode()).decode(), type_)
+        case Bytes():
+            return b"" if cell == log.empty else _unescaped(cell.encode())
+        case Bool():
+            if cell not in ("T", "F"):
+                raise ValueError(f"expected T or F, found {cell[:60]!r}")
+            return cell == "T"
+        case List(item=item):
+            parts = [] if cell == log.empty else cell.split(log.set_separator)
+            return [zeek_value(log, part, item, other) for part in parts]
+        case Map() | Struct():
+            raise ValueError(f"expected {type_}, which no log of Zeek holds")
+        case _:
+            return other(cell, type_)
+
+
+def _unescaped(text: bytes) -> bytes:
+    r"""The bytes for which `\xHH` and `\\` stand; another backslash stands for itself."""
+    return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()) if found[1] else b"\\", text)
+
+
+def cells(log: Log, line: str) -> Iterator[tuple[str, str]]:
+    """The cells of a line with the names of their columns."""
+    parts = line.split(log.separator)
+    names = cast("list[str]", log.columns)
+    if len(parts) != len(names):
+        raise ValueError(f"expected {len(names)} fields as in #fields, found {len(parts)}")
+    yield from zip(names, parts, strict=True)
+
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")

@@ -14,7 +14,7 @@ from ghcm.runtime.formats.file_pieces import find_files
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.reference.decoding import decoded
-from ghcm.spg.reference.raw_text import Bad
+from ghcm.spg.reference.text_records import Bad
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
