@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ghcm.spg.graph import Program
-from ghcm.spg.iterations import all_tasks
 from ghcm.spg.ops import Fused, PythonBatch, PythonCall
+from ghcm.spg.traversal import all_tasks
 
 
 def called_modules(program: Program) -> set[str]:

@@ -95,11 +95,11 @@ def _optimise(draft: Draft) -> Draft:
 
 
 def _place(draft: Draft) -> Draft:
-    from ghcm.spg.places import seen_from
+    from ghcm.spg.traversal import relative_to
 
     folder, optimised = draft.path.parent, _made(draft.optimised)
-    placed = replace(optimised, program=seen_from(optimised.program, folder))
-    return replace(draft, lowered=seen_from(_made(draft.lowered), folder), optimised=placed)
+    placed = replace(optimised, program=relative_to(optimised.program, folder))
+    return replace(draft, lowered=relative_to(_made(draft.lowered), folder), optimised=placed)
 
 
 def _generate(draft: Draft) -> Draft:

@@ -140,5 +140,5 @@ def _prove(body: Expr, left: Expr, right: Expr) -> Reducer | None:
             ]
             proven = tuple(part for part in parts if part is not None)
             return Fields(proven, type_) if len(proven) == len(parts) else None
-        case _:
+        case _:  # no other body is proven
             return None

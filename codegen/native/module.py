@@ -23,7 +23,6 @@ from ghcm.codegen.native.row_text import Module
 from ghcm.codegen.native.sort_keys import order_functions
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     ArrivalTime,
@@ -49,6 +48,7 @@ from ghcm.spg.ops import (
     Top,
     Union,
 )
+from ghcm.spg.traversal import step_unit
 
 
 @dataclass

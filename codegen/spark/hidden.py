@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     EventTime,
@@ -22,6 +21,7 @@ from ghcm.spg.ops import (
     traits_of,
 )
 from ghcm.spg.ops.traits import TIME, WATERMARK
+from ghcm.spg.traversal import entry_of, step_unit
 
 ORDER = frozenset({"@partition", "@order"})
 

@@ -17,8 +17,8 @@ from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
 from ghcm.source import Place
 from ghcm.spg.graph import Parameter, Program, Task, Unit
-from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import Iterate, Publish, Reply, To
+from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import is_nullable
 from ghcm.values import to_json
 

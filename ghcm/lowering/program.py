@@ -20,8 +20,8 @@ from ghcm.lowering.operators.ends import check_cycles
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
 from ghcm.spg.graph import Input, Program, Sink, Task, Unit
-from ghcm.spg.iterations import entry_of
 from ghcm.spg.ops import Iterate, Publish
+from ghcm.spg.traversal import entry_of
 from ghcm.types import Shape, Type
 
 

@@ -74,7 +74,7 @@ def _window_part(key: Lambda) -> str:
             return "window"
         case Get(of=Get(of=Var(), field="window"), field=part):
             return part
-        case _:
+        case _:  # any other key is not about the window
             return ""
 
 

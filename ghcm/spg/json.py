@@ -92,7 +92,7 @@ def _write_value(value: object) -> object:
         case dict():
             pairs = cast("dict[object, object]", value).items()
             return {"map": [[_write_value(key), _write_value(held)] for key, held in pairs]}
-        case _:
+        case _:  # no other Python value is canonical
             raise TypeError(f"{type(value).__name__} is no canonical value")
 
 

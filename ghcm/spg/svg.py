@@ -11,9 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.labels import summary, way_text
 from ghcm.spg.layout import Layout, Point, Size, lay_out
-from ghcm.spg.links import CALL, DATA, Block, draw_link, draw_place, links_of, places_of
+from ghcm.spg.links import (
+    CALL,
+    DATA,
+    Block,
+    clip,
+    curve,
+    draw_link,
+    draw_place,
+    links_of,
+    number,
+    places_of,
+    text_width,
+    xml_text,
+)
 from ghcm.spg.ops import Fused, Op, Role, State, traits_of
-from ghcm.spg.paths import clip, curve, number, text_width, xml_text
 
 _INK, _PALE = "#1f2933", "#66727f"
 _PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0

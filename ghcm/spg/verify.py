@@ -22,8 +22,6 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.group_rules import aggregate_problems
-from ghcm.spg.iterations import step_unit
 from ghcm.spg.ops import (
     Changes,
     Iterate,
@@ -39,9 +37,11 @@ from ghcm.spg.ops import (
     Union,
     traits_of,
 )
-from ghcm.spg.rule_parts import Around
-from ghcm.spg.rules import task_problems
-from ghcm.spg.well_typed import expr_problems, is_value, lambda_problems
+from ghcm.spg.rules.expressions import expr_problems, is_value, lambda_problems
+from ghcm.spg.rules.groups import aggregate_problems
+from ghcm.spg.rules.parts import Around
+from ghcm.spg.rules.tasks import task_problems
+from ghcm.spg.traversal import step_unit
 from ghcm.types import Bool, Shape, Type, strip
 from ghcm.types.unification import accepts
 

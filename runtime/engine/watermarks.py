@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from ghcm.runtime.contract import INFINITY, NEVER, Idler
 from ghcm.spg.graph import Unit
-from ghcm.spg.meetings import companies
 from ghcm.spg.ops import EventTime
+from ghcm.spg.traversal import watermark_groups
 
 
 class Inputs:
@@ -94,7 +94,7 @@ class Idleness:
 
     def __init__(self, unit: Unit) -> None:
         idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
-        self._companies = {id: company for id, company in companies(unit).items() if company & idle}
+        self._companies = {id: company for id, company in watermark_groups(unit).items() if company & idle}
         self._reached = dict.fromkeys(self._companies, _Reached())
         self._members: dict[str, Member] = {}
 

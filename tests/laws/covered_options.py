@@ -17,7 +17,6 @@ from ghcm.spg.graph import (
     Task,
     Unit,
 )
-from ghcm.spg.iterations import all_tasks
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -39,6 +38,7 @@ from ghcm.spg.ops import (
     Top,
     Window,
 )
+from ghcm.spg.traversal import all_tasks
 from ghcm.support import Yes
 from ghcm.types import Collection, Shape, is_nullable
 from tests.laws.covered_types import nodes

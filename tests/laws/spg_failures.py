@@ -15,7 +15,6 @@ from ghcm.functions import FUNCTIONS, Failure, comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Custom
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.iterations import entry_of
 from ghcm.spg.joining import JoinKind, joined_element
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -36,6 +35,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference.functions import Failed, Types
 from ghcm.spg.reference.functions import call as called
+from ghcm.spg.traversal import entry_of
 from ghcm.types import (
     Bool,
     Collection,

@@ -79,7 +79,7 @@ def _print_typed(literal: Literal) -> str:
                 return quoted(timestamp_text(literal.value))
             case Date():
                 return quoted(date_text(literal.value))
-            case _:
+            case _:  # the others are written as their value
                 pass
     return print_value(literal.value)
 

@@ -108,7 +108,7 @@ def _op(op: Op, scope: Scope) -> str:
         case Iterate(result=result, limit=limit, until=until):
             end = "" if until is None else f", until = {print_node(UNTIL, until, scope)}"
             return f"iterate({_id(result)}, {print_expr(limit, scope)}{end})"
-        case _:
+        case _:  # the others hold no tasks, and are printed by their fields
             return print_node(OP, op, scope)
 
 
@@ -173,7 +173,7 @@ def _structs(type_: Type) -> Iterator[Struct]:
             yield from (struct for part in fields for struct in _structs(part.type))
             if type_.name and is_word(type_.name) and type_.name not in _RESERVED:
                 yield type_
-        case _:
+        case _:  # the others hold no types
             pass
 
 

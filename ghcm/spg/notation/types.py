@@ -69,7 +69,7 @@ def print_type(type_: Type, names: Mapping[str, str] | None = None) -> str:
             return known or f"{_record_word(type_.name)}{print_fields(type_, names)}"
         case Enumeration(values=values, name=name):
             return f"enum{f' {word_or_quoted(name)}' if name else ''}{{{', '.join(map(word_or_quoted, values))}}}"
-        case _:
+        case _:  # the others are words
             return str(type_)
 
 

@@ -40,7 +40,7 @@ def print_value(value: object) -> str:
         case dict():
             pairs = cast("dict[object, object]", value).items()
             return "{" + ", ".join(f"{print_value(key)}: {print_value(held)}" for key, held in pairs) + "}"
-        case _:
+        case _:  # no other Python value is canonical
             raise TypeError(f"{type(value).__name__} is no canonical value")
 
 

@@ -47,7 +47,7 @@ def _text(value: object, type_: Type) -> str:
             return cast("str", value)
         case Bytes():
             return cast("bytes", value).hex()
-        case _:
+        case _:  # the others as Python writes whole numbers and truths
             return str(value).lower()
 
 

@@ -13,7 +13,6 @@ from typing import TypeAlias, assert_never, cast
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Program, Task
-from ghcm.spg.iterations import entry_of, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
     ArrivalTime,
@@ -50,6 +49,7 @@ from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
+from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import Collection, Shape, Type
 
 Outputs: TypeAlias = dict[str, list[Record]]

@@ -66,7 +66,7 @@ def _look(value: object, type_: Type) -> None:
             _look_at_tag(parts, type_)
             for part, field in zip(parts, fields, strict=True):
                 _look(part, field.type)
-        case _:
+        case _:  # the others hold no records
             pass
 
 

@@ -217,5 +217,5 @@ def _plain(value: object, type_: Type) -> object:
         case Struct(fields=fields):
             parts = zip(fields, cast("tuple[object, ...]", value), strict=True)
             return {field.name: _plain(each, field.type) for field, each in parts}
-        case _:
+        case _:  # scalars go out as they are
             return value

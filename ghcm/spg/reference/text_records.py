@@ -118,7 +118,7 @@ def zeek_value(log: Log, cell: str, type_: Type, other: Callable[[str, Type], ob
             return [zeek_value(log, part, item, other) for part in parts]
         case Map() | Struct():
             raise ValueError(f"expected {type_}, which no log of Zeek holds")
-        case _:
+        case _:  # the others as in any cell of text
             return other(cell, type_)
 
 

@@ -10,11 +10,11 @@ from typing import TypeAlias, cast
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
-from ghcm.spg.meetings import companies
 from ghcm.spg.ops import EventTime, Sessions
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
+from ghcm.spg.traversal import watermark_groups
 from ghcm.types import Shape, Struct
 
 _Place: TypeAlias = tuple[str, tuple[str, str]]
@@ -50,7 +50,7 @@ class _Arrival:
 def watermarks_of_idle(run: Run, outputs: Mapping[str, Sequence[Record]]) -> dict[str, list[int]]:
     """By `EventTime` task the least watermark of each of its records, from the whole output of all tasks."""
     found: dict[str, list[int]] = {}
-    for company in set(companies(run.unit).values()):
+    for company in set(watermark_groups(run.unit).values()):
         ops = {id: op for id in company if isinstance(op := run.unit.task(id).op, EventTime)}
         if any(op.idle_us is not None for op in ops.values()) and company & run.outside.arrivals.keys():
             found |= _of_company(run, ops, outputs)

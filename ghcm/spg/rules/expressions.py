@@ -71,7 +71,7 @@ def expr_problems(expr: Expr, variables: Mapping[str, Type], parameters: Mapping
         case ForEach(list=of, item=bound, body=body) | Let(value=of, variable=bound, body=body):
             yield from expr_problems(of, variables, parameters)
             yield from expr_problems(body, {**variables, bound.name: bound.type}, parameters)
-        case _:
+        case _:  # the others bind no name
             for part in children(expr):
                 yield from expr_problems(part, variables, parameters)
     problem = _problem(expr, variables, parameters)

@@ -10,7 +10,7 @@ from ghcm.functions import comparable
 from ghcm.spg.ops import (
     Op,
 )
-from ghcm.spg.well_typed import lambda_problems
+from ghcm.spg.rules.expressions import lambda_problems
 from ghcm.types import Bool, Collection, Nullable, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts
 

@@ -1,4 +1,4 @@
-"""What each operation asks of its inputs and gives: the typing rules of tasks, re-derived for the verifier.
+"""The choice of an operation's rule, and the rules of sources and of operations on single records.
 
 They say what must hold of a finished graph, however it was built; `ghcm.lowering` reports the same to users in their
 own words.
@@ -12,8 +12,6 @@ from typing import assert_never
 
 from ghcm.expr import Lambda
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
-from ghcm.spg.group_rules import changes_problems, grouped_problems, join_problems, whole_record_problems
-from ghcm.spg.iteration_rules import iterate_problems
 from ghcm.spg.ops import (
     AggregateByKey,
     ArrivalTime,
@@ -49,8 +47,24 @@ from ghcm.spg.ops import (
     Window,
     traits_of,
 )
-from ghcm.spg.rule_parts import Around, collection_problems, flowing, function_problems, keyed, pairs, part, with_value
-from ghcm.spg.well_typed import is_value
+from ghcm.spg.rules.expressions import is_value
+from ghcm.spg.rules.groups import (
+    changes_problems,
+    grouped_problems,
+    iterate_problems,
+    join_problems,
+    whole_record_problems,
+)
+from ghcm.spg.rules.parts import (
+    Around,
+    collection_problems,
+    flowing,
+    function_problems,
+    keyed,
+    pairs,
+    part,
+    with_value,
+)
 from ghcm.types import (
     WINDOW,
     Bool,

@@ -1,4 +1,7 @@
-"""What operations on groups and whole inputs ask and give: aggregations, distinct, sort, top, join."""
+"""What operations on groups and whole inputs ask and give: aggregations, distinct, sort, top, join, iterations.
+
+The step of an iteration is a graph, which `ghcm.spg.verify` looks into.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,16 @@ from ghcm.spg.ops import (
     Count,
     Distinct,
     GroupByKey,
+    Iterate,
     Join,
     ReduceByKey,
     Sort,
     Top,
+    Until,
 )
-from ghcm.spg.rule_parts import Around, collection_problems, flowing, keyed, part, with_value
-from ghcm.spg.well_typed import expr_problems
+from ghcm.spg.rules.expressions import expr_problems
+from ghcm.spg.rules.parts import Around, collection_problems, flowing, keyed, part, with_value
+from ghcm.spg.traversal import entry_of
 from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts
 
@@ -209,3 +215,38 @@ def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
 
 def _is_key(key: Lambda) -> bool:
     return key.body == Get(key.parameters[0], "key", key.body.type)
+
+
+def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
+    """What is wrong with an iteration, but for the tasks of its step."""
+    takes, gives = around.takes[0], around.gives
+    yield from flowing(takes)
+    if any(not each.bounded or each.windowed for each in around.takes):
+        yield "an iteration needs bounded input without windows"
+    yield from collection_problems(gives, replace(takes, timed=False))
+    yield from expr_problems(op.limit, {}, around.parameters)
+    if strip(op.limit.type) != Int():
+        yield f'the limit of an iteration is "{op.limit.type}"'
+    results = {task.id: task.collection for task in op.tasks}
+    results |= {entry_of(place): each for place, each in enumerate((gives, *around.takes[1:]))}
+    if op.result not in results:
+        yield f'its step has no task "{op.result}"'
+    else:
+        yield from collection_problems(gives, replace(results[op.result], timed=False))
+    if op.until is not None:
+        yield from _until(around, op.until)
+
+
+def _until(around: Around, until: Until) -> Iterator[str]:
+    for each in (*until.before, *until.after):
+        yield from aggregate_problems(around, each, around.gives.element)
+        if each.placed:
+            yield f'"{each.function.value}" goes by an order, and an iteration ends by totals'
+    condition: Lambda = until.condition
+    yield from around.of(condition, _totals(until.before), _totals(until.after))
+    if strip(condition.body.type) != Bool():
+        yield f'the end of an iteration is "{condition.body.type}"'
+
+
+def _totals(aggregates: tuple[Aggregate, ...]) -> Struct:
+    return Struct(tuple(Field(each.name, each.type) for each in aggregates))
