@@ -30,7 +30,7 @@ from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
-from ghcm.supervisor.sinks.look import Looks
+from ghcm.supervisor.sinks.snapshots import SinkWatches
 
 log = logging.getLogger("ghcm.supervisor")
 
@@ -54,7 +54,7 @@ class Supervisor:
     _reader: Reader = field(default_factory=Reader)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
-    _looks: Looks = field(default_factory=Looks)
+    _watches: SinkWatches = field(default_factory=SinkWatches)
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
@@ -102,7 +102,7 @@ class Supervisor:
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = build(self._catalogue, self._service, self._connections, self._ready, self._looks, self._renderer)
+        self._app = build(self._catalogue, self._service, self._connections, self._ready, self._watches, self._renderer)
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
         gc.collect()
         gc.freeze()

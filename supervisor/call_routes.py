@@ -189,7 +189,7 @@ def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     ) -> Response:
         call = await calls.found(program, unit, id)
         known, connections = calls.catalogue.any_program(program), calls.connections(program)
-        look = await asyncio.to_thread(call_rows.look_at, known, call, connections, sink)
+        found = await asyncio.to_thread(call_rows.snapshot_of, known, call, connections, sink)
         return await chart_routes.picture(
-            renderer, request, replace(words, title=words.title or unit), chosen, form, look
+            renderer, request, replace(words, title=words.title or unit), chosen, form, found
         )

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ghcm.errors import suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.runtime.sinks.reply import fetch_reply, load_reply
-from ghcm.runtime.sinks.sink import columns_of
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sinks.look import MOST_ROWS, Look
+from ghcm.supervisor.sinks.snapshots import MOST_ROWS
 from ghcm.types import Struct
 from ghcm.values import Json, reader, to_json
 
@@ -52,16 +52,16 @@ def rows_of(
     return _of_sink(known, call, connections, _sink(unit, call, sink), limit, offset)
 
 
-def look_at(known: KnownProgram, call: Call, connections: Connections, sink: str | None) -> Look:
-    """The rows of a call as a look at a sink gives them, as far as one keeps them. Problems as of `rows_of`. Blocks."""
+def snapshot_of(known: KnownProgram, call: Call, connections: Connections, sink: str | None) -> SinkSnapshot:
+    """The rows of a call as a snapshot of a sink, as far as one keeps them. Problems as of `rows_of`. Blocks."""
     found = rows_of(known, call, connections, sink=sink, limit=MOST_ROWS, offset=0)
     unit = known.program.unit(call.unit)
-    element = _reply(unit) if found.sink is None else columns_of(known.program.sink(found.sink))
+    element = _reply(unit) if found.sink is None else known.program.sink(found.sink).columns
     assert element is not None
     read = reader(element)
     rows = [cast("tuple[object, ...]", read(row)) for row in found.rows]
     frame = frame_of(rows, [(field.name, field.type) for field in element.fields])
-    return Look(element, frame, call.id, call.feedback.as_of, found.total)
+    return SinkSnapshot(element, frame, call.id, call.feedback.as_of, found.total)
 
 
 async def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Json] | None:
@@ -151,7 +151,7 @@ def _of_sink(known: KnownProgram, call: Call, connections: Connections, name: st
 
     sink = known.program.sink(name)
     written = call.feedback.sinks.get(name)
-    columns = columns_of(sink)
+    columns = sink.columns
     if written is None:
         return Rows(columns.names, [], 0, name)
     page = rows_of_call(sink, connections, call=call.id, version=written.version, limit=limit, offset=offset)

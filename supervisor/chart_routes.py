@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field
 
 from ghcm.errors import suggest
 from ghcm.panels import CHARTS, Panel, check
+from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
-from ghcm.supervisor.sinks.look import Look
 from ghcm.supervisor.sinks.selection import Chosen, Selection, names, select
 from ghcm.types import Struct
 
@@ -116,8 +116,8 @@ def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> 
     async def sink_chart(
         program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
     ) -> Response:
-        look = await shown.look(program, sink)
-        return await picture(renderer, request, replace(words, title=words.title or sink), chosen, form, look)
+        snapshot = await shown.snapshot(program, sink)
+        return await picture(renderer, request, replace(words, title=words.title or sink), chosen, form, snapshot)
 
 
 def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
@@ -138,9 +138,9 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
         program: str, panel: str, request: Request, limit: Annotated[int | None, Query(ge=1, le=most_rows)] = None
     ) -> Response:
         found = _panel_of(shown, program, panel)
-        look = await shown.look(program, found.sink)
+        snapshot = await shown.snapshot(program, found.sink)
         most = min(most_rows, limit or found.limit)
-        return await rows_answer(request, look, replace(_selection(found), limit=most), program, found.sink)
+        return await rows_answer(request, snapshot, replace(_selection(found), limit=most), program, found.sink)
 
 
 def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> None:
@@ -164,8 +164,8 @@ def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> No
             raise Problem(404, "GHCM-343", f'panel "{panel}" is no chart but a {found.kind}', hint="ask for its rows.")
         if each is not None and found.each is not None:
             found = replace(found, where={**found.where, found.each: each})
-        look = await shown.look(program, found.sink)
-        return await picture(renderer, request, found, replace(_selection(found), columns=()), form, look)
+        snapshot = await shown.snapshot(program, found.sink)
+        return await picture(renderer, request, found, replace(_selection(found), columns=()), form, snapshot)
 
 
 def _panel_of(shown: Shown, program: str, name: str) -> Panel:
@@ -178,11 +178,11 @@ def _panel_of(shown: Shown, program: str, name: str) -> Panel:
 
 
 async def picture(
-    renderer: ChartRenderer, request: Request, panel: Panel, chosen: Selection, form: _Look, look: Look
+    renderer: ChartRenderer, request: Request, panel: Panel, chosen: Selection, form: _Look, snapshot: SinkSnapshot
 ) -> Response:
-    """The chart of the rows of a look that are chosen; Problem 422 where the panel does not fit them."""
-    _fits(panel, look.columns)
-    drawing = await asyncio.to_thread(_drawing, panel, chosen, look)
+    """The chart of the rows of a snapshot that are chosen; Problem 422 where the panel does not fit them."""
+    _fits(panel, snapshot.columns)
+    drawing = await asyncio.to_thread(_drawing, panel, chosen, snapshot)
     order = Order(drawing, form.format, form.theme, form.width, form.height, form.heading)
     tag = f'"{hashlib.sha256(encode(order)).hexdigest()[:32]}"'
     if (same := unchanged(request, tag)) is not None:
@@ -197,9 +197,9 @@ async def picture(
     return Response(await renderer.draw(order), headers=headers, media_type=media)
 
 
-def _drawing(panel: Panel, chosen: Selection, look: Look) -> Drawing:
-    selected = select(look, replace(chosen, columns=()))
-    return plan(panel, selected.frame, look.columns)
+def _drawing(panel: Panel, chosen: Selection, snapshot: SinkSnapshot) -> Drawing:
+    selected = select(snapshot, replace(chosen, columns=()))
+    return plan(panel, selected.frame, snapshot.columns)
 
 
 def _fits(panel: Panel, columns: Struct) -> None:

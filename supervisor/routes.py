@@ -21,7 +21,7 @@ from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
-from ghcm.supervisor.sinks.look import Looks
+from ghcm.supervisor.sinks.snapshots import SinkWatches
 
 _FOLDER = Path(__file__).parent / "dashboard"
 
@@ -41,11 +41,11 @@ def build(
     service: CallService,
     connections: ConnectionsOf,
     ready: Ready,
-    looks: Looks,
+    watches: SinkWatches,
     renderer: ChartRenderer,
 ) -> FastAPI:
     """The app for these programs. `connections` gives those of a program, `ready` says whether all that calls
-    need is there; `looks` keeps what was seen of sinks, `renderer` draws charts.
+    need is there; `watches` keep what was seen of sinks, `renderer` draws charts.
     """
     app = FastAPI(
         title="GHCM Supervisor",
@@ -62,7 +62,7 @@ def build(
     call_routes.add(app, calls)
     call_routes.add_rows(app, calls)
     call_routes.add_charts(app, calls, renderer)
-    shown = sink_routes.Shown(catalogue, connections, looks)
+    shown = sink_routes.Shown(catalogue, connections, watches)
     sink_routes.add(app, shown, service.settings.limits.rows)
     chart_routes.add(app, shown, renderer, service.settings.limits.rows)
     _add_page(app, shown)

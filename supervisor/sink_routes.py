@@ -15,13 +15,13 @@ from pydantic import BaseModel
 
 from ghcm.errors import suggest
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks.sink import columns_of
+from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks.look import Look, Looker, Looks
 from ghcm.supervisor.sinks.selection import Chosen, Selected, Selection, documents, select
+from ghcm.supervisor.sinks.snapshots import SinkWatch, SinkWatches
 from ghcm.values.timestamps import timestamp_text
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -43,12 +43,12 @@ class ShownSink(BaseModel):
 
 
 class Shown:
-    """Looks at the sinks of the present programs, from the event loop."""
+    """Snapshots of the sinks of the present programs, from the event loop."""
 
-    def __init__(self, catalogue: Catalogue, connections: Callable[[str], Connections], looks: Looks) -> None:
+    def __init__(self, catalogue: Catalogue, connections: Callable[[str], Connections], watches: SinkWatches) -> None:
         self._catalogue = catalogue
         self._connections = connections
-        self._looks = looks
+        self._watches = watches
 
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
@@ -63,19 +63,19 @@ class Shown:
             raise Problem(404, "GHCM-341", message, detail=f"It has {has}.", hint=suggest(name, sinks))
         return sinks[name]
 
-    async def look(self, program: str, sink: str) -> Look:
+    async def snapshot(self, program: str, sink: str) -> SinkSnapshot:
         """The sink as it is now."""
-        return await asyncio.to_thread(self._looker(program, self.sink(program, sink)).look)
+        return await asyncio.to_thread(self._watch(program, self.sink(program, sink)).snapshot)
 
     async def sinks(self, program: str) -> list[ShownSink]:
-        """All sinks that can be looked at, in the order of the program."""
+        """All sinks that can be read, in the order of the program."""
         return await asyncio.to_thread(lambda: [*self._shown(program)])
 
     def _shown(self, program: str) -> list[ShownSink]:
         found: list[ShownSink] = []
         for sink in self.program(program).program.sinks:
             try:
-                commit = self._looker(program, sink).latest()
+                commit = self._watch(program, sink).latest()
             except Problem:  # a place that nobody can look at
                 continue
             here = f"/programs/{program}/sinks/{sink.name}"
@@ -83,7 +83,7 @@ class Shown:
                 ShownSink(
                     name=sink.name,
                     mode=sink.mode.value,
-                    columns={field.name: str(field.type) for field in columns_of(sink).fields},
+                    columns={field.name: str(field.type) for field in sink.columns.fields},
                     rows=commit.rows if commit else None,
                     version=commit.version if commit else None,
                     as_of=timestamp_text(commit.time) if commit else None,
@@ -92,8 +92,8 @@ class Shown:
             )
         return found
 
-    def _looker(self, program: str, sink: Sink) -> Looker:
-        return self._looks.at(program, sink, self._connections(program))
+    def _watch(self, program: str, sink: Sink) -> SinkWatch:
+        return self._watches.at(program, sink, self._connections(program))
 
 
 def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
@@ -119,19 +119,19 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
-        look = await shown.look(program, sink)
-        return await rows_answer(request, look, replace(chosen, limit=limit, offset=offset), program, sink, format)
+        found = await shown.snapshot(program, sink)
+        return await rows_answer(request, found, replace(chosen, limit=limit, offset=offset), program, sink, format)
 
 
 async def rows_answer(
-    request: Request, look: Look, wanted: Selection, program: str, sink: str, format: str | None = None
+    request: Request, found: SinkSnapshot, wanted: Selection, program: str, sink: str, format: str | None = None
 ) -> Response:
-    """Rows of a look as JSON or CSV, or 304 where the reader has them."""
+    """Rows of a snapshot as JSON or CSV, or 304 where the reader has them."""
     as_csv = format == "csv" or (format is None and "text/csv" in request.headers.get("accept", ""))
-    tag = None if look.version is None else tag_of(look.version, str(request.url), "csv" if as_csv else "json")
+    tag = None if found.version is None else tag_of(found.version, str(request.url), "csv" if as_csv else "json")
     if (same := unchanged(request, tag)) is not None:
         return same
-    selected = await asyncio.to_thread(select, look, wanted)
+    selected = await asyncio.to_thread(select, found, wanted)
     headers = {"X-Total-Count": str(selected.total), "Cache-Control": "no-cache"} | ({"ETag": tag} if tag else {})
     if as_csv:
         text = await asyncio.to_thread(_csv, selected, sink)
@@ -139,10 +139,10 @@ async def rows_answer(
     document: dict[str, object] = {
         "program": program,
         "sink": sink,
-        "version": look.version,
-        "as_of": None if look.as_of is None else timestamp_text(look.as_of),
+        "version": found.version,
+        "as_of": None if found.as_of is None else timestamp_text(found.as_of),
         "total": selected.total,
-        "whole": look.whole,
+        "whole": found.whole,
         "rows": await asyncio.to_thread(documents, selected),
     }
     return JSONResponse(document, headers=headers)

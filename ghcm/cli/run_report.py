@@ -19,15 +19,14 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import SINKS, Mode
 from ghcm.spg.graph import Program, Sink
-from ghcm.spg.ops import Files, Format, Generate, Kafka, Memory, Parquet, Redis, Socket, To
+from ghcm.spg.ops import To
 from ghcm.types import Struct
 from ghcm.values import own_writer
 
 if TYPE_CHECKING:
-    from ghcm.runtime.pubsub.connections import Connections
-    from ghcm.runtime.sinks.table_directory import TableDirectory
+    from ghcm.runtime.sinks.backend import SinkView
 
 
 class Report:
@@ -129,7 +128,7 @@ class Report:
 
     def _sums(self, dead: dict[str, int]) -> None:
         """The rows of each sink, and what has failed."""
-        rows = [(sink.name, place(sink), self._rows(sink)) for sink in self.program.sinks]
+        rows = [(sink.name, where(sink), self._rows(sink)) for sink in self.program.sinks]
         terminal.table(("sink", "where", "rows"), rows, "no sinks")
         if dead and self.program.sinks and not any(self._totals.values()):
             terminal.warn("warning: records have failed, and nothing was written to any sink (--strict: end with 1)")
@@ -142,7 +141,7 @@ class Report:
     def _rows(self, sink: Sink) -> str:
         """How many rows a sink got; empty where that is not known."""
         known = self._totals.get(sink.name)
-        return str(known or 0) if isinstance(sink.connector, Files | Parquet) else "" if known is None else str(known)
+        return str(known or 0) if sink.connector.address[0] == "files" else "" if known is None else str(known)
 
     def _show(self, news: News) -> None:
         if news.rows is not None:
@@ -188,11 +187,11 @@ class Sinks:
 
     program: Program
     connections: Connections
-    _sequences: dict[str, int] = field(default_factory=dict[str, int])
-    _versions: dict[str, str] = field(default_factory=dict[str, str])
+    _seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _views: dict[str, SinkView] = field(default_factory=dict[str, "SinkView"])
 
     def look(self) -> Iterator[News]:
-        """The versions of sinks that came since the last look; of a place in Redis only the latest."""
+        """The versions of sinks that came since the last look; of a keyed sink only the latest."""
         written = self._written()
         for sink in self.program.sinks:
             if sink.name in written:
@@ -205,18 +204,20 @@ class Sinks:
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""
         import_module("ghcm.runtime.sinks.sink")
-        import_module("ghcm.runtime.sinks.table_directory")
 
     def skip_tables(self) -> dict[str, int]:
         """Take as seen what earlier runs have left in folders; the rows in those that the program appends to."""
+        from ghcm.runtime.sinks.table_directory import TableDirectory  # and no more: the program has not begun
+
         kept: dict[str, int] = {}
         for sink in self.program.sinks:
-            if isinstance(sink.connector, Files | Parquet):
+            kind, path = sink.connector.address
+            if kind == "files":
                 try:
-                    manifests = self._table(sink.connector).manifests()
+                    manifests = TableDirectory(self.connections.path(path)).manifests()
                 except OSError:  # the unit that writes there says more
                     continue
-                self._sequences[sink.name] = max((each.sequence for each in manifests), default=0)
+                self._seen[sink.name] = {each.version for each in manifests}
                 rows = sum(each.rows for each in manifests)
                 if rows and sink.mode is Mode.APPEND and sink.name in self._written():
                     kept[sink.name] = rows
@@ -226,34 +227,21 @@ class Sinks:
         return {task.op.sink for unit in self.program.units for task in unit.tasks if isinstance(task.op, To)}
 
     def _look(self, sink: Sink) -> Iterator[News]:
-        match sink.connector:
-            case Files() | Parquet():
-                seen = self._sequences.get(sink.name, 0)
-                for manifest in self._table(sink.connector).manifests():
-                    if manifest.sequence > seen:
-                        self._sequences[sink.name] = manifest.sequence
-                        yield self._of_table(sink, manifest.version)
-            case Redis():
-                from ghcm.runtime.sinks.sink import columns_of, latest_version, read
+        from ghcm.runtime.sinks.sink import is_readable, read, rows_of_call, view
 
-                version = latest_version(sink, self.connections)
-                if version is not None and version != self._versions.get(sink.name):
-                    self._versions[sink.name] = version
-                    rows = islice(read(sink, self.connections), _SAMPLE)
-                    yield News(sink.name, version, None, _json(rows, columns_of(sink)))
-            case Kafka() | Socket() | Memory() | Generate():
-                return
-
-    def _of_table(self, sink: Sink, version: str) -> News:
-        from ghcm.runtime.sinks.sink import columns_of, rows_of_call
-
-        page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
-        return News(sink.name, version, page.total, _json(page.rows, columns_of(sink)))
-
-    def _table(self, connector: Files | Parquet) -> TableDirectory:
-        from ghcm.runtime.sinks.table_directory import TableDirectory
-
-        return TableDirectory(self.connections.path(connector.path))
+        if not is_readable(sink):
+            return
+        if sink.name not in self._views:
+            self._views[sink.name] = view(sink, self.connections)
+        commits = self._views[sink.name].commits()
+        seen = self._seen.setdefault(sink.name, set())
+        for version in [each.version for each in commits if each.version not in seen]:
+            seen.add(version)
+            if SINKS[sink.connector.word].key:
+                yield News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
+            else:
+                page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
+                yield News(sink.name, version, page.total, _json(page.rows, sink.columns))
 
 
 def _json(rows: Iterable[tuple[object, ...]], columns: Struct) -> list[object]:
@@ -261,25 +249,20 @@ def _json(rows: Iterable[tuple[object, ...]], columns: Struct) -> list[object]:
     return [write(tuple(row)) for row in rows]
 
 
-def place(sink: Sink) -> str:
+def where(sink: Sink) -> str:
     """Where the rows of a sink are, for people."""
-    match sink.connector:
-        case Files(path=path) | Parquet(path=path):
-            return path
-        case Redis(place=place):
-            return f"redis {place}" + (":<version>" if sink.mode is Mode.REPLACE else "")
-        case _:
-            return ""
+    kind, name = sink.connector.address
+    return name if kind == "files" else f"{kind} {name}" + (":<version>" if sink.mode is Mode.REPLACE else "")
 
 
 def first_reason(folder: Path) -> str:
     """Why the first dead letter of this table failed; empty where that cannot be read."""
-    from ghcm.runtime.data.dead_letter import DEAD_LETTER
-    from ghcm.runtime.sinks.table_sink import read_table
+    from ghcm.runtime.data.dead_letter import DEAD_LETTER, table_of
+    from ghcm.runtime.pubsub.connections import Connections
+    from ghcm.runtime.sinks.sink import read
 
     try:
-        letters = read_table(folder, Files(str(folder), Format("json")), DEAD_LETTER, None)
-        first = next(iter(letters), None)
+        first = next(read(table_of(folder), Connections(folder)), None)
     except GhcmError:
         return ""
     return "" if first is None else str(first[DEAD_LETTER.names.index("detail")])

@@ -12,7 +12,7 @@ from ghcm.expr import Lambda, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.ops import Op
-from ghcm.types import Collection, Struct, Type
+from ghcm.types import Collection, Shape, Struct, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,11 @@ class Sink:
     key: Lambda | None
     element: Type
     origin: Origin = field(compare=False)
+
+    @property
+    def columns(self) -> Struct:
+        """The columns of its rows; a scalar element has the one column `value`."""
+        return Collection(Shape.STREAM, self.element, True).columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,30 @@
 """A record that failed: what left its path, why and where, in the form that every engine gives to the dead-letter
 table.
 
-Knows nothing of tables; the sink writers store it as one JSON object a line with these fields.
+The sink writers store it as one JSON object a line with these fields.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ghcm.functions import Failure
+from ghcm.source import Origin
+from ghcm.spg.connectors import Files, Format, Mode
+from ghcm.spg.graph import Sink
 from ghcm.types import Field, String, Struct
 
 DEAD_LETTER = Struct(
     tuple(Field(name, String()) for name in ("unit", "task", "reason", "detail", "input", "origin")), "DeadLetter"
 )
 """The record of a dead-letter table."""
+
+
+def table_of(folder: Path) -> Sink:
+    """The dead-letter table in a folder, as the sink that it is."""
+    connector = Files(str(folder.absolute()), Format("json"))
+    return Sink("dead letters", connector, Mode.APPEND, None, DEAD_LETTER, Origin("", 0, 0))
 
 
 @dataclass(frozen=True, slots=True)

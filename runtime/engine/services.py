@@ -12,21 +12,20 @@ from typing import Protocol
 
 from ghcm.functions import Failure
 from ghcm.runtime.contract import Context, Form, Operator
-from ghcm.runtime.data.dead_letter import DEAD_LETTER, DeadLetter
+from ghcm.runtime.data.dead_letter import DeadLetter, table_of
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read
-from ghcm.runtime.sinks.sink_writer import SinkWriter
 from ghcm.runtime.sources.memory import RowsSource
 from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import (
     Program,
     Sink,
@@ -34,8 +33,6 @@ from ghcm.spg.graph import (
     Unit,
 )
 from ghcm.spg.ops import (
-    Files,
-    Format,
     ReadSink,
     ReadTable,
     Source,
@@ -176,8 +173,7 @@ class Services:
 
     def open_dead_writer(self, unit: Unit, name: str) -> Callable[[], SinkWriter]:
         """The function that opens a writer of a unit's dead letters; it blocks."""
-        place = Files(str(self.dead_folder(unit).absolute()), Format("json"))
-        sink = Sink("dead letters", place, Mode.APPEND, None, DEAD_LETTER, Origin("", 0, 0))
+        sink = table_of(self.dead_folder(unit))
         return lambda: open_writer(sink, self.connections, writer=f"{self.job}.{unit.name}.{name}")
 
 

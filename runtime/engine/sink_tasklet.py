@@ -16,7 +16,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.engine.host import Counters, Host, Saved
 from ghcm.runtime.engine.scheduler import Progress
-from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.worker import Worker
 
 if TYPE_CHECKING:

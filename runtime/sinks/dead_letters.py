@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.worker import Worker
 
 _MOST_BYTES = 32 << 20

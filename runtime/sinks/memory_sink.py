@@ -6,17 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import polars as pl
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.memory_cache import ProcessMemory
-from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
-from ghcm.runtime.sinks.sink_writer import Commit
+from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
+from ghcm.runtime.sinks.keyed import KeyedForm, KeyedView, form_of, row_reader
 from ghcm.spg.connectors import Mode
-from ghcm.types import Struct
+from ghcm.spg.graph import Sink
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class MemoryTable:
-    """A keyed place: its rows, its versions in order, what calls wrote, and what is prepared."""
+    """A keyed sink: its rows, its versions in order, what calls wrote, and what is prepared."""
 
     rows: dict[str, str] = field(default_factory=dict[str, str])
     versions: dict[str, Commit] = field(default_factory=dict[str, Commit])
@@ -41,14 +43,10 @@ class MemoryWriter:
     """The `SinkWriter` of a `MemoryTable`."""
 
     def __init__(
-        self, places: ProcessMemory, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
+        self, memory: ProcessMemory, name: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
     ) -> None:
-        if mode is Mode.APPEND:
-            raise GhcmError(
-                f'"{place}" is keyed and cannot be appended to', code="GHCM-734", hint="use upsert or replace"
-            )
-        self._places = places
-        self._table = _table(places, place)
+        self._memory = memory
+        self._table = _table(memory, name)
         self._form = form
         self._mode = mode
         self._writer = writer
@@ -70,7 +68,7 @@ class MemoryWriter:
     def prepare(self, version: str) -> int:
         """As `SinkWriter.prepare`."""
         count = self._count
-        with self._places.changed:
+        with self._memory.changed:
             if version not in self._table.versions:
                 self._table.prepared[version] = _Prepared(self._rows, count, self._writer)
         self._rows, self._count = {}, 0
@@ -79,7 +77,7 @@ class MemoryWriter:
     def commit(self, version: str) -> Commit:
         """As `SinkWriter.commit`."""
         table = self._table
-        with self._places.changed:
+        with self._memory.changed:
             if version in table.versions:
                 return table.versions[version]
             prepared = table.prepared.pop(version, None)
@@ -95,12 +93,12 @@ class MemoryWriter:
 
     def abort(self, version: str) -> None:
         """As `SinkWriter.abort`."""
-        with self._places.changed:
+        with self._memory.changed:
             self._table.prepared.pop(version, None)
 
     def recover(self, keep: Collection[str] = ()) -> None:
         """As `SinkWriter.recover`."""
-        with self._places.changed:
+        with self._memory.changed:
             for version, prepared in list(self._table.prepared.items()):
                 if prepared.writer == self._writer and version not in keep:
                     del self._table.prepared[version]
@@ -110,28 +108,53 @@ class MemoryWriter:
         self._rows, self._count = {}, 0
 
 
-def read_memory(
-    places: ProcessMemory, place: str, columns: Struct, mode: Mode, version: str | None, call: str | None
-) -> Iterator[Row]:
-    """The rows of a keyed place: now, of a version, or those of a call."""
-    with places.changed:
-        table = _table(places, place)
+def open_writer(
+    sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
+) -> MemoryWriter:
+    """As `SinkBackend.open_writer`."""
+    return MemoryWriter(connections.memory, sink.connector.address[1], form_of(sink, key), sink.mode, writer, call)
+
+
+def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
+    """As `SinkBackend.read`."""
+    name = sink.connector.address[1]
+    with connections.memory.changed:
+        table = _table(connections.memory, name)
         if version is not None and version not in table.versions and call is None:
-            raise GhcmError(f'"{place}" has no version "{version}"', code="GHCM-732")
-        rows = table.complete.get(version, {}) if mode is Mode.REPLACE and version is not None else table.rows
+            raise GhcmError(f'"{name}" has no version "{version}"', code="GHCM-732")
+        rows = table.complete.get(version, {}) if sink.mode is Mode.REPLACE and version is not None else table.rows
         found = dict(table.calls.get(call, {}) if call is not None else rows)
-    read = row_reader(columns, place)
-    return iter([read(found[key]) for key in sorted(found)])
+    decode = row_reader(sink.columns, name)
+    return iter([decode(found[key]) for key in sorted(found)])
 
 
-def latest_memory_version(places: ProcessMemory, place: str) -> str | None:
-    """The version committed last, or None."""
-    with places.changed:
-        return next(reversed(_table(places, place).versions), None)
+def latest_version(sink: Sink, connections: Connections) -> str | None:
+    """As `SinkBackend.latest_version`."""
+    latest = _latest(sink, connections)
+    return None if latest is None else latest.version
 
 
-def _table(places: ProcessMemory, place: str) -> MemoryTable:
-    with places.changed:
-        table = places.tables.setdefault(place, MemoryTable())
+def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
+    """As `SinkBackend.page`."""
+    rows = list(read(sink, connections, version=version or call, call=call))
+    return Page(rows[offset : offset + limit], len(rows))
+
+
+def view(sink: Sink, connections: Connections) -> KeyedView:
+    """As `SinkBackend.view`."""
+    return KeyedView(
+        sink, partial(_latest, sink, connections), partial(read, sink, connections, version=None, call=None)
+    )
+
+
+def _latest(sink: Sink, connections: Connections) -> Commit | None:
+    with connections.memory.changed:
+        versions = _table(connections.memory, sink.connector.address[1]).versions
+        return next(reversed(versions.values()), None)
+
+
+def _table(memory: ProcessMemory, name: str) -> MemoryTable:
+    with memory.changed:
+        table = memory.tables.setdefault(name, MemoryTable())
     assert isinstance(table, MemoryTable)
     return table

@@ -34,10 +34,10 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.redis_connection import commands, stubborn
-from ghcm.runtime.sinks.keyed_form import KeyedForm, row_reader
-from ghcm.runtime.sinks.sink_writer import Commit, Page
+from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
+from ghcm.runtime.sinks.keyed import KeyedForm, KeyedView, form_of, row_reader
 from ghcm.spg.connectors import Mode
-from ghcm.types import Struct
+from ghcm.spg.graph import Sink
 
 T = TypeVar("T")
 
@@ -52,10 +52,6 @@ class RedisWriter:
     def __init__(
         self, connections: Connections, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
     ) -> None:
-        if mode is Mode.APPEND:
-            raise GhcmError(
-                f'"{place}" is keyed and cannot be appended to', code="GHCM-734", hint="use upsert or replace"
-            )
         self._redis = _Server(connections)
         self._place = place
         self._form = form
@@ -130,55 +126,57 @@ class RedisWriter:
         return self._redis.run(lambda client: client.eval(script, 1, self._place, *arguments))
 
 
-def read_redis(
-    connections: Connections, place: str, columns: Struct, mode: Mode, version: str | None, call: str | None
-) -> Iterator[Row]:
-    """The rows of a place: now, of a version (upsert: that version or later), or those of a call."""
-    server = _Server(connections)
-    key = _hash(server, place, mode, version, call)
+def open_writer(
+    sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
+) -> RedisWriter:
+    """As `SinkBackend.open_writer`."""
+    return RedisWriter(connections, sink.connector.address[1], form_of(sink, key), sink.mode, writer, call)
+
+
+def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
+    """As `SinkBackend.read`; of a sink that is upserted that version or a later one."""
+    server, name = _Server(connections), sink.connector.address[1]
+    key = _hash(server, name, sink.mode, version, call)
     if key is None:
         return iter(())
-    read = row_reader(columns, place)
-    return (read(value) for _, value in _scan(server, key))
+    decode = row_reader(sink.columns, name)
+    return (decode(value) for _, value in _scan(server, key))
 
 
-def redis_page(
-    connections: Connections,
-    place: str,
-    columns: Struct,
-    mode: Mode,
-    version: str | None,
-    call: str,
-    limit: int,
-    offset: int,
-) -> Page:
-    """Rows of a call in the order of their keys."""
-    server = _Server(connections)
-    key = _hash(server, place, mode, version, call)
+def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
+    """As `SinkBackend.page`, in the order of the keys."""
+    server, name = _Server(connections), sink.connector.address[1]
+    key = _hash(server, name, sink.mode, version or call, call)
     names = sorted(cast("list[bytes]", server.run(lambda client: client.hkeys(key)) if key is not None else []))
     wanted = names[offset : offset + limit]
     if key is None or not wanted:
         return Page([], len(names))
     values = cast("list[bytes | None]", server.run(lambda client: client.hmget(key, cast("list[str]", wanted))))
-    read = row_reader(columns, place)
-    return Page([read(value) for value in values if value is not None], len(names))
+    decode = row_reader(sink.columns, name)
+    return Page([decode(value) for value in values if value is not None], len(names))
 
 
-def latest_redis_version(connections: Connections, place: str, mode: Mode) -> str | None:
-    """The version committed last, or None."""
-    server = _Server(connections)
-    if mode is Mode.REPLACE:
-        value = server.run(lambda client: client.get(f"{place}:@latest"))
+def latest_version(sink: Sink, connections: Connections) -> str | None:
+    """As `SinkBackend.latest_version`."""
+    server, name = _Server(connections), sink.connector.address[1]
+    if sink.mode is Mode.REPLACE:
+        value = server.run(lambda client: client.get(f"{name}:@latest"))
         return None if value is None else cast("bytes", value).decode()
-    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{place}:@versions")))
+    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{name}:@versions")))
     times = {version.decode(): int(json.loads(record)["time"]) for version, record in found.items()}
     return max(times, key=lambda version: times[version], default=None)
 
 
-def latest_redis_commit(connections: Connections, place: str, mode: Mode) -> Commit | None:
-    """As `latest_redis_version`, with its time and how many rows it added."""
-    version = latest_redis_version(connections, place, mode)
-    return None if version is None else _commits(_Server(connections), place, version)
+def view(sink: Sink, connections: Connections) -> KeyedView:
+    """As `SinkBackend.view`."""
+    return KeyedView(
+        sink, partial(_latest, sink, connections), partial(read, sink, connections, version=None, call=None)
+    )
+
+
+def _latest(sink: Sink, connections: Connections) -> Commit | None:
+    version = latest_version(sink, connections)
+    return None if version is None else _commits(_Server(connections), sink.connector.address[1], version)
 
 
 class _Server:

@@ -1,31 +1,27 @@
-"""Sinks: where data rests. Writers commit versions; readers see whole versions only.
+"""Sinks by their connectors: writers, rows, versions and views of whatever kind a sink is.
 
-The formats are fixed (see `table_directory` and `redis_sink`), so that generated Spark code can write and read the same
-places. Rows are canonical (see `ghcm.types`): tuples in the order of the columns of the sink's element; a scalar
-element has the one column `value`.
+A new kind is a module of this room that is a `SinkBackend`, and a line of the registry here.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks.keyed_form import KeyedForm
-from ghcm.runtime.sinks.memory_sink import MemoryWriter, latest_memory_version, read_memory
-from ghcm.runtime.sinks.redis_sink import RedisWriter, latest_redis_version, read_redis, redis_page
-from ghcm.runtime.sinks.sink_writer import KeyOf, Page, Row, SinkWriter
-from ghcm.runtime.sinks.table_sink import TableWriter, latest_table_version, read_table, read_table_version
+from ghcm.runtime.sinks import memory_sink, redis_sink, table_sink
+from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.spg.graph import Sink
-from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Redis, Socket
-from ghcm.types import Field, Struct
+
+_BACKENDS: Mapping[str, SinkBackend] = {"files": table_sink, "parquet": table_sink, "redis": redis_sink}
+_IN_MEMORY: Mapping[str, SinkBackend] = {"redis": memory_sink}
+"""What stands for a server where the run has none."""
 
 
-def columns_of(sink: Sink) -> Struct:
-    """The columns of a sink's rows."""
-    element = sink.element
-    return element if isinstance(element, Struct) else Struct((Field("value", element),))
+def is_readable(sink: Sink) -> bool:
+    """Whether there is a backend for it."""
+    return sink.connector.word in _BACKENDS
 
 
 def open_writer(
@@ -35,84 +31,38 @@ def open_writer(
     needed on Redis; `call` is the id of the batch call whose rows these are, so that they can be read back by it.
     GhcmError if the sink cannot do its mode.
     """
-    columns = columns_of(sink)
-    match sink.connector:
-        case Files(path=path) | Parquet(path=path):
-            return TableWriter(connections.path(path), sink.connector, columns, sink.mode, writer)
-        case Redis(place=place):
-            if key is None or sink.key is None:
-                raise GhcmError(
-                    f'sink "{sink.name}" has no key',
-                    code="GHCM-734",
-                    hint="a Redis sink needs key = ..., one field each",
-                )
-            form = KeyedForm(columns, key, sink.key.body.type)
-            if connections.url is None:
-                return MemoryWriter(connections.memory, place, form, sink.mode, writer, call)
-            return RedisWriter(connections, place, form, sink.mode, writer, call)
-        case Kafka() | Socket() | Memory() | Generate():
-            raise _unwritable(sink)
+    return _backend(sink, connections, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:
     """The rows of the sink as of its latest complete version, or of the given one, or only those of a batch call.
 
-    An empty or missing place gives no rows; a version that is not there is a GhcmError.
+    An empty or missing sink gives no rows; a version that is not there is a GhcmError.
     """
-    columns = columns_of(sink)
-    match sink.connector:
-        case Files(path=path) | Parquet(path=path):
-            if call is not None:
-                return iter(
-                    read_table_version(connections.path(path), sink.connector, columns, call, sys.maxsize, 0).rows
-                )
-            return read_table(connections.path(path), sink.connector, columns, version)
-        case Redis(place=place):
-            if connections.url is None:
-                return read_memory(connections.memory, place, columns, sink.mode, version, call)
-            return read_redis(connections, place, columns, sink.mode, version, call)
-        case Kafka() | Socket() | Memory() | Generate():
-            raise _unreadable(sink)
+    return _backend(sink, connections, "read").read(sink, connections, version=version, call=call)
 
 
 def latest_version(sink: Sink, connections: Connections) -> str | None:
     """The version committed last, or None."""
-    match sink.connector:
-        case Files(path=path) | Parquet(path=path):
-            return latest_table_version(connections.path(path))
-        case Redis(place=place):
-            if connections.url is None:
-                return latest_memory_version(connections.memory, place)
-            return latest_redis_version(connections, place, sink.mode)
-        case Kafka() | Socket() | Memory() | Generate():
-            raise _unreadable(sink)
+    return _backend(sink, connections, "read").latest_version(sink, connections)
 
 
 def rows_of_call(
     sink: Sink, connections: Connections, *, call: str, version: str | None = None, limit: int, offset: int = 0
 ) -> Page:
     """Rows `offset` to `offset + limit` that the call wrote, as `version` (from its feedback; else the call's id)."""
-    columns = columns_of(sink)
-    match sink.connector:
-        case Files(path=path) | Parquet(path=path):
-            place = connections.path(path)
-            return read_table_version(place, sink.connector, columns, version or call, limit, offset)
-        case Redis(place=place):
-            if connections.url is None:
-                rows = list(read_memory(connections.memory, place, columns, sink.mode, version or call, call))
-                return Page(rows[offset : offset + limit], len(rows))
-            return redis_page(connections, place, columns, sink.mode, version or call, call, limit, offset)
-        case Kafka() | Socket() | Memory() | Generate():
-            raise _unreadable(sink)
+    backend = _backend(sink, connections, "read")
+    return backend.page(sink, connections, call=call, version=version, limit=limit, offset=offset)
 
 
-def _unwritable(sink: Sink) -> GhcmError:
-    kind = type(sink.connector).__name__.lower()
-    hint = "use redis, parquet or files"
-    return GhcmError(f'sink "{sink.name}" cannot be written: {kind} is no sink yet', code="GHCM-734", hint=hint)
+def view(sink: Sink, connections: Connections) -> SinkView:
+    """A view of the sink, to be asked again and again."""
+    return _backend(sink, connections, "read").view(sink, connections)
 
 
-def _unreadable(sink: Sink) -> GhcmError:
-    kind = type(sink.connector).__name__.lower()
-    hint = "use redis, parquet or files"
-    return GhcmError(f'sink "{sink.name}" cannot be read: {kind} is no sink yet', code="GHCM-734", hint=hint)
+def _backend(sink: Sink, connections: Connections, what: str) -> SinkBackend:
+    word = sink.connector.word
+    if word not in _BACKENDS:
+        message = f'sink "{sink.name}" cannot be {what}: {word} is no sink yet'
+        raise GhcmError(message, code="GHCM-734", hint="use redis, parquet or files")
+    return (_IN_MEMORY if connections.url is None else _BACKENDS).get(word, _BACKENDS[word])

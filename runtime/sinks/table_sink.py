@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -10,16 +11,22 @@ from pathlib import Path
 import polars as pl
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.file_readers import read_file
+from ghcm.runtime.data.columns import Row, columns_of
+from ghcm.runtime.formats.file_readers import read_file, read_frame
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
-from ghcm.runtime.sinks.sink_writer import Commit, Page
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks.backend import Commit, KeyOf, Page, SinkSnapshot
 from ghcm.runtime.sinks.table_directory import DataFile, Manifest, Staging, TableDirectory, explained
-from ghcm.spg.connectors import Mode
-from ghcm.spg.ops import Files, Parquet
+from ghcm.spg.connectors import Files, Mode, Parquet
+from ghcm.spg.graph import Sink
 from ghcm.types import Struct
 
 _FILE_BYTES = 128 * 1024 * 1024
+
+MOST_FILES = 1_000
+"""Files that are opened for the first snapshot."""
+
+_CHUNKS = 64
 
 
 class TableWriter:
@@ -141,28 +148,120 @@ class TableWriter:
             raise
 
 
-def read_table(path: Path, connector: Files | Parquet, columns: Struct, version: str | None) -> Iterator[Row]:
-    """The rows that a reader sees, now or as of a version."""
+def open_writer(
+    sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
+) -> TableWriter:
+    """As `SinkBackend.open_writer`; rows have no key here."""
+    return TableWriter(_path(sink, connections), _connector(sink), sink.columns, sink.mode, writer)
+
+
+def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
+    """As `SinkBackend.read`."""
+    path, connector = _path(sink, connections), _connector(sink)
+    if call is not None:
+        yield from page(sink, connections, call=call, version=None, limit=sys.maxsize, offset=0).rows
+        return
     with explained(path, "read"):
         for file in TableDirectory(path).files(version):
-            yield from read_file(file, connector, columns)
+            yield from read_file(file, connector, sink.columns)
 
 
-def read_table_version(
-    path: Path, connector: Files | Parquet, columns: Struct, version: str, limit: int, offset: int
-) -> Page:
-    """Rows `offset` to `offset + limit` of those that one version added."""
+def latest_version(sink: Sink, connections: Connections) -> str | None:
+    """As `SinkBackend.latest_version`."""
+    commits = view(sink, connections).commits()
+    return commits[-1].version if commits else None
+
+
+def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
+    """As `SinkBackend.page`: of the rows that the version added."""
+    path, connector = _path(sink, connections), _connector(sink)
     with explained(path, "read"):
-        commit = TableDirectory(path).visible(version)[-1]
-        rows = (row for file in commit.files for row in read_file(path / file.name, connector, columns))
+        commit = TableDirectory(path).visible(version or call)[-1]
+        rows = (row for file in commit.files for row in read_file(path / file.name, connector, sink.columns))
         return Page(list(islice(rows, offset, offset + limit)), commit.rows)
 
 
-def latest_table_version(path: Path) -> str | None:
-    """The version committed last, or None."""
-    with explained(path, "read"):
-        manifests = TableDirectory(path).manifests()
-        return manifests[-1].version if manifests else None
+def view(sink: Sink, connections: Connections) -> TableView:
+    """As `SinkBackend.view`."""
+    return TableView(_path(sink, connections), _connector(sink), sink.columns)
+
+
+class TableView:
+    """The `SinkView` of a table directory: between two snapshots only new files are read."""
+
+    def __init__(self, path: Path, connector: Files | Parquet, columns: Struct) -> None:
+        self._table = TableDirectory(path)
+        self._connector = connector
+        self._columns = columns
+        self._seen: SinkSnapshot | None = None
+        self._first = 0
+        self._last = 0
+
+    def commits(self) -> list[Commit]:
+        """As `SinkView.commits`."""
+        with explained(self._table.path, "read"):
+            return [_commit(manifest) for manifest in self._table.manifests()]
+
+    def latest(self) -> Commit | None:
+        """As `SinkView.latest`."""
+        with explained(self._table.path, "read"):
+            manifests = self._table.visible()
+        if not manifests:
+            return None
+        return Commit(manifests[-1].version, sum(manifest.rows for manifest in manifests), manifests[-1].time)
+
+    def snapshot(self, most: int) -> SinkSnapshot:
+        """As `SinkView.snapshot`."""
+        table = self._table
+        with explained(table.path, "read"):
+            manifests = table.visible()
+            if not manifests:
+                return self._foreign(most)
+            seen = self._seen if self._first == manifests[0].sequence else None
+            new = [manifest for manifest in manifests if seen is None or manifest.sequence > self._last]
+            if seen is not None and not new:
+                return seen
+            files = _newest([file for manifest in new for file in manifest.files], most)
+            frames = [] if seen is None else [seen.frame]
+            frames += [read_frame(table.path / file.name, self._connector, self._columns) for file in files]
+        self._first, self._last = manifests[0].sequence, manifests[-1].sequence
+        rows, frame = sum(manifest.rows for manifest in manifests), self._joined(frames, most)
+        self._seen = SinkSnapshot(self._columns, frame, manifests[-1].version, manifests[-1].time, rows)
+        return self._seen
+
+    def _foreign(self, most: int) -> SinkSnapshot:
+        """Files that others have written there; no version tells when they change, so they are read each time."""
+        files = self._table.files()
+        frames = [read_frame(path, self._connector, self._columns) for path in files[-MOST_FILES:]]
+        rows = sum(frame.height for frame in frames) if len(files) <= MOST_FILES else None
+        return SinkSnapshot(self._columns, self._joined(frames, most), None, None, rows)
+
+    def _joined(self, frames: list[pl.DataFrame], most: int) -> pl.DataFrame:
+        if not frames:
+            return columns_of((), [(field.name, field.type) for field in self._columns.fields])
+        frame = pl.concat(frames, rechunk=False).tail(most)
+        return frame.rechunk() if frame.n_chunks() > _CHUNKS else frame
+
+
+def _newest(files: list[DataFile], most: int) -> list[DataFile]:
+    """The last files that hold so many rows, oldest first."""
+    kept: list[DataFile] = []
+    rows = 0
+    for file in reversed(files[-MOST_FILES:]):
+        if rows >= most:
+            break
+        kept.append(file)
+        rows += file.rows
+    return kept[::-1]
+
+
+def _path(sink: Sink, connections: Connections) -> Path:
+    return connections.path(sink.connector.address[1])
+
+
+def _connector(sink: Sink) -> Files | Parquet:
+    assert isinstance(sink.connector, Files | Parquet), "the registry leads here for these alone"
+    return sink.connector
 
 
 def _commit(manifest: Manifest) -> Commit:

@@ -18,9 +18,9 @@ from ghcm.errors import suggest
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
 from ghcm.runtime.settings import Seconds
+from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.supervisor.models import canonical
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sinks.look import Look
 from ghcm.types import (
     Bool,
     Bytes,
@@ -73,18 +73,18 @@ class Selected:
     total: int
 
 
-def select(look: Look, wanted: Selection) -> Selected:
-    """The rows of the look that the selection asks for."""
-    time = time_column(look.columns, wanted.time)
-    frame = _at_times(look.frame, time, wanted)
+def select(found: SinkSnapshot, wanted: Selection) -> Selected:
+    """The rows of the snapshot that the selection asks for."""
+    time = time_column(found.columns, wanted.time)
+    frame = _at_times(found.frame, time, wanted)
     for name, text in wanted.where.items():
-        frame = frame.filter(_is(column(look.columns, name), text))
-    frame = _ordered(frame, look.columns, wanted.order or ((f"-{time}",) if time else ()))
+        frame = frame.filter(_is(column(found.columns, name), text))
+    frame = _ordered(frame, found.columns, wanted.order or ((f"-{time}",) if time else ()))
     total = frame.height
     frame = frame.slice(wanted.offset, wanted.limit)
     if not wanted.columns:
-        return Selected(look.columns, frame, total)
-    kept = Struct(tuple(column(look.columns, name) for name in wanted.columns))
+        return Selected(found.columns, frame, total)
+    kept = Struct(tuple(column(found.columns, name) for name in wanted.columns))
     return Selected(kept, frame.select(kept.names), total)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer, read
-from ghcm.runtime.sinks.sink_writer import Row
 from ghcm.spg import reference
 from ghcm.spg.graph import Program, Sink
 from ghcm.spg.ops import To

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ghcm.runtime.engine import services
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import open_writer
-from ghcm.runtime.sinks.sink_writer import SinkWriter
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Files, Format, Source, To
 from tests.unit.runtime.small_operators import LINE, engine, sink, task, unit

@@ -17,7 +17,7 @@ from ghcm.runtime.pubsub.cache import START, Delivery, Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
-from ghcm.runtime.sinks.keyed_form import KeyedForm
+from ghcm.runtime.sinks.keyed import KeyedForm
 from ghcm.runtime.sinks.redis_sink import RedisWriter
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.spg.connectors import Mode

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ghcm.cli.run_report import Sinks, dead_letters, first_reason, place
+from ghcm.cli.run_report import Sinks, dead_letters, first_reason, where
 from ghcm.runtime.data.dead_letter import DEAD_LETTER
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
@@ -89,4 +89,4 @@ def test_the_first_dead_letter_says_why(tmp_path: Path) -> None:
 
 def test_places_in_words() -> None:
     files, hash_ = program().sinks[0], Sink("r", Redis("a:b"), Mode.REPLACE, None, ROW, HERE)
-    assert [place(files), place(hash_)] == ["out", "redis a:b:<version>"]
+    assert [where(files), where(hash_)] == ["out", "redis a:b:<version>"]

@@ -1,4 +1,4 @@
-"""Looks at sinks read what is new and say whether they hold all; selections choose rows and name mistakes."""
+"""Snapshots of sinks read what is new and say whether they hold all; selections choose rows and name mistakes."""
 
 from pathlib import Path
 from shutil import copy
@@ -6,6 +6,7 @@ from shutil import copy
 import pytest
 
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks import table_sink
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
@@ -14,9 +15,9 @@ from ghcm.spg.graph import (
 )
 from ghcm.spg.ops import Parquet
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sinks import look
-from ghcm.supervisor.sinks.look import Looker
+from ghcm.supervisor.sinks import snapshots
 from ghcm.supervisor.sinks.selection import Selection, documents, select
+from ghcm.supervisor.sinks.snapshots import SinkWatch
 from ghcm.types import Field, Float, Int, Nullable, String, Struct, Timestamp
 
 COLUMNS = Struct(
@@ -51,47 +52,47 @@ def places(tmp_path: Path) -> Connections:
 
 
 def chosen(places: Connections, wanted: Selection) -> list[dict[str, object]]:
-    return documents(select(Looker(sink(), places).look(), wanted))
+    return documents(select(SinkWatch(sink(), places).snapshot(), wanted))
 
 
-def test_a_look_follows_the_commits(places: Connections) -> None:
-    looker = Looker(sink(), places)
-    first = looker.look()
+def test_a_snapshot_follows_the_commits(places: Connections) -> None:
+    watch = SinkWatch(sink(), places)
+    first = watch.snapshot()
     assert (first.version, first.rows, first.whole, first.frame.height) == ("v2", 3, True, 3)
-    assert looker.look() is first
+    assert watch.snapshot() is first
     commit(places, "v3", [(80 * SECOND, "tcp", 1, None)])
-    second = looker.look()
+    second = watch.snapshot()
     assert (second.version, second.frame["bytes"].to_list()) == ("v3", [10, 30, 20, 1])
-    latest = looker.latest()
+    latest = watch.latest()
     assert latest is not None and (latest.version, latest.rows) == ("v3", 4)
 
 
-def test_a_look_at_a_replaced_sink_sees_the_last_content_only(tmp_path: Path) -> None:
+def test_a_snapshot_at_a_replaced_sink_sees_the_last_content_only(tmp_path: Path) -> None:
     places = Connections(tmp_path)
-    looker = Looker(sink(Mode.REPLACE), places)
-    assert (looker.latest(), looker.look().frame.height) == (None, 0)
+    watch = SinkWatch(sink(Mode.REPLACE), places)
+    assert (watch.latest(), watch.snapshot().frame.height) == (None, 0)
     for number in range(3):
         commit(places, f"v{number}", [(number, "tcp", number, None)], Mode.REPLACE)
-        assert looker.look().frame["bytes"].to_list() == [number]
+        assert watch.snapshot().frame["bytes"].to_list() == [number]
 
 
-def test_a_look_keeps_the_newest_rows(places: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look, "MOST_ROWS", 2)
-    found = Looker(sink(), places).look()
+def test_a_snapshot_keeps_the_newest_rows(places: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MOST_ROWS", 2)
+    found = SinkWatch(sink(), places).snapshot()
     assert (found.whole, found.rows, found.frame["bytes"].to_list()) == (False, 3, [30, 20])
 
 
-def test_a_look_at_files_of_others_counts_only_what_it_has_read(
+def test_a_snapshot_at_files_of_others_counts_only_what_it_has_read(
     places: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = Connections(tmp_path / "theirs")
     (tmp_path / "theirs" / "flows").mkdir(parents=True)
     for file in places.path("flows").glob("*.parquet"):
         copy(file, tmp_path / "theirs" / "flows")
-    found = Looker(sink(), theirs).look()
+    found = SinkWatch(sink(), theirs).snapshot()
     assert (found.version, found.rows, found.whole) == (None, 3, True)
-    monkeypatch.setattr(look, "MOST_FILES", 1)
-    found = Looker(sink(), theirs).look()
+    monkeypatch.setattr(table_sink, "MOST_FILES", 1)
+    found = SinkWatch(sink(), theirs).snapshot()
     assert (found.rows, found.whole) == (None, False)
     assert 0 < found.frame.height < 3
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Get, Lambda, Var
-from ghcm.runtime.data.columns import columns_of
+from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
-from ghcm.runtime.sinks.sink_writer import Row, SinkWriter
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import (

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,10 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.sinks.sink_writer import SinkWriter
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
-from ghcm.runtime.sinks.table_sink import TableWriter, read_table
+from ghcm.runtime.sinks.table_sink import TableWriter, read
+from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Files, Format, Parquet
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
 
@@ -40,6 +46,11 @@ def table(path, writer):
 
 def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND, connector: Files = JSON) -> SinkWriter:
     return TableWriter(path, connector, COLUMNS, mode, writer)
+
+
+def read_table(path: Path, connector: Files | Parquet, columns: Struct, version: str | None) -> Iterator[Row]:
+    sink = Sink("table", replace(connector, path=str(path)), Mode.APPEND, None, columns, Origin("test", 1, 1))
+    return read(sink, Connections(path), version=version, call=None)
 
 
 def rows(path: Path, version: str | None = None) -> list[tuple[object, ...]]:
