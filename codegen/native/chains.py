@@ -1,14 +1,37 @@
-"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain
-of one.
+"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain of
+one; and which sliding windows share slices: a record is then added once, to its slice, and a window is put together of
+its slices when it closes.
+
+Elsewhere a record stands in the stream once for each of its windows. That can be left out where nobody sees it: behind
+the window only keyed aggregations, with nothing between that reads the column `window` or can fail. The column then
+holds a *pane*: the start of the record's slice, and the end of the first window that it counts in. What came too late
+for the first windows of its slice has a pane of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 
-from ghcm.codegen.native.panes import Panes
+from ghcm.codegen.expressions import can_fail
+from ghcm.expr import Get, Lambda, walk
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Fused, Op, RowOp, Stage, traits_of
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Filter,
+    Fused,
+    GroupByKey,
+    MapValues,
+    Op,
+    ReduceByKey,
+    RowOp,
+    Sliding,
+    Stage,
+    Window,
+    traits_of,
+)
 from ghcm.types import Field, Struct, Type
 
 
@@ -70,3 +93,75 @@ def operator_name(op: Op) -> str:
     if isinstance(op, Fused):
         return " ".join(operator_name(stage.op) for stage in op.stages)
     return traits_of(op).word
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """The windows that share slices of `width_us`."""
+
+    size_us: int
+    every_us: int
+
+    @property
+    def width_us(self) -> int:
+        """The widest slice of which every window is made."""
+        return gcd(self.size_us, self.every_us)
+
+
+def panes_of(unit: Unit) -> dict[str, Panes]:
+    """By the ids of the tasks that assign such windows, and of the aggregations that take their panes."""
+    consumers: dict[str, list[Task]] = {}
+    for task in unit.tasks:
+        for edge in task.inputs:
+            consumers.setdefault(edge.producer, []).append(task)
+    found: dict[str, Panes] = {}
+    for task in unit.tasks:
+        assigner, behind = _assigned(task.op)
+        if assigner is None or not all(map(_is_blind, behind)):
+            continue
+        groups = list(_groups(task, consumers))
+        if groups and None not in groups:
+            panes = Panes(assigner.size_us, assigner.every_us)
+            found |= {task.id: panes} | {group.id: panes for group in groups if group is not None}
+    return found
+
+
+def _assigned(op: Op) -> tuple[Sliding | None, tuple[Op, ...]]:
+    """The sliding windows that a task assigns, and what it does behind them."""
+    ops: tuple[Op, ...] = tuple(stage.op for stage in op.stages) if isinstance(op, Fused) else (op,)
+    for index, each in enumerate(ops):
+        if isinstance(each, Window) and isinstance(each.assigner, Sliding):
+            return each.assigner, ops[index + 1 :]
+    return None, ()
+
+
+def _groups(task: Task, consumers: dict[str, list[Task]]) -> Iterator[Task | None]:
+    """The aggregations behind a task; None for anything else that its records reach."""
+    for consumer in consumers.get(task.id, ()):
+        match consumer.op:
+            case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+                yield consumer
+            case Fused(stages=stages) if all(_is_blind(stage.op) for stage in stages):
+                yield from _groups(consumer, consumers)
+            case op if _is_blind(op):
+                yield from _groups(consumer, consumers)
+            case _:
+                yield None
+
+
+def _is_blind(op: Op) -> bool:
+    """Whether the operation neither reads the window of a record nor fails."""
+    match op:
+        case Filter(predicate=predicate):
+            return not can_fail(predicate.body) and not _reads_window(predicate)
+        case MapValues(function=function):
+            return not can_fail(function.body)
+        case _:
+            return False
+
+
+def _reads_window(function: Lambda) -> bool:
+    """Whether a function of the record may look at its window: it reads it, or has the record as a whole."""
+    record, parts = function.parameters[0], list(walk(function.body))
+    read = [part for part in parts if isinstance(part, Get) and part.of == record and part.field != "window"]
+    return parts.count(record) > len(read)

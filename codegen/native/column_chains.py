@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.native.chains import Chain, Step, columns_of
-from ghcm.codegen.native.column_expressions import ColumnScope, guard
+from ghcm.codegen.native.column_expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg.ops import (
@@ -47,8 +47,7 @@ def column_chain(chain: Chain, name: str) -> str | Unsupported:
             _step(writer, step)
         except Unsupported as reason:
             return Unsupported(f"{step.origin}  {step.name}: {reason}")
-    head = f"def {name}_columns(frame: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:"
-    return "\n".join([head, *(f"    {line}" for line in writer.lines), "    return frame"])
+    return frame_function(f"{name}_columns", [*writer.lines, "return frame"])
 
 
 def selection(pairs: list[tuple[str, Column]]) -> list[str]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.column_chains import selection
-from ghcm.codegen.native.column_expressions import ColumnScope, guard
+from ghcm.codegen.native.column_expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.column_text import Column, Unsupported, either
-from ghcm.codegen.native.per_row import Made, input_of, per_row, scope_of
 from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_lines import bind_record, parameter_lines
-from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, tuple_text
+from ghcm.codegen.native.row_lines import (
+    Made,
+    bind_record,
+    condition_function,
+    input_of,
+    per_row,
+)
+from ghcm.codegen.native.row_text import Code, Module, order_text, tuple_text
 from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
@@ -56,7 +61,7 @@ def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]
         *guard(either(*(column.fails for _, column in columns))),
         f"return frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
     ]
-    return _function(name, lines)
+    return frame_function(name, lines)
 
 
 def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
@@ -70,7 +75,7 @@ def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
     if hidden and is_lookup(left, right):
         hidden = f', pl.max_horizontal({", ".join(times)}).alias("@time"), "@watermark"'
     made = _made(op, left)
-    return _function(f"{name}_joined", [f"return frame.select({made}{hidden})"], gives="pl.DataFrame")
+    return frame_function(f"{name}_joined", [f"return frame.select({made}{hidden})"], "pl.DataFrame")
 
 
 def _made(op: Join, left: Collection) -> str:
@@ -100,12 +105,7 @@ def _belong(op: Join, name: str) -> list[str]:
     for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
         scope.bind_column(variable, side)
     test = scope.value(op.residual.body)
-    return [_function(f"{name}_belong", [*guard(test.fails), f"return frame.filter({test.text})"])]
-
-
-def _function(name: str, lines: list[str], gives: str = "pl.DataFrame | None") -> str:
-    head = f"def {name}(frame: pl.DataFrame, parameters: Parameters) -> {gives}:"
-    return "\n".join([head, *(f"    {line}" for line in lines)])
+    return [frame_function(f"{name}_belong", [*guard(test.fails), f"return frame.filter({test.text})"])]
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -117,22 +117,7 @@ def _row_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) 
     for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
         texts.append(_keys(task, input_of(task, unit, ordinal), module, f"{name}_{side}", keys))
     if op.residual is not None:
-        scope = scope_of(module)
-        for variable, side in zip(op.residual.parameters, ("left", "right"), strict=True):
-            scope.bind(variable, Binding(value=Code(side, simple=True)))
-        code = scope.truth(op.residual.body)
-        lines = [
-            *parameter_lines(scope),
-            f"return bool({code.inner})" if is_nullable(op.residual.body.type) else f"return {code.inner}",
-        ]
-        texts.append(
-            "\n".join(
-                [
-                    f"def {name}_residual(left: Any, right: Any, parameters: Parameters) -> bool:",
-                    *(f"    {line}" for line in lines),
-                ]
-            )
-        )
+        texts.append(condition_function(f"{name}_residual", op.residual, ("left", "right"), module))
     return texts
 
 

@@ -6,21 +6,17 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.formatting import format_python
-from ghcm.codegen.native.chains import chain_of, operator_name
+from ghcm.codegen.native.chains import chain_of, operator_name, panes_of
 from ghcm.codegen.native.column_chains import column_chain
 from ghcm.codegen.native.column_text import Unsupported
-from ghcm.codegen.native.ends import policy_functions, sink_key
-from ghcm.codegen.native.event_times import time_functions
 from ghcm.codegen.native.groups import GroupOp, group_code
 from ghcm.codegen.native.imports import imports_of
-from ghcm.codegen.native.iterations import iterate_functions
 from ghcm.codegen.native.joins import join_functions
 from ghcm.codegen.native.names import RESERVED, Names
-from ghcm.codegen.native.panes import panes_of
-from ghcm.codegen.native.per_row import expression_function
 from ghcm.codegen.native.row_chains import row_chain
+from ghcm.codegen.native.row_lines import expression_function
 from ghcm.codegen.native.row_text import Module
-from ghcm.codegen.native.sort_keys import order_functions
+from ghcm.codegen.native.tasks import iterate_functions, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import (

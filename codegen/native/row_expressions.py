@@ -1,4 +1,5 @@
-"""Expressions as Python: plain operators where nothing can go wrong, checked helpers where it can.
+"""Expressions as Python: plain operators where nothing can go wrong, checked helpers where it can; lambdas over lists
+as comprehensions.
 
 An argument that may be null is tested first; arguments are evaluated from the left, all of them where one could fail,
 so that a record fails here exactly when it fails in the reference.
@@ -13,10 +14,10 @@ from typing import assert_never
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS, perhaps_null
-from ghcm.codegen.native.row_items import attempt, for_each, let
 from ghcm.codegen.native.row_text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal, tuple_text
 from ghcm.expr import (
     Call,
+    Each,
     Expr,
     ForEach,
     Get,
@@ -233,3 +234,49 @@ def _is_cheap(call: Call) -> bool:
 def _is_null(expr: Call, codes: list[Code]) -> bool:
     """Whether an argument is always null and none can fail: the result is null, and Python warns of `None[0]`."""
     return any(code.inner == "None" for code in codes) and not any(map(can_fail, expr.arguments))
+
+
+# --- lambdas over lists, let and try ----------------------------------------------------------------------------------
+
+
+def for_each(scope: RowScope, expr: ForEach) -> Code:
+    """A comprehension; null of a null list."""
+    items = scope.value(expr.list)
+    if perhaps_null(expr.list):
+        first, again = scope.temporary(items, "items")
+        return Code(f"None if {first} is None else {_loop(scope, expr, again).at(IF)}", IF)
+    if ":=" in items.text:  # Python keeps no value inside what a comprehension goes through
+        first, again = scope.temporary(items, "items")
+        return Code(f"({first}, {_loop(scope, expr, again).inner})[1]")
+    return _loop(scope, expr, items.at(OR))
+
+
+def _loop(scope: RowScope, expr: ForEach, items: str) -> Code:
+    name = scope.names.new(expr.item.name)
+    body = scope.inside(expr.item, Code(name, simple=True), expr.body)
+    match expr.kind:
+        case Each.MAP:
+            return Code(f"[{body.inner} for {name} in {items}]")
+        case Each.FILTER:
+            return Code(f"[{name} for {name} in {items} if {body.at(OR)}]")
+        case Each.ANY | Each.ALL:
+            values = f"[{body.inner} for {name} in {items}]"
+            plain = not is_nullable(expr.body.type)
+            helper = expr.kind.value if plain else f"checked.{expr.kind.value}_of"
+            return Code(f"{helper}({values})")
+        case _:
+            assert_never(expr.kind)
+
+
+def let(scope: RowScope, expr: Let) -> Code:
+    """The body beside a value that is kept under a name: the second of the two is the result."""
+    value = scope.value(expr.value)
+    name = scope.names.new(expr.variable.name)
+    body = scope.inside(expr.variable, Code(name, simple=True), expr.body)
+    return Code(f"(({name} := {value.inner}), {body.inner})[1]")
+
+
+def attempt(scope: RowScope, body: Expr) -> Code:
+    """The value, or None where it fails."""
+    code = scope.value(body)
+    return Code(f"checked.attempt(lambda: {code.inner})", ATOM) if can_fail(body) else code

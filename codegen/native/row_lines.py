@@ -1,14 +1,20 @@
-"""Lines of generated row code: a loop over rows, the names in it, and what becomes of a record that fails."""
+"""Lines of generated row code: a loop over rows, the names in it, what becomes of a record that fails, and the
+functions that give one thing for each row.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_text import Binding, Code, targets_text
-from ghcm.expr import Var
-from ghcm.types import Struct
+from ghcm.codegen.native.row_text import Binding, Code, Module, function_text, targets_text
+from ghcm.expr import Expr, Lambda, Var
+from ghcm.spg.graph import Task, Unit
+from ghcm.types import Collection, Struct, Type, is_nullable
 
 
 @dataclass
@@ -59,3 +65,75 @@ def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
         f'dead("{stage}", {record}, failure.reason, failure.detail)',
         "continue",
     )
+
+
+Made: TypeAlias = tuple[bool, list[str], list[str]]
+Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], Made]
+"""From scope, columns and record to: can it fail, the lines that may, and the lines that emit."""
+
+
+def input_of(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
+    """What the task takes from the input of this number."""
+    return unit.task(task.inputs[ordinal].producer).collection
+
+
+def scope_of(module: Module) -> RowScope:
+    """A scope for a function of its own, in which no name hides one of the module."""
+    return RowScope(module, Names(RESERVED | ARGUMENTS | module.names.taken))
+
+
+def per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: Make) -> str:
+    """A function that gives one thing for each row, None where the row is dead or `make` says so."""
+    scope = scope_of(module)
+    columns = {part.name: Code(scope.names.new(part.name), simple=True) for part in collection.columns.fields}
+    out = Lines(depth=2)
+    record = _record(collection.element, columns)
+    fails, lines, value = make(scope, columns, record)
+    if fails:
+        catch(out, task_id, record, *lines)
+        if lines:
+            out.lines.insert(-1, "            emit(None)")
+    else:
+        out.add(*lines)
+    out.add(*value)
+    body = "\n".join(out.lines)
+    heads = [code.text for code in columns.values()]
+    top = Lines()
+    top.add(*parameter_lines(scope), f"result: list[{given} | None] = []", "emit = result.append")
+    top.add(loop_head(heads, body, timed=collection.timed))
+    head = f"def {name}(rows: Sequence[Row], dead: Dead, parameters: Parameters) -> list[{given} | None]:"
+    return "\n".join([head, *top.lines, body, "    return result"])
+
+
+def _record(element: Type, columns: dict[str, Code]) -> str:
+    if isinstance(element, Struct):
+        return Binding(columns={name: columns[name] for name in element.names}).whole().text
+    return columns["value"].text
+
+
+def expression_function(name: str, expr: Expr, module: Module) -> str:
+    """A function of the parameters alone."""
+    scope = scope_of(module)
+    code = scope.value(expr)
+    return scope_function(scope, name, "", "object", f"return {code.inner}")
+
+
+def scope_function(scope: RowScope, name: str, arguments: str, gives: str, *lines: str) -> str:
+    """A function of these arguments (a comma behind each) and of the unit's parameters that its lines mention."""
+    head = f"{name}({arguments}parameters: Parameters) -> {gives}"
+    return function_text(head, [*parameter_lines(scope), *lines])
+
+
+def condition_line(scope: RowScope, expr: Expr) -> str:
+    """The line that returns a condition; where that is null it does not hold."""
+    code = scope.truth(expr)
+    return f"return bool({code.inner})" if is_nullable(expr.type) else f"return {code.inner}"
+
+
+def condition_function(name: str, function: Lambda, arguments: tuple[str, ...], module: Module) -> str:
+    """A condition on values of these names."""
+    scope = scope_of(module)
+    for variable, argument in zip(function.parameters, arguments, strict=True):
+        scope.bind(variable, Binding(value=Code(argument, simple=True)))
+    given = "".join(f"{argument}: Any, " for argument in arguments)
+    return scope_function(scope, name, given, "bool", condition_line(scope, function.body))

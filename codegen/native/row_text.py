@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
 from typing import cast
@@ -67,6 +67,11 @@ def targets_text(names: Sequence[str]) -> str:
     ('a, b', 'a,')
     """
     return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+
+
+def function_text(head: str, lines: Iterable[str]) -> str:
+    """A function with these lines under its head."""
+    return "\n".join([f"def {head}:", *(f"    {line}" for line in lines)])
 
 
 class Module:

@@ -64,7 +64,7 @@ class GroupCode:
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
     Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
-    sliding windows whose records come in panes (`ghcm.codegen.native.panes`). `merged` makes one such row per group
+    sliding windows whose records come in panes (`ghcm.codegen.native.chains`). `merged` makes one such row per group
     where there were several, `results` the output of merged rows; each gives None where single states must do it.
     """
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from ghcm.codegen.native.panes import panes_of
+from ghcm.codegen.native.chains import panes_of
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
