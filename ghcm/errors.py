@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import cast
+from typing import TypeVar, cast
 
 from ghcm.source import Origin, Place, Span
+
+T = TypeVar("T")
 
 _NEAR = 200
 """Characters that are shown of a line before its mistake, of it, and after it."""
@@ -105,11 +107,14 @@ class Diagnostics:
 
     found: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
-    def error(self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
-        """Note one mistake; a mistake already noted at the same place with the same code is kept once."""
+    def error(
+        self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
+    ) -> T | None:
+        """Note one mistake, each once. Gives what the check goes on with, `instead`."""
         diagnostic = Diagnostic(code, message, span, detail, hint)
         if diagnostic not in self.found:
             self.found.append(diagnostic)
+        return instead
 
     def check(self) -> None:
         """Raise `ProgramError` if anything was found."""

@@ -210,7 +210,7 @@ def free_names(expr: Expr) -> frozenset[str]:
             return frozenset((name,))
         case ForEach(list=of, item=variable, body=body) | Let(value=of, variable=variable, body=body):
             return free_names(of) | (free_names(body) - {variable.name})
-        case _:
+        case _:  # what binds no name mentions what its parts do
             return frozenset[str]().union(*map(free_names, children(expr)))
 
 
@@ -250,7 +250,7 @@ def substitute(expr: Expr, by: Mapping[str, Expr]) -> Expr:
         case Let(value=value, variable=variable, body=body):
             variable, body = _under(variable, body, by)
             return replace(expr, value=substitute(value, by), variable=variable, body=body)
-        case _:
+        case _:  # what binds no name: its parts change
             parts = tuple(substitute(part, by) for part in children(expr))
             same = all(new is old for new, old in zip(parts, children(expr), strict=True))
             return expr if same else with_children(expr, parts)
@@ -281,7 +281,7 @@ def mentions(expr: Expr, name: str) -> Iterator[Var | Get]:
         case Let(value=value, variable=bound, body=body):
             yield from mentions(value, name)
             yield from () if bound.name == name else mentions(body, name)
-        case _:
+        case _:  # what binds no name: its parts
             for part in children(expr):
                 yield from mentions(part, name)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import T, suggest
 from ghcm.language import ast
 from ghcm.lowering.context import Context
 from ghcm.operators import Argument
@@ -51,61 +51,46 @@ class Given:
     def duration(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """A constant duration in microseconds, `least` at least; the default where it is missing or was reported."""
         match self.expr(name):
-            case None:
-                return default
             case ast.Literal(value=int(value), type=Duration()) if value >= least:
                 return value
-            case ast.Literal(value=int(), type=Duration()) as found:
-                self._report(Code.OUT_OF_RANGE, name, "is too short", found.span)
-            case found:
-                self.wrong(name, "a duration such as 10s", found.span)
-        return default
+            case ast.Literal(value=int(), type=Duration()):
+                return self._report(Code.OUT_OF_RANGE, name, "is too short", instead=default)
+            case _:  # whatever else is written is none; where nothing is, nothing is wrong
+                return self.wrong(name, "a duration such as 10s", instead=default)
 
     def integer(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """A constant whole number, `least` at least; the default where it is missing or was reported."""
         match self.expr(name):
-            case None:
-                return default
             case ast.Literal(value=int(value), type=Int()) if value >= least:
                 return value
-            case ast.Literal(type=Int()) | ast.Unary(op="-", operand=ast.Literal(type=Int())) as found:
-                self._report(Code.OUT_OF_RANGE, name, f"is less than {least}", found.span)
-            case found:
-                self.wrong(name, "a whole number", found.span)
-        return default
+            case ast.Literal(type=Int()) | ast.Unary(op="-", operand=ast.Literal(type=Int())):
+                return self._report(Code.OUT_OF_RANGE, name, f"is less than {least}", instead=default)
+            case _:  # as above
+                return self.wrong(name, "a whole number", instead=default)
 
     def number(self, name: str) -> float | None:
         """A constant number that is not negative; None where it is missing or was reported."""
         match self.expr(name):
-            case None:
-                return None
             case ast.Literal(value=int() | float() as value, type=type_) if not isinstance(type_, Bool | Duration):
                 return float(value)
-            case found:
-                self.wrong(name, "a number that is not negative", found.span)
-        return None
+            case _:  # as above
+                return self.wrong(name, "a number that is not negative")
 
     def string(self, name: str) -> str | None:
         """A constant string; None where it is missing or was reported."""
         match self.expr(name):
-            case None:
-                return None
             case ast.Literal(value=str(value), type=String()):
                 return value
-            case found:
-                self.wrong(name, "a string", found.span)
-        return None
+            case _:  # as above
+                return self.wrong(name, "a string")
 
     def flag(self, name: str, default: bool) -> bool:
         """`true` or `false`; the default where it is missing or was reported."""
         match self.expr(name):
-            case None:
-                return default
             case ast.Literal(value=bool(value)):
                 return value
-            case found:
-                self.wrong(name, "true or false", found.span)
-        return default
+            case _:  # as above
+                return bool(self.wrong(name, "true or false", instead=default))
 
     def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
         """One of the names that the table lists; the default where it is missing or was reported."""
@@ -114,23 +99,21 @@ class Given:
                 return default
             case ast.Ref(name=value) if value in choices:
                 return value
-            case found:
+            case found:  # any other expression is none
                 quoted = found.value if isinstance(found, ast.Literal) and isinstance(found.value, str) else ""
                 said = found.name if isinstance(found, ast.Ref) else quoted
-                self.context.report(
-                    Code.ARGUMENT_KIND,
-                    f'"{name}" of "{self.owner}" is one of {", ".join(choices)}',
-                    found.span,
-                    hint=f"Write {name} = {quoted}, without quotes." if quoted in choices else suggest(said, choices),
-                )
+                message = f'"{name}" of "{self.owner}" is one of {", ".join(choices)}'
+                hint = f"Write {name} = {quoted}, without quotes." if quoted in choices else suggest(said, choices)
+                self.context.report(Code.ARGUMENT_KIND, message, found.span, hint=hint)
                 return quoted if quoted in choices else default
 
-    def wrong(self, name: str, wanted: str, span: Span | None, *, hint: str = "") -> None:
-        """Report that an argument is of another kind."""
-        self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", span, hint)
+    def wrong(self, name: str, wanted: str, *, hint: str = "", instead: T | None = None) -> T | None:
+        """Report an argument that is there and is of another kind; gives what the check goes on with."""
+        return self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", hint, instead) if name in self.values else instead
 
-    def _report(self, code: Code, name: str, problem: str, span: Span | None, hint: str = "") -> None:
-        self.context.report(code, f'"{name}" of "{self.owner}" {problem}', span, hint=hint)
+    def _report(self, code: Code, name: str, problem: str, hint: str = "", instead: T | None = None) -> T | None:
+        message = f'"{name}" of "{self.owner}" {problem}'
+        return self.context.report(code, message, self.span(name), hint=hint, instead=instead)
 
 
 def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.Apply, context: Context) -> Given | None:
@@ -167,8 +150,7 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
         message = f'"{owner}" lacks its argument "{lacking.name}"'
         context.report(Code.ARGUMENT_MISSING, message, written.span, detail=f"It is {what}." if what else "")
     if repeated is not None and repeated.required and not rest:
-        context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
-        return None
+        return context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
     return None if missing else given
 
 
@@ -189,10 +171,7 @@ def _too_many(owner: str, declared: tuple[Argument, ...], argument: ast.Argument
 
 def _unknown(owner: str, declared: tuple[Argument, ...], argument: ast.Argument, context: Context) -> None:
     names = [each.name for each in declared if not each.repeated]
-    context.report(
-        Code.ARGUMENT_UNKNOWN,
-        f'"{owner}" has no argument "{argument.name}"',
-        argument.span or argument.value.span,
-        detail=f"It takes {', '.join(names)}." if names else "It takes none.",
-        hint=suggest(argument.name or "", names),
-    )
+    message = f'"{owner}" has no argument "{argument.name}"'
+    detail = f"It takes {', '.join(names)}." if names else "It takes none."
+    hint = suggest(argument.name or "", names)
+    context.report(Code.ARGUMENT_UNKNOWN, message, argument.span or argument.value.span, detail=detail, hint=hint)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics
+from ghcm.errors import Diagnostics, T
 from ghcm.expr import Expr, Let, Literal, Var, fresh
 from ghcm.language import ast
 from ghcm.lowering.declarations.types import Records
@@ -50,11 +50,13 @@ class Context:
         if self.notes is not None:
             self.notes.note(span, type_)
 
-    def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> None:
-        """Note one mistake; the hint is written for the text language."""
+    def report(
+        self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
+    ) -> T | None:
+        """Note one mistake; the hint is written for the text language. Gives what the check goes on with, `instead`."""
         if span is not None and span.source.name.endswith(".py"):
             hint = in_python(hint)
-        self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
+        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint, instead=instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,7 @@ def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) ->
     name = written.name.text
     if name in scope.parameters:
         message = f'"{name}" would hide the parameter of the unit of that name'
-        context.report(Code.RESERVED, message, written.name.span)
-        return None
+        return context.report(Code.RESERVED, message, written.name.span)
     given = value(written.value, scope)
     if given is None:
         value(written.body, scope.binding({name: None}))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from ghcm.codes import Code
+from ghcm.errors import T
 from ghcm.expr import Lambda
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
@@ -204,9 +205,18 @@ class Step:
         """The operator's name."""
         return self.operator.name
 
-    def report(self, code: Code, message: str, span: Span | None = None, *, detail: str = "", hint: str = "") -> None:
-        """Note one mistake, by default at the operator's name."""
-        self.context.report(code, message, span or self.span, detail=detail, hint=hint)
+    def report(
+        self,
+        code: Code,
+        message: str,
+        span: Span | None = None,
+        *,
+        detail: str = "",
+        hint: str = "",
+        instead: T | None = None,
+    ) -> T | None:
+        """As `Context.report`, by default at the operator's name."""
+        return self.context.report(code, message, span or self.span, detail=detail, hint=hint, instead=instead)
 
     def not_yet(self, what: str, reason: str, span: Span | None = None) -> None:
         """Refuse what the language has and no engine can do so far."""

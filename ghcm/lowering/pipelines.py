@@ -70,16 +70,13 @@ def _name(written: ast.Ref, unit: UnitDraft) -> Bound:
         return unit.assigned[name]
     if name in unit.scope.collections:
         message = f'"{name}" is used before the line that makes it'
-        context.report(Code.USED_BEFORE, message, written.span)
-        return None
+        return context.report(Code.USED_BEFORE, message, written.span)
     kind = "parameter" if name in unit.scope.parameters else context.kinds.get(name, "")
     if kind:
         hint = f"{name}.read() gives its records." if kind == "sink" else ""
-        context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no collection', written.span, hint=hint)
-        return None
+        return context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no collection', written.span, hint=hint)
     hint = suggest(name, [*unit.assigned, *SOURCES]) or (f"{name}(...) is a source." if name in SOURCES else "")
-    context.report(Code.UNKNOWN_NAME, f'there is no collection "{name}" here', written.span, hint=hint)
-    return None
+    return context.report(Code.UNKNOWN_NAME, f'there is no collection "{name}" here', written.span, hint=hint)
 
 
 def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Bound:
@@ -106,8 +103,7 @@ def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -
         hint = f'"{name}" is a function of values.'
     elif name in SINKS:
         hint = f"sink x = {name}(..., record = Record) declares it, and x.read() gives its records."
-    unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
-    return None
+    return unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
 
 
 def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, unit: UnitDraft) -> Bound:
@@ -124,8 +120,7 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
             if operator
             else foreign_idioms.OPERATORS.get(name, "") or suggest(name, names)
         )
-        unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
-        return None
+        return unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
     step = _step(operator, span, written, unit)
     if step is None or bound is None:
         if step is not None:
@@ -185,19 +180,13 @@ def _check(step: Step, flow: Flow) -> bool:
         if isinstance(operator.support(step.unit.engine), Never):  # which has been said
             return False
         takes = " or ".join(_SHAPES[shape] for shape in operator.takes)
-        step.report(
-            Code.WRONG_SHAPE,
-            f'"{operator.name}" takes {takes}, and this is {_SHAPES[collection.shape]}',
-            detail=f'It is of type "{collection}".',
-            hint=_advice(operator, collection.shape),
-        )
+        message = f'"{operator.name}" takes {takes}, and this is {_SHAPES[collection.shape]}'
+        detail = f'It is of type "{collection}".'
+        step.report(Code.WRONG_SHAPE, message, detail=detail, hint=_advice(operator, collection.shape))
         return False
     if operator.needs_bounded and not collection.bounded:
-        step.report(
-            Code.NEEDS_BOUNDED,
-            f'"{operator.name}" needs input that ends, and this never ends',
-            hint="A sink or a table that it is written to can be read by a responsive unit: read() ends.",
-        )
+        hint = "A sink or a table that it is written to can be read by a responsive unit: read() ends."
+        step.report(Code.NEEDS_BOUNDED, f'"{operator.name}" needs input that ends, and this never ends', hint=hint)
         return False
     return True
 

@@ -129,25 +129,20 @@ class _Assembly:
         if unit in self.open or not self._keeps_tables(unit):
             message = f'unit "{unit}" keeps no table'
             hint = "Tables are kept by stream units that run for ever."
-            self.context.report(Code.BAD_READ, message, span, hint=hint)
-            return None
+            return self.context.report(Code.BAD_READ, message, span, hint=hint)
         draft = self.unit(unit)
         tables = _tables(draft)
         if name in tables:
             return tables[name]
         if name in draft.assigned:
             if draft.assigned[name] is not None:
-                self.context.report(
-                    Code.BAD_READ,
-                    f'"{name}" of unit "{unit}" is no table',
-                    span,
-                    detail="A table is a named aggregation by key without a window.",
-                    hint=f"Tables of it are {', '.join(tables)}." if tables else "",
-                )
+                message = f'"{name}" of unit "{unit}" is no table'
+                detail = "A table is a named aggregation by key without a window."
+                hint = f"Tables of it are {', '.join(tables)}." if tables else ""
+                self.context.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
             return None
         message = f'unit "{unit}" has no table "{name}"'
-        self.context.report(Code.UNKNOWN_NAME, message, span, hint=suggest(name, tables))
-        return None
+        return self.context.report(Code.UNKNOWN_NAME, message, span, hint=suggest(name, tables))
 
     def written(self, sink: str, element: Type | None, span: Span | None) -> None:
         """Note that a sink is written."""
@@ -175,13 +170,8 @@ class _Assembly:
         return declaration.kind == "stream" and not declaration.responsive
 
     def _report_unknown(self, sink: str, span: Span | None, why: str) -> None:
-        self.context.report(
-            Code.NOBODY_WRITES,
-            f'nothing says what is in sink "{sink}"',
-            span,
-            detail=why,
-            hint=f"Declare its record: sink {sink} = ...(..., record = Record).",
-        )
+        hint = f"Declare its record: sink {sink} = ...(..., record = Record)."
+        self.context.report(Code.NOBODY_WRITES, f'nothing says what is in sink "{sink}"', span, detail=why, hint=hint)
 
 
 def _tables(unit: UnitDraft) -> dict[str, Flow]:

@@ -45,12 +45,9 @@ def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
             context.report(Code.RESERVED, message, parameter.name.span)
         types.setdefault(name, type_)
     if unit.parameters and not unit.responsive:
-        context.report(
-            Code.NOT_RESPONSIVE,
-            f'unit "{unit.name.text}" has parameters, and nobody calls it',
-            unit.parameters[0].name.span,
-            hint=f'A unit that is called is written "responsive {unit.kind} {unit.name.text}".',
-        )
+        message = f'unit "{unit.name.text}" has parameters, and nobody calls it'
+        hint = f'A unit that is called is written "responsive {unit.kind} {unit.name.text}".'
+        context.report(Code.NOT_RESPONSIVE, message, unit.parameters[0].name.span, hint=hint)
     optional = frozenset(each.name.text for each in unit.parameters if each.default is not None)
     return Signature(unit.responsive, types, optional)
 
@@ -118,12 +115,8 @@ def _check_end(statement: ast.Do, bound: Bound, unit: UnitDraft, ends: int) -> N
         return
     unit.ends += 1
     if bound is not None:
-        unit.context.report(
-            Code.GOES_NOWHERE,
-            "the result of this pipeline goes nowhere",
-            statement.span,
-            hint="to(sink), publish(...) or reply() ends it, and x = ... keeps it.",
-        )
+        hint = "to(sink), publish(...) or reply() ends it, and x = ... keeps it."
+        unit.context.report(Code.GOES_NOWHERE, "the result of this pipeline goes nowhere", statement.span, hint=hint)
 
 
 def _kept(bound: Bound) -> Bound:
@@ -136,9 +129,8 @@ def _check_name(name: ast.Name, unit: UnitDraft) -> bool:
     """Whether an assignment's name is free."""
     context, text = unit.context, name.text
     if text in unit.assigned:
-        context.report(
-            Code.DECLARED_TWICE, f'"{text}" is assigned twice', name.span, hint="Every collection has its own name."
-        )
+        message = f'"{text}" is assigned twice'
+        context.report(Code.DECLARED_TWICE, message, name.span, hint="Every collection has its own name.")
     elif text in unit.scope.parameters:
         context.report(Code.RESERVED, f'"{text}" would hide the parameter of that name', name.span)
     elif text in context.kinds:
@@ -155,13 +147,10 @@ def _check_ids(drafts: list[Draft], unit: UnitDraft, taken: set[str]) -> None:
     ids = [draft.id for draft in drafts]
     clash = clash or next((draft for draft in drafts if ids.count(draft.id) > 1), None)
     if clash is not None and not (clash.id == REPLY and unit.replies > 1):
-        unit.context.report(
-            Code.SAME_ID,
-            f'two tasks of unit "{unit.name}" would be called "{clash.id}"',
-            clash.span,
-            detail="Tasks take their names from assignments, named(...) and sinks.",
-            hint='A name of its own tells them apart: .named("name") before the end, or x = ... .',
-        )
+        message = f'two tasks of unit "{unit.name}" would be called "{clash.id}"'
+        detail = "Tasks take their names from assignments, named(...) and sinks."
+        hint = 'A name of its own tells them apart: .named("name") before the end, or x = ... .'
+        unit.context.report(Code.SAME_ID, message, clash.span, detail=detail, hint=hint)
     taken.update(ids)
 
 
@@ -171,19 +160,12 @@ def _check_ends(unit: UnitDraft) -> None:
     if unit.ends or any(bound is None for bound in unit.assigned.values()):
         return
     if declaration.responsive:
-        unit.context.report(
-            Code.NO_ANSWER,
-            f'responsive unit "{name}" neither replies nor writes',
-            declaration.name.span,
-            hint="reply() sends the result to the caller, to(sink) leaves it in a sink.",
-        )
+        message = f'responsive unit "{name}" neither replies nor writes'
+        hint = "reply() sends the result to the caller, to(sink) leaves it in a sink."
+        unit.context.report(Code.NO_ANSWER, message, declaration.name.span, hint=hint)
     elif not tables:
-        unit.context.report(
-            Code.GOES_NOWHERE,
-            f'unit "{name}" has no result',
-            declaration.name.span,
-            hint="to(sink) writes it; a named table of a stream unit can be read by responsive units.",
-        )
+        hint = "to(sink) writes it; a named table of a stream unit can be read by responsive units."
+        unit.context.report(Code.GOES_NOWHERE, f'unit "{name}" has no result', declaration.name.span, hint=hint)
 
 
 REPLY = "reply"
@@ -225,13 +207,10 @@ def _name_state(
     nameless = stateful[:-1] if names else stateful
     if unit.lives_on and sound:
         for draft in nameless:
-            unit.context.report(
-                Code.UNNAMED_STATE,
-                f'"{draft.word}" keeps state, and nothing in the program names it',
-                draft.span,
-                detail="State is found again by name when the program is changed.",
-                hint='Name it: .named("name") behind it, or x = ... .',
-            )
+            message = f'"{draft.word}" keeps state, and nothing in the program names it'
+            detail = "State is found again by name when the program is changed."
+            hint = 'Name it: .named("name") behind it, or x = ... .'
+            unit.context.report(Code.UNNAMED_STATE, message, draft.span, detail=detail, hint=hint)
     if holder is not None and names:
         holder.id, holder.is_named = names[0], True
 
@@ -253,7 +232,7 @@ def _derived(draft: Draft, anchor: str, words: dict[str, int], *, from_sink: boo
             base = f"{anchor}.publish"
         case Changes(final=True):
             base = f"{draft.inputs[0][0].id}/{draft.word}"
-        case _:
+        case _:  # other operators stand under the anchor
             base = f"{anchor}/{draft.word}"
     words[base] = words.get(base, 0) + 1
     return base if words[base] == 1 else f"{base}~{words[base]}"

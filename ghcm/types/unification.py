@@ -40,7 +40,7 @@ def accepts(to: Type, found: Type) -> bool:
             return accepts(key, other_key) and accepts(value, other)
         case Struct(fields=mine), Struct(fields=other) if [part.name for part in mine] == [part.name for part in other]:
             return all(accepts(one.type, two.type) for one, two in zip(mine, other, strict=True))
-        case _:
+        case _:  # any other two types differ
             return False
 
 
@@ -115,7 +115,7 @@ def as_decimal(type_: Type) -> Decimal | None:
             return Decimal(19, 0)
         case Int32():
             return Decimal(10, 0)
-        case _:
+        case _:  # no other type holds whole numbers or decimals alone
             return None
 
 

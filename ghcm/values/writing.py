@@ -70,7 +70,7 @@ def own_writer(type_: Type) -> Callable[[object], Json]:
             tags = dict(cases)
             parts = [(part.name, own_writer(part.type), tags.get(part.name)) for part in fields]
             return lambda value: _own_fields(parts, cast("tuple[object, ...]", value))
-        case _:
+        case _:  # no part of other types is a union
             return writer(type_)
 
 

@@ -97,8 +97,7 @@ def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defi
         return None
     if too_large(body):
         message = f'function "{name}" is too large when the functions that it calls are written out'
-        context.report(Code.TOO_DEEP, message, function.name.span, hint="Several map(...) compute it in steps.")
-        return None
+        return context.report(Code.TOO_DEEP, message, function.name.span, hint="Several map(...) compute it in steps.")
     return Defined(name, parameters, body)
 
 
@@ -131,8 +130,7 @@ def call_defined(
     missing = [name for name in names if name not in by_name]
     if missing:
         message = f'"{function.name}" is called without "{missing[0]}"'
-        context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
-        return None
+        return context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
     arguments = complete(
         fits(by_name[each.name][0], each.type, f'"{each.name}" of "{function.name}"', by_name[each.name][1], context)
         for each in function.parameters

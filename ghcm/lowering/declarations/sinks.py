@@ -74,9 +74,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
     if not facts.engines:
         known = OPERATORS[word].reference
         reason = known.reason if isinstance(known, NotYet) else ""
-        context.report(
-            Code.NOT_YET, f'a sink of "{word}" does not work yet', declaration.name.span, detail=f"It {reason}."
-        )
+        message = f'a sink of "{word}" does not work yet'
+        context.report(Code.NOT_YET, message, declaration.name.span, detail=f"It {reason}.")
     made = facts.make(name, Format(given.choice("format", facts.formats, facts.formats[0])))
     return SinkPlace(declaration.name.text, made, mode, key, element, declaration.name.span)
 
@@ -101,13 +100,10 @@ def check_places(sinks: Iterable[SinkPlace], context: Context) -> None:
         kind, name = sink.connector.address
         place = kind, normpath(name) if kind == "files" else name
         if place in first:
-            context.report(
-                Code.SAME_PLACE,
-                f'sink "{sink.name}" has the place of sink "{first[place]}"',
-                sink.span,
-                detail="Each would take for its own what the other has written.",
-                hint="Several pipelines may write to one sink.",
-            )
+            message = f'sink "{sink.name}" has the place of sink "{first[place]}"'
+            detail = "Each would take for its own what the other has written."
+            hint = "Several pipelines may write to one sink."
+            context.report(Code.SAME_PLACE, message, sink.span, detail=detail, hint=hint)
         first.setdefault(place, sink.name)
 
 
@@ -134,8 +130,7 @@ def key_of(place: SinkPlace, element: Type, context: Context) -> Lambda | None:
         return None
     key = lambda_of(place.key, (element,), Scope(), context, f'the key of sink "{place.name}"')
     if key is not None and not comparable(key.body.type):
-        context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', place.key.span)
-        return None
+        return context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', place.key.span)
     return key
 
 
@@ -150,14 +145,9 @@ def _connector(
             pass
         case _:
             name, span = "", written.span
-    context.report(
-        Code.NO_CONNECTOR,
-        f'{what} cannot be "{name}"' if name else f"{what} is no connector",
-        span,
-        detail=f"It may be {' or '.join(known)}.",
-        hint=suggest(name, known),
-    )
-    return None
+    message = f'{what} cannot be "{name}"' if name else f"{what} is no connector"
+    detail = f"It may be {' or '.join(known)}."
+    return context.report(Code.NO_CONNECTOR, message, span, detail=detail, hint=suggest(name, known))
 
 
 def _refuse_mode(word: str, mode: Mode, span: Span | None, context: Context) -> None:
@@ -189,7 +179,7 @@ def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
     if written is None:
         return None
     if not isinstance(written, ast.Ref):
-        given.wrong("record", "the name of a record", written.span)
+        given.wrong("record", "the name of a record")
         return _Wrong()
     names = (*context.records.names, *context.records.unions)
     if written.name not in names:
@@ -201,13 +191,9 @@ def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
 
 def _report_writers(place: SinkPlace, element: Type | None, write: Write, context: Context) -> None:
     others = "its record is" if place.element is not None else "another writer gives"
-    context.report(
-        Code.WRITERS_DIFFER,
-        f'sink "{place.name}" cannot take these records',
-        write.span,
-        detail=f'These are "{_spelt(write.element)}", and {others} "{_spelt(element)}".',
-        hint="map(...) makes them alike.",
-    )
+    message = f'sink "{place.name}" cannot take these records'
+    detail = f'These are "{_spelt(write.element)}", and {others} "{_spelt(element)}".'
+    context.report(Code.WRITERS_DIFFER, message, write.span, detail=detail, hint="map(...) makes them alike.")
 
 
 def _spelt(type_: Type | None) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ghcm import types
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, suggest
+from ghcm.errors import Diagnostics, T, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
@@ -105,8 +105,7 @@ class Records:
         if name in _GENERIC:
             return self._generic(written)
         if arguments:
-            self._error(f'type "{name}" takes no arguments', written.span)
-            return None
+            return self._report(Code.BAD_TYPE, f'type "{name}" takes no arguments', written.span)
         if name in _PLAIN:
             return _PLAIN[name]
         if name in self.names or name in self.unions:
@@ -114,14 +113,9 @@ class Records:
         if name in self.enums:
             return self.enum(name)
         known = (*_PLAIN, *_GENERIC, *self.names, *self.enums, *self.unions)
-        self.diagnostics.error(
-            Code.BAD_TYPE.value,
-            f'there is no type "{name}"',
-            written.span,
-            detail=f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions.",
-            hint=foreign_idioms.TYPES.get(name.lower(), "") or suggest(name, known),
-        )
-        return None
+        detail = f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions."
+        hint = foreign_idioms.TYPES.get(name.lower(), "") or suggest(name, known)
+        return self._report(Code.BAD_TYPE, f'there is no type "{name}"', written.span, detail=detail, hint=hint)
 
     def _generic(self, written: ast.NamedType) -> Type | None:
         name, arguments = written.name, written.arguments
@@ -131,16 +125,13 @@ class Records:
                     return types.Decimal(precision, scale)
                 case _:
                     message = "a decimal is written decimal(digits, digits behind the point)"
-                    self._error(
-                        message, written.span, hint=f"decimal(10, 2); there are {MAX_PRECISION} digits at most."
-                    )
-                    return None
+                    hint = f"decimal(10, 2); there are {MAX_PRECISION} digits at most."
+                    return self._report(Code.BAD_TYPE, message, written.span, hint=hint)
         wanted = 1 if name == "list" else 2
         given = [argument for argument in arguments if not isinstance(argument, int)]
         if len(given) != wanted or len(given) != len(arguments):
-            example = "list<string>" if name == "list" else "map<string, int>"
-            self._error(f'type "{name}" says what it holds', written.span, hint=f"For example {example}.")
-            return None
+            hint = f"For example {'list<string>' if name == 'list' else 'map<string, int>'}."
+            return self._report(Code.BAD_TYPE, f'type "{name}" says what it holds', written.span, hint=hint)
         inner = [self.type_of(argument) for argument in given]
         known = [part for part in inner if part is not None]
         if len(known) != wanted:
@@ -148,11 +139,10 @@ class Records:
         if name == "list":
             return types.List(known[0])
         if is_nullable(known[0]) or not comparable(known[0]):
-            self._error(f'"{known[0]}" cannot be the key of a map', written.span)
-            return None
+            return self._report(Code.BAD_TYPE, f'"{known[0]}" cannot be the key of a map', written.span)
         if has_union(known[1]):
-            self._error(f'"{known[1]}" cannot be the value of a map', written.span, hint="A list can hold unions.")
-            return None
+            message = f'"{known[1]}" cannot be the value of a map'
+            return self._report(Code.BAD_TYPE, message, written.span, hint="A list can hold unions.")
         return types.Map(known[0], known[1])
 
     def _fields(
@@ -165,14 +155,13 @@ class Records:
             type_ = self.type_of(part.type)
             if name in fields:
                 message = f'{owner} has the field "{name}" twice'
-                self.diagnostics.error(Code.DECLARED_TWICE.value, message, part.name.span)
+                self._report(Code.DECLARED_TWICE, message, part.name.span)
             elif type_ is None:
                 complete = False
             else:
                 fields[name] = types.Field(name, type_, part.path)
         if not declared:
-            self._error(f"{owner} has no fields", span)
-            return None
+            return self._report(Code.BAD_TYPE, f"{owner} has no fields", span)
         return tuple(fields.values()) if complete else None
 
     def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> types.Enumeration | None:
@@ -181,11 +170,11 @@ class Records:
         for value in values:
             if value.text in found:
                 message = f'{owner} has the value "{value.text}" twice'
-                self.diagnostics.error(Code.DECLARED_TWICE.value, message, value.span)
+                self._report(Code.DECLARED_TWICE, message, value.span)
             found[value.text] = None
         if not found:
-            self._error(f"{owner} has no values", span, hint="It is written enum Protocol { tcp, udp }.")
-            return None
+            hint = "It is written enum Protocol { tcp, udp }."
+            return self._report(Code.BAD_TYPE, f"{owner} has no values", span, hint=hint)
         return types.Enumeration(tuple(found), name)
 
     def _union(self, declaration: ast.UnionDecl) -> types.Struct | None:
@@ -195,11 +184,11 @@ class Records:
             record = each.record.text
             if record not in self.declared:
                 message, hint = f'there is no record "{record}"', suggest(record, self.declared)
-                self.diagnostics.error(Code.UNKNOWN_NAME.value, message, each.record.span, hint=hint)
+                self._report(Code.UNKNOWN_NAME, message, each.record.span, hint=hint)
                 continue
             if each.text.text in [other.text for other in found] or record in [other.name for other in found]:
                 twice = f'union "{name}" has the record "{record}" or its tag "{each.text.text}" twice'
-                self.diagnostics.error(Code.DECLARED_TWICE.value, twice, each.span)
+                self._report(Code.DECLARED_TWICE, twice, each.span)
                 continue
             struct = self.get(record)
             if struct is None:
@@ -207,7 +196,7 @@ class Records:
             if struct.get(tag) is not None:
                 message = f'"{record}" has a field "{tag}", which is the tag of union "{name}"'
                 hint = "The tag says which record it is and is no field of the records."
-                self.diagnostics.error(Code.BAD_UNION.value, message, each.record.span, hint=hint)
+                self._report(Code.BAD_UNION, message, each.record.span, hint=hint)
                 continue
             found.append(types.Variant(each.text.text, struct))
         if len(found) < len(declaration.variants):
@@ -218,29 +207,22 @@ class Records:
         name = declaration.name.text
         if not variants:
             hint = "It is written union Event by kind { login: Login, logout: Logout }."
-            self.diagnostics.error(
-                Code.BAD_UNION.value, f'union "{name}" has no records', declaration.name.span, hint=hint
-            )
-            return None
+            return self._report(Code.BAD_UNION, f'union "{name}" has no records', declaration.name.span, hint=hint)
         made = union_type(name, declaration.tag.text, variants)
         if isinstance(made, types.Struct):
             return made
         part, first, second = made
         fields = [each.record.get(part) for each in (first, second)]
         shown = [f'"{each.type}"' + (f' from "{each.path}"' if each.path else "") for each in fields if each]
-        self.diagnostics.error(
-            Code.BAD_UNION.value,
-            f'field "{part}" of union "{name}" is not one column',
-            declaration.name.span,
-            detail=f"It is {shown[0]} in {first.name} and {shown[1]} in {second.name}.",
-            hint="Fields of one name have one type, with or without a ?, and one place.",
-        )
-        return None
+        message = f'field "{part}" of union "{name}" is not one column'
+        detail = f"It is {shown[0]} in {first.name} and {shown[1]} in {second.name}."
+        hint = "Fields of one name have one type, with or without a ?, and one place."
+        return self._report(Code.BAD_UNION, message, declaration.name.span, detail=detail, hint=hint)
 
     def _report_recursion(self, name: str) -> None:
         circle = [*self._open[self._open.index(name) :], name]
-        self.diagnostics.error(
-            Code.RECURSIVE.value,
+        self._report(
+            Code.RECURSIVE,
             f'record "{name}" contains itself',
             (self.unions[name] if name in self.unions else self.declared[name]).name.span,
             detail=f"It goes round: {' -> '.join(circle)}.",
@@ -249,8 +231,10 @@ class Records:
         for part in circle:
             self._resolved[part] = None
 
-    def _error(self, message: str, span: Span | None, hint: str = "") -> None:
-        self.diagnostics.error(Code.BAD_TYPE.value, message, span, hint=hint)
+    def _report(
+        self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
+    ) -> T | None:
+        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint, instead=instead)
 
 
 def has_null(type_: Type) -> bool:

@@ -64,21 +64,16 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | 
             call = written
         case other:
             said = other.function.name if isinstance(other, ast.Apply) and isinstance(other.function, ast.Ref) else ""
-            over.context.report(
-                Code.BAD_AGGREGATE,
-                "this is not an aggregate",
-                other.span,
-                detail=f"Aggregates are {', '.join(_FUNCTIONS)}.",
-                hint=foreign_idioms.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS),
-            )
-            return None
+            message = "this is not an aggregate"
+            detail = f"Aggregates are {', '.join(_FUNCTIONS)}."
+            hint = foreign_idioms.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS)
+            return over.context.report(Code.BAD_AGGREGATE, message, other.span, detail=detail, hint=hint)
     rule = AGGREGATES[_FUNCTIONS[said]]
     if rule.function is AggregateFunction.COUNT and not call.arguments:
         return Aggregate(name, rule.function, None, Int())
     if not call.arguments and call is written:
         hint = f"For example {rule.signature.rpartition('), ')[2].replace('x', 'x => x', 1)}."
-        over.context.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
-        return None
+        return over.context.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
     given = match_arguments(said, (Argument("value", "any", required=False), *_SECOND[rule.option]), call, over.context)
     if given is None or given.dropped:
         return None
@@ -118,8 +113,7 @@ def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr,
     if result is None or has_null(body.type):
         message = f'"{rule.function.value}" does not take "{body.type}"'
         hint = _OF_DECIMALS if isinstance(strip(body.type), Decimal) else ""
-        over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
-        return None
+        return over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
     if rule.function is AggregateFunction.SUM and isinstance(strip(body.type), Int32):
         body = convert(body, as_nullable(result) if is_nullable(body.type) else result) or body
     return Aggregate(name, rule.function, Lambda(argument.parameters, body), result)
@@ -167,6 +161,5 @@ def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | N
     for type_ in (over.element,) if order is None else (order.body.type, over.element):
         if not comparable(type_):
             message = f'"{type_}" has no order'
-            over.context.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
-            return None
+            return over.context.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
     return replace(found, order=order)

@@ -61,8 +61,7 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         case ast.Attribute(of=of, name=name, span=whole, name_span=name_span):
             span, receiver = name_span or whole, (ast.Argument(of, None, of.span),)
         case other:
-            context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
-            return None
+            return context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
     operands = (*receiver, *written.arguments)
     if name in context.functions:
         return _defined(written, name, operands, scope, context, value)
@@ -85,12 +84,10 @@ def _entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context
     keys, values = arguments[::2], arguments[1::2]
     if not keys or len(keys) != len(values):
         hint = 'It is written map_of("a", 1, "b", 2).'
-        context.report(Code.BAD_OPERANDS, '"map_of" takes keys and values by turns', span, hint=hint)
-        return None
+        return context.report(Code.BAD_OPERANDS, '"map_of" takes keys and values by turns', span, hint=hint)
     if any(is_nullable(each.type) for each in keys):
         hint = 'A filter or "??" gives a key that is not null.'
-        context.report(Code.MAY_BE_NULL, 'a key of "map_of" may be null', span, hint=hint)
-        return None
+        return context.report(Code.MAY_BE_NULL, 'a key of "map_of" may be null', span, hint=hint)
     pairs = [MakeStruct((key, value), pair_of(key.type, value.type)) for key, value in zip(keys, values, strict=True)]
     made = alike_or_report(pairs, 'the entries of "map_of"', "are", span, context)
     return None if made is None else MakeList(made[0], types.List(made[1]))
@@ -117,8 +114,7 @@ def _checked(
         arguments = respelt
     mistake = unreadable(function, arguments)
     if mistake is not None:
-        context.report(mistake.code, mistake.message, spans[mistake.place], hint=mistake.hint)
-        return None
+        return context.report(mistake.code, mistake.message, spans[mistake.place], hint=mistake.hint)
     made = operation(function, arguments, written.span, context)
     return made if isinstance(made, Call) and check_constants(made, spans, context) else None
 
@@ -155,14 +151,9 @@ def operation(
         if fitting is not None:
             return Call(function, fitting, resolution.result)
     name = sign or next(written for written, meant in CALLABLE.items() if meant == function)
-    context.report(
-        Code.BAD_OPERANDS,
-        f'"{name}" does not take {kind_words(found)}',
-        span,
-        detail=f"It is written {entry.signature}: {entry.says}.",
-        hint=_advice(function, arguments),
-    )
-    return None
+    message = f'"{name}" does not take {kind_words(found)}'
+    detail = f"It is written {entry.signature}: {entry.says}."
+    return context.report(Code.BAD_OPERANDS, message, span, detail=detail, hint=_advice(function, arguments))
 
 
 def _named(name: str, span: Span | None, context: Context, *, as_method: bool, count: int) -> str | None:
@@ -188,8 +179,7 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:
         hint = f'"{name}" is a {context.kinds[name]}; publish(...) calls units.'
-    context.report(Code.NO_FUNCTION, f'there is no function "{name}"', span, hint=hint)
-    return None
+    return context.report(Code.NO_FUNCTION, f'there is no function "{name}"', span, hint=hint)
 
 
 def _with_pattern(
@@ -217,13 +207,9 @@ def _with_pattern(
 def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Pattern | None:
     """The constant pattern as it is read, or None after a report."""
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
-        context.report(
-            Code.NOT_CONSTANT,
-            f'the pattern of "{function}" is not a constant string',
-            span,
-            detail="Engines agree on a pattern that is checked here, before anything runs.",
-        )
-        return None
+        message = f'the pattern of "{function}" is not a constant string'
+        detail = "Engines agree on a pattern that is checked here, before anything runs."
+        return context.report(Code.NOT_CONSTANT, message, span, detail=detail)
     try:
         read = canonical(pattern.value, capture=function == "extract")
     except BadPattern as bad:
@@ -237,8 +223,7 @@ def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) 
         return None
     if read.empty and function in _REPEATED:
         message = f'the pattern of "{function}" may match no character at all'
-        context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
-        return None
+        return context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
     return read
 
 

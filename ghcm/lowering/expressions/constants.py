@@ -54,7 +54,7 @@ def how_written(type_: Type) -> str:
             return 'A moment is written to_timestamp("2026-01-02T03:04:05Z").'
         case Date():
             return 'A day is written to_date("2026-01-02").'
-        case _:
+        case _:  # every other type has literals, or none is asked for
             return ""
 
 
@@ -81,12 +81,9 @@ def check_constants(call: Call, spans: Sequence[Span | None], context: Context) 
     for place in function.constants:
         if place < len(call.arguments) and not isinstance(call.arguments[place], Literal):
             name = re.findall(r"\w+", function.signature.partition("(")[2])[place]
-            context.report(
-                Code.NOT_CONSTANT,
-                f'the {name} of "{call.function}" is not a constant string',
-                spans[place],
-                detail="Engines agree on what is checked here, before anything runs.",
-            )
+            message = f'the {name} of "{call.function}" is not a constant string'
+            detail = "Engines agree on what is checked here, before anything runs."
+            context.report(Code.NOT_CONSTANT, message, spans[place], detail=detail)
             return False
     types = tuple(strip(each.type) for each in call.arguments)
     values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)

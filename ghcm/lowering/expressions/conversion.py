@@ -81,7 +81,7 @@ def _agree(to: Type, found: Type) -> bool:
         case types.Struct(variants=mine, fields=fields), types.Struct(variants=other, fields=others):
             whole = not mine or (bool(other) and set(other) <= set(mine))
             return whole and all(_agree(one.type, two.type) for one, two in zip(fields, others, strict=True))
-        case _:
+        case _:  # no part of other types is a union that could differ
             return True
 
 
@@ -169,7 +169,7 @@ def _literal(literal: Literal, to: Type) -> Expr | None:
             return Literal(value, wanted)
         case types.Int() if types.INT_MIN <= value <= types.INT_MAX:
             return Literal(value, wanted)
-        case _:
+        case _:  # the language converts nothing else by itself
             return None
 
 
@@ -193,7 +193,7 @@ def _computed(expr: Expr, to: Type) -> Expr | None:
             return _call("to_string", expr, types.String())
         case types.Struct() as mine, types.Struct() as wanted if mine.names == wanted.names:
             return _struct(expr, mine, wanted)
-        case _:
+        case _:  # the language converts nothing else by itself
             return None
 
 

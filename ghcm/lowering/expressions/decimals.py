@@ -68,8 +68,7 @@ def to_decimal(
         return _constant(of.value, to, operands[0].value.span, context)
     if not isinstance(strip(of.type), Int | Int32 | Decimal | String):
         message = f'"to_decimal" does not take "{of.type}"'
-        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_inexact(of.type))
-        return None
+        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_inexact(of.type))
     if isinstance(strip(of.type), Int32):
         of = Call("widen", (of,), as_nullable(Int()) if is_nullable(of.type) else Int())
     return _call("to_decimal", of, to)
@@ -87,8 +86,7 @@ def round_half_up(
     if not isinstance(kind, Decimal):
         message = f'"round_half_up" does not take "{of.type}"'
         hint = "It rounds decimals; to_decimal(x, digits, scale) makes one of an int or a string."
-        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
-        return None
+        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
     return of if scale >= kind.scale else _call("round_half_up", of, rounded(kind, scale))
 
 
@@ -101,15 +99,13 @@ def _constants(
 ) -> list[int] | None:
     """The constant whole numbers behind the first operand, or None after a report."""
     if len(operands) != count + 1 or any(each.name is not None for each in operands):
-        context.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
-        return None
+        return context.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
     found: list[int] = []
     for each in operands[1:]:
         number = each.value.value if isinstance(each.value, ast.Literal) else None
         if not isinstance(number, int) or isinstance(number, bool):
             message = f'the digits of "{name}" are not constant whole numbers'
-            context.report(Code.NOT_CONSTANT, message, each.value.span, hint=_HOW[name])
-            return None
+            return context.report(Code.NOT_CONSTANT, message, each.value.span, hint=_HOW[name])
         found.append(number)
     return found
 

@@ -46,13 +46,9 @@ def report_no_value(enum: Enumeration, text: str, span: Span | None, context: Co
     """Say that a text is no value of an enum."""
     shown = ", ".join(map(member_text, enum.values[:_REASONABLE]))
     further = ", ..." if len(enum.values) > _REASONABLE else ""
-    context.report(
-        Code.NO_MEMBER,
-        f'"{text}" is no value of "{enum}"',
-        span,
-        detail=f"Its values are {shown}{further}.",
-        hint=suggest(text, enum.values),
-    )
+    message = f'"{text}" is no value of "{enum}"'
+    detail = f"Its values are {shown}{further}."
+    context.report(Code.NO_MEMBER, message, span, detail=detail, hint=suggest(text, enum.values))
 
 
 def report_constant(expr: Expr, to: Type, span: Span | None, context: Context) -> bool:
@@ -113,7 +109,7 @@ def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -
                 report_no_value(enum, text, span, context)
             to = List(as_nullable(enum) if is_nullable(item) else enum)
             return None if wrong else (convert(several, to) or several, one)
-        case _:
+        case _:  # no constant stands beside an enum here
             return arguments
 
 
@@ -128,15 +124,13 @@ def to_enum(
 ) -> Expr | None:
     """`to_enum(s, Proto)` or `to_enum(s, ["tcp", "udp"])`; None after a report."""
     if len(operands) != 2:
-        context.report(Code.BAD_OPERANDS, '"to_enum" takes a string and an enum', span, hint=_HOW)
-        return None
+        return context.report(Code.BAD_OPERANDS, '"to_enum" takes a string and an enum', span, hint=_HOW)
     text, enum = value(operands[0].value, scope), _values(operands[1].value, scope, context)
     if text is None or enum is None:
         return None
     if not isinstance(strip(text.type), String):
         message = f'"to_enum" does not take "{text.type}"'
-        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
-        return None
+        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
     type_ = as_nullable(enum) if is_nullable(text.type) else enum
     return Call("to_enum", (text, Literal(list(enum.values), List(enum))), type_)
 
@@ -156,10 +150,8 @@ def _values(written: ast.Expr, scope: Scope, context: Context) -> Enumeration | 
                 return Enumeration(texts)
         case ast.Ref(name=unknown):
             message, hint = f'there is no enum "{unknown}"', suggest(unknown, context.records.enums) or _HOW
-            context.report(Code.UNKNOWN_NAME, message, written.span, hint=hint)
-            return None
+            return context.report(Code.UNKNOWN_NAME, message, written.span, hint=hint)
         case _:
             pass
     message = "the values of an enum are different constant strings"
-    context.report(Code.NOT_CONSTANT, message, written.span, hint=_HOW)
-    return None
+    return context.report(Code.NOT_CONSTANT, message, written.span, hint=_HOW)

@@ -38,8 +38,7 @@ def for_each(
     items, type_ = found
     if len(written.arguments) != 1 or written.arguments[0].name is not None:
         message = f'"{of.name}" takes one function'
-        context.report(Code.BAD_LAMBDA, message, written.span, hint=f'It is written "list.{of.name}(x => ...)".')
-        return None
+        return context.report(Code.BAD_LAMBDA, message, written.span, hint=f'It is written "list.{of.name}(x => ...)".')
     test = kind is not Each.MAP
     made = function(written.arguments[0].value, type_.item, scope, f'the function of "{of.name}"', test)
     return None if made is None else _typed(kind, items, type_, made)
@@ -64,8 +63,7 @@ def of_whole(
     judged = type_.item if made is None else made.body.type
     if of.name not in ("sum", "mean") and not comparable(judged):
         message = f'"{of.name}" compares values, and maps cannot be compared'
-        context.report(Code.BAD_OPERANDS, message, written.span, detail=f'They are "{judged}".')
-        return None
+        return context.report(Code.BAD_OPERANDS, message, written.span, detail=f'They are "{judged}".')
     arguments = () if of.name not in _SORTS else (Literal(given.descending, Bool()),)
     if made is None:
         return operation(WHOLE[of.name], (items, *arguments), written.span, context, of.name)
@@ -98,12 +96,10 @@ def _options(written: ast.Apply, of: ast.Attribute, context: Context) -> _Given 
             case ast.Argument(name="descending", value=ast.Literal(value=bool(flag))) if of.name in _SORTS:
                 descending = flag
             case ast.Argument(name="descending") if of.name in _SORTS:
-                context.report(Code.NOT_CONSTANT, '"descending" of "sort" is true or false', span)
-                return None
-            case _:
+                return context.report(Code.NOT_CONSTANT, '"descending" of "sort" is true or false', span)
+            case _:  # any other argument
                 message = f'"{of.name}" of a list takes {_TAKES[of.name]}'
-                context.report(Code.BAD_OPERANDS, message, span, hint=_WRITTEN[of.name])
-                return None
+                return context.report(Code.BAD_OPERANDS, message, span, hint=_WRITTEN[of.name])
     return _Given(by, descending)
 
 
@@ -132,8 +128,7 @@ def _list_of(of: ast.Attribute, scope: Scope, context: Context, value: Value) ->
     hint = f'"{of.name}" of a collection stands outside of this function, where there is one record.'
     if of.name in ("min", "max"):
         hint = f"{of.name}(a, b) compares two values."
-    context.report(Code.BAD_OPERANDS, message, of.name_span or of.span, hint=hint)
-    return None
+    return context.report(Code.BAD_OPERANDS, message, of.name_span or of.span, hint=hint)
 
 
 def _typed(kind: Each, items: Expr, type_: List, function: Lambda) -> ForEach:
@@ -178,14 +173,12 @@ def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value
         return field(parts[0], parts[1].value, written.span, scope, context)
     if isinstance(of, Struct):
         message = f'square brackets take an item of a list or the value of a key, and this is "{parts[0].type}"'
-        context.report(Code.BAD_OPERANDS, message, written.span, hint=_field_hint(of, parts[1]))
-        return None
+        return context.report(Code.BAD_OPERANDS, message, written.span, hint=_field_hint(of, parts[1]))
     if isinstance(written, ast.Slice):
         return operation("slice", parts, written.span, context, "[...]")
     if isinstance(of, String):
         message = f'square brackets do not take a character of "{parts[0].type}"'
-        context.report(Code.BAD_OPERANDS, message, written.span, hint=_CHARACTER)
-        return None
+        return context.report(Code.BAD_OPERANDS, message, written.span, hint=_CHARACTER)
     return operation("map_at" if isinstance(of, Map) else "get", parts, written.span, context, "[...]")
 
 

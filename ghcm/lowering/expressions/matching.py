@@ -178,7 +178,7 @@ def _names_records(written: ast.Match, union: Struct, context: Context) -> bool:
                     pass
                 case ast.Ref(name=name, span=span) | ast.BoundVariant(record=name, span=span):
                     correct = variant_named(name, union, span, context) is not None and correct
-                case _:
+                case _:  # any other expression is no pattern of a union
                     message = f'"{union}" is a union, whose cases are records'
                     hint = f"match e {{ {union.variants[0].name} x => x..., _ => ... }}"
                     context.report(Code.BAD_MATCH, message, part.span, hint=hint)
@@ -203,12 +203,8 @@ def check_cases(written: ast.Match, type_: Type, context: Context) -> bool:
             correct = False
     missing = () if any(case.pattern is None for case in written.cases) else _missing(type_, seen)
     if missing != ():
-        context.report(
-            Code.BAD_MATCH,
-            f"the match leaves {', '.join(missing) if missing else 'a case'} open",
-            written.span,
-            hint='A last case "_ => ..." takes whatever is left.',
-        )
+        message = f"the match leaves {', '.join(missing) if missing else 'a case'} open"
+        context.report(Code.BAD_MATCH, message, written.span, hint='A last case "_ => ..." takes whatever is left.')
     return correct and missing == ()
 
 
@@ -222,7 +218,7 @@ def _missing(type_: Type, seen: list[object]) -> tuple[str, ...] | None:
             return (*(f'"{each.name}"' for each in variants if each.name not in seen), *null)
         case Enumeration(values=values):
             return (*(f'"{each}"' for each in values if each not in seen), *null)
-        case _:
+        case _:  # no list of constants holds all values of other types, and nothing else is a constant
             return None
 
 
@@ -264,7 +260,7 @@ def _constant(pattern: ast.Expr | ast.BoundVariant) -> tuple[object] | None:
             return (value,)
         case ast.Unary(op="-", operand=ast.Literal(value=int() | float() as value)):
             return (-value,)
-        case _:
+        case _:  # no list of constants holds all values of other types, and nothing else is a constant
             return None
 
 

@@ -85,7 +85,7 @@ def known(condition: Expr, outcome: Outcome) -> Facts:
         ):
             same = (name == "eq") is (outcome in (Outcome.TRUE, Outcome.NOT_FALSE))
             return _told(of, value, same) | (present(condition) if outcome in _CERTAIN.values() else NOTHING)
-        case _:
+        case _:  # of other conditions only that they have come out
             return present(condition) if outcome in (Outcome.TRUE, Outcome.FALSE) else NOTHING
 
 
@@ -180,5 +180,5 @@ def present(expr: Expr) -> Facts:
             return present(of) if kind in (Each.MAP, Each.FILTER) else NOTHING
         case Let(variable=variable, value=value, body=body):
             return _outside(present(body), variable, value)
-        case _:
+        case _:  # other values may come of null
             return NOTHING

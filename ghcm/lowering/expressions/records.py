@@ -36,16 +36,10 @@ def record_value(written: ast.RecordExpr, scope: Scope, context: Context, value:
         names = [each.name for each in union.variants] if union is not None else []
         message = f'"{written.name}" is a union, and one of its records makes one'
         hint = f"{names[0]} {{ ... }} is one." if names else ""
-        context.report(Code.BAD_UNION, message, written.span, hint=hint)
-        return None
+        return context.report(Code.BAD_UNION, message, written.span, hint=hint)
     if written.name not in context.records.names:
-        context.report(
-            Code.UNKNOWN_NAME,
-            f'there is no record "{written.name}"',
-            written.span,
-            hint=suggest(written.name, context.records.names),
-        )
-        return None
+        hint = suggest(written.name, context.records.names)
+        return context.report(Code.UNKNOWN_NAME, f'there is no record "{written.name}"', written.span, hint=hint)
     struct_type = context.records.get(written.name)
     return None if struct_type is None else _of_record(written, struct_type, given, complete, context)
 
@@ -71,13 +65,10 @@ def _of_record(written: ast.RecordExpr, struct: Struct, given: _Given, complete:
     spans = {name.text: name.span for name, _ in written.fields}
     for name in given:
         if struct.get(name) is None:
-            context.report(
-                Code.FIELD_UNKNOWN,
-                f'record "{struct.name}" has no field "{name}"',
-                spans[name],
-                detail=f"Its fields are {', '.join(struct.names)}.",
-                hint=suggest(name, [other for other in struct.names if other not in given]),
-            )
+            message = f'record "{struct.name}" has no field "{name}"'
+            detail = f"Its fields are {', '.join(struct.names)}."
+            hint = suggest(name, [other for other in struct.names if other not in given])
+            context.report(Code.FIELD_UNKNOWN, message, spans[name], detail=detail, hint=hint)
             complete = False
     missing = [name for name in struct.names if name not in given]
     reported = misspelt([name for name in given if struct.get(name) is None], missing)
@@ -109,18 +100,16 @@ def fits(
     if code is Code.WRONG_TYPE and report_constant(expr, to, span, context):
         return None
     if is_nullable(expr.type) and not is_nullable(to) and (expr.type == strip(expr.type) or _would_fit(expr, to)):
-        context.report(
-            Code.MAY_BE_NULL if code is Code.WRONG_TYPE else code,
-            f'{what} is "{to}" and cannot be null, but this may be',
-            span,
-            detail=f'Expected "{to}", found "{expr.type}".',
-            hint='"x ?? other" replaces null; behind filter(f => f.x is not null) it is known to be there.',
+        message = f'{what} is "{to}" and cannot be null, but this may be'
+        detail = f'Expected "{to}", found "{expr.type}".'
+        hint = '"x ?? other" replaces null; behind filter(f => f.x is not null) it is known to be there.'
+        return context.report(
+            Code.MAY_BE_NULL if code is Code.WRONG_TYPE else code, message, span, detail=detail, hint=hint
         )
     else:
         hint = hint_of_enum(expr, to) or (how_written(to) if strip(expr.type) == String() else "")
         message = f'{what} is "{to}", but this is "{expr.type}"'
-        context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
-    return None
+        return context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
 
 
 def _would_fit(expr: Expr, to: Type) -> bool:
@@ -190,19 +179,16 @@ def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope, context: 
         name = argument.value
         if not isinstance(name, ast.Ref) or argument.name is not None:
             hint = f'It is written "r.{of.name}(a, b)".'
-            context.report(Code.BAD_OPERANDS, f'"{of.name}" takes names of fields', argument.span, hint=hint)
-            return None
+            return context.report(Code.BAD_OPERANDS, f'"{of.name}" takes names of fields', argument.span, hint=hint)
         if struct.get(name.name) is None:
             _unknown(name.name, struct, name.span, context)
             return None
         if name.name in names:
-            context.report(Code.FIELD_TWICE, f'field "{name.name}" is named twice', name.span)
-            return None
+            return context.report(Code.FIELD_TWICE, f'field "{name.name}" is named twice', name.span)
         names.append(name.name)
     kept = names if of.name == "only" else [name for name in struct.names if name not in names]
     if not kept:
-        context.report(Code.BAD_OPERANDS, f'"{of.name}" leaves no field', written.span)
-        return None
+        return context.report(Code.BAD_OPERANDS, f'"{of.name}" leaves no field', written.span)
     fields = [struct.fields[struct.index(name)] for name in kept]
     type_ = Struct(tuple(Field(each.name, each.type) for each in fields))
 
@@ -215,17 +201,14 @@ def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope, context: 
 def _record(of: Expr, what: str, span: Span | None, context: Context) -> Struct | None:
     struct = strip(of.type)
     if not isinstance(struct, Struct):
-        context.report(Code.NO_FIELD, f'"{what}" is of records, and this is "{of.type}"', span)
-        return None
+        return context.report(Code.NO_FIELD, f'"{what}" is of records, and this is "{of.type}"', span)
     if struct.variants:
         message = f'"{what}" is of records, and "{struct}" is one of {", ".join(each.name for each in struct.variants)}'
         hint = f"match e {{ {struct.variants[0].name} x => ... }} has the record, of which another is made."
-        context.report(Code.BAD_UNION, message, span, hint=hint)
-        return None
+        return context.report(Code.BAD_UNION, message, span, hint=hint)
     if is_nullable(of.type):
         hint = "if r is null then null else ... gives null for it."
-        context.report(Code.MAY_BE_NULL, f'"{what}" is of records, and this one may be null', span, hint=hint)
-        return None
+        return context.report(Code.MAY_BE_NULL, f'"{what}" is of records, and this one may be null', span, hint=hint)
     return struct
 
 
@@ -244,19 +227,16 @@ def json_to(
 ) -> Expr | None:
     """The call, or None after a report."""
     if len(operands) != 2:
-        context.report(Code.BAD_OPERANDS, '"json_to" takes a text and a record', span, hint=_HOW)
-        return None
+        return context.report(Code.BAD_OPERANDS, '"json_to" takes a text and a record', span, hint=_HOW)
     text, type_ = value(operands[0].value, scope), _type(operands[1].value, scope, context)
     if text is None or type_ is None:
         return None
     if not isinstance(strip(text.type), String):
         message = f'"json_to" does not take "{text.type}"'
-        context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
-        return None
+        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
     if has_union(type_):
         message = f'"json_to" makes no "{type_}", which holds a union'
-        context.report(Code.BAD_UNION, message, operands[1].value.span, hint="A source reads unions.")
-        return None
+        return context.report(Code.BAD_UNION, message, operands[1].value.span, hint="A source reads unions.")
     witness, spelt = Literal([], List(type_)), Literal(print_type(type_), String())
     return Call("json_to", (text, witness, spelt), as_nullable(type_) if is_nullable(text.type) else type_)
 
@@ -271,7 +251,6 @@ def _type(written: ast.Expr, scope: Scope, context: Context) -> Struct | List | 
             return None if record is None else List(record)
         case ast.Ref(name=name) if name not in scope.names:
             hint = suggest(name, context.records.names) or _HOW
-            context.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', written.span, hint=hint)
+            return context.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', written.span, hint=hint)
         case _:
-            context.report(Code.BAD_OPERANDS, '"json_to" takes the name of a record', written.span, hint=_HOW)
-    return None
+            return context.report(Code.BAD_OPERANDS, '"json_to" takes the name of a record', written.span, hint=_HOW)

@@ -93,8 +93,7 @@ def _typed(written: ast.Expr, scope: Scope, context: Context) -> Expr | None:
             return record_value(written, scope, context, value)
         case ast.Lambda(span=span):
             message, hint = "a function stands where a value is asked for", "Its body alone is the value."
-            context.report(Code.BAD_LAMBDA, message, span, hint=hint)
-            return None
+            return context.report(Code.BAD_LAMBDA, message, span, hint=hint)
         case _:
             assert_never(written)
 
@@ -130,8 +129,7 @@ def condition(written: ast.Expr, scope: Scope, context: Context, what: str) -> E
     if made is None or strip(made.type) == types.Bool():
         return made
     hint = "A number is compared, for example with 0." if FUNCTIONS["abs"].rule((strip(made.type),)) else ""
-    context.report(Code.NOT_BOOL, f'{what} is "{made.type}" and not "bool"', written.span, hint=hint)
-    return None
+    return context.report(Code.NOT_BOOL, f'{what} is "{made.type}" and not "bool"', written.span, hint=hint)
 
 
 def lambda_of(
@@ -146,8 +144,7 @@ def lambda_of(
         return None
     if too_deep(written.body):
         message = f"{what} nests deeper than {DEEPEST} levels"
-        context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
-        return None
+        return context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
     names = [parameter.text for parameter in written.parameters]
     taken = scope.taken
     variables = tuple(Var(fresh(name, taken), type_) for name, type_ in zip(names, parameters, strict=True))
@@ -157,8 +154,7 @@ def lambda_of(
     body = condition(written.body, inner, context, what) if test else typed(written.body, inner, context)
     if body is not None and context.functions and not taken and too_large(body):
         message = f"{what} is too large when the functions that it calls are written out"
-        context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
-        return None
+        return context.report(Code.TOO_DEEP, message, written.span, hint="Several map(...) compute it in steps.")
     return None if body is None else TypedLambda(variables, body)
 
 
@@ -200,8 +196,7 @@ def _try(written: ast.Apply, scope: Scope, context: Context) -> Expr | None:
     tried = (*receiver, *(each.value for each in written.arguments if each.name is None))
     if len(tried) != 1 or len(written.arguments) + len(receiver) != 1:
         message = '"try" takes one value'
-        context.report(Code.BAD_OPERANDS, message, written.span, hint='It is written "try(to_int(x))".')
-        return None
+        return context.report(Code.BAD_OPERANDS, message, written.span, hint='It is written "try(to_int(x))".')
     body = typed(tried[0], scope, context)
     if body is None or isinstance(body, Literal) or has_null(body.type):
         return body
@@ -212,8 +207,7 @@ def _literal(literal: ast.Literal, sign: int, context: Context) -> Expr | None:
     value = literal.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         if sign < 0:
-            context.report(Code.BAD_OPERANDS, f'"-" does not take "{literal.type}"', literal.span)
-            return None
+            return context.report(Code.BAD_OPERANDS, f'"-" does not take "{literal.type}"', literal.span)
         return Literal(value, types.Null() if value is None else literal.type)
     number = value * sign
     if isinstance(number, int) and not -types.INT_MAX - 1 <= number <= types.INT_MAX:
@@ -250,8 +244,7 @@ def _if_else(written: ast.IfElse, scope: Scope, context: Context) -> Expr | None
     made = alike((yes, no), context)
     if made is None:
         message = f'the two sides of "if" have no type in common: "{yes.type}" and "{no.type}"'
-        context.report(Code.BRANCHES_DIFFER, message, written.span)
-        return None
+        return context.report(Code.BRANCHES_DIFFER, message, written.span)
     (then, otherwise), type_ = made
     return If(test, then, otherwise, type_)
 
@@ -291,9 +284,8 @@ def _report_no_value(name: str, span: Span | None, scope: Scope, context: Contex
             "enum": f"{name}.value is one of its values.",
             "union": "One of its records makes one.",
         }.get(kind, "")
-        context.report(
-            Code.NOT_A_VALUE, f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value', span, hint=hint
-        )
+        message = f'"{name}" is {"an" if kind == "enum" else "a"} {kind} and no value'
+        context.report(Code.NOT_A_VALUE, message, span, hint=hint)
         return
     if name in CALLABLE:
         message = f'"{name}" is a function and is not called'
@@ -326,19 +318,13 @@ def part_of(of: Expr, name: str, span: Span | None, scope: Scope, context: Conte
         hint = f'A function is called: ".{name}()".' if called else ""
         if isinstance(struct, types.Map):
             hint = f'The value of a key is written ["{name}"].'
-        context.report(Code.NO_FIELD, f'cannot take "{name}" of "{of.type}": it has no fields', span, hint=hint)
-        return None
+        return context.report(Code.NO_FIELD, f'cannot take "{name}" of "{of.type}": it has no fields', span, hint=hint)
     field = struct.get(name)
     if field is None:
         whose = f'"{struct}"' if struct.name else "the record"
-        context.report(
-            Code.NO_FIELD,
-            f'{whose} has no field "{name}"',
-            span,
-            detail=f"It has {', '.join(struct.names)}.",
-            hint=suggest(name, struct.names),
-        )
-        return None
+        message = f'{whose} has no field "{name}"'
+        detail = f"It has {', '.join(struct.names)}."
+        return context.report(Code.NO_FIELD, message, span, detail=detail, hint=suggest(name, struct.names))
     if isinstance(of, MakeStruct) and all(path_of(each) is not None for each in of.values):
         return _as_known(of.values[struct.index(name)], scope)
     if struct.variants:

@@ -47,12 +47,10 @@ def is_record(written: ast.Binary, of: Expr, context: Context) -> Expr | None:
     hint = "x is null, x is not null and e is Record are written so."
     if not isinstance(union, types.Struct) or not union.variants:
         message = f'"{written.op}" asks which record a union is, but this is "{of.type}"'
-        context.report(Code.BAD_UNION, message, written.span, hint=hint)
-        return None
+        return context.report(Code.BAD_UNION, message, written.span, hint=hint)
     if not isinstance(written.right, ast.Ref):
         message = f'behind "{written.op}" stands the name of a record of "{union.name}"'
-        context.report(Code.BAD_UNION, message, written.right.span, hint=hint)
-        return None
+        return context.report(Code.BAD_UNION, message, written.right.span, hint=hint)
     variant = variant_named(written.right.name, of.type, written.right.span, context)
     if variant is None:
         return None
@@ -75,16 +73,10 @@ def type_in_union(of: Expr, name: str, span: Span | None, scope: Scope, context:
     others = ", ".join(each.name for each in left if each.name not in owners)
     if not owners:
         kind = left[0].name if len(left) == 1 else str(union.name)
-        context.report(Code.NO_FIELD, f'"{kind}" has no field "{name}"', span, hint=suggest(name, names))
-        return None
-    context.report(
-        Code.BAD_UNION,
-        f'"{name}" is a field of {" and ".join(owners)}, and this "{union.name}" may be another record',
-        span,
-        detail=f"{others} has no such field.",
-        hint=f"match e {{ {owners[0]} x => x.{name}, _ => ... }}, or behind filter(e => e is {owners[0]}).",
-    )
-    return None
+        return context.report(Code.NO_FIELD, f'"{kind}" has no field "{name}"', span, hint=suggest(name, names))
+    message = f'"{name}" is a field of {" and ".join(owners)}, and this "{union.name}" may be another record'
+    hint = f"match e {{ {owners[0]} x => x.{name}, _ => ... }}, or behind filter(e => e is {owners[0]})."
+    return context.report(Code.BAD_UNION, message, span, detail=f"{others} has no such field.", hint=hint)
 
 
 def as_record(union: Expr, variant: types.Variant) -> Expr:
@@ -141,7 +133,7 @@ def conforms(value: Expr) -> Expr | None:
             for check in reversed(found[:-1]):
                 found[-1] = Call("and", (check, found[-1]), types.Bool())
             return found[-1] if found else None
-        case _:
+        case _:  # other types hold no union
             return None
 
 

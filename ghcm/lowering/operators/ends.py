@@ -56,15 +56,12 @@ def publish(step: Step, flow: Flow) -> Bound:
 def reply(step: Step, flow: Flow) -> Bound:
     """The result of the call."""
     if not step.unit.declaration.responsive:
-        step.report(
-            Code.BAD_REPLY,
-            f'"{step.unit.name}" is called by nobody, so that there is no one to reply to',
-            hint=f'A unit that answers is written "responsive {step.unit.declaration.kind} {step.unit.name}".',
-        )
+        message = f'"{step.unit.name}" is called by nobody, so that there is no one to reply to'
+        hint = f'A unit that answers is written "responsive {step.unit.declaration.kind} {step.unit.name}".'
+        step.report(Code.BAD_REPLY, message, hint=hint)
     elif step.unit.replies > 1:
-        step.report(
-            Code.BAD_REPLY, "a call is answered once, and this is a second reply", hint="union(...) joins them."
-        )
+        message = "a call is answered once, and this is a second reply"
+        step.report(Code.BAD_REPLY, message, hint="union(...) joins them.")
     step.add(Reply(), flow.collection, (flow, Forward()))
     return replace(flow, ended=True)
 
@@ -79,11 +76,10 @@ def sink_of(step: Step) -> str | None:
         case ast.Ref(name=name, span=span):
             kind = step.context.kinds.get(name, "")
             hint = f'"{name}" is a {kind}.' if kind else suggest(name, sinks)
-            step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=hint)
-        case other:
+            return step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=hint)
+        case _:  # no name
             hint = "sink x = ...(...) declares one, and to(x) writes to it."
-            step.given.wrong("sink", "the name of a sink", None if other is None else other.span, hint=hint)
-    return None
+            return step.given.wrong("sink", "the name of a sink", hint=hint)
 
 
 def behind_mistake(step: Step) -> None:
@@ -103,19 +99,13 @@ def _check_mode(step: Step, flow: Flow, place: SinkPlace) -> None:
     span = step.given.span("sink")
     ends = ends_as_pairs(flow.collection)
     if flow.collection.shape is Shape.TABLE and place.mode is not Mode.UPSERT and not ends:
-        step.report(
-            Code.TABLE_TO_SINK,
-            f'a table has one record per key, and sink "{place.name}" has mode {place.mode.value}',
-            span,
-            hint="A sink of mode upsert keeps the latest record per key, changes() gives each change as a record.",
-        )
+        message = f'a table has one record per key, and sink "{place.name}" has mode {place.mode.value}'
+        hint = "A sink of mode upsert keeps the latest record per key, changes() gives each change as a record."
+        step.report(Code.TABLE_TO_SINK, message, span, hint=hint)
     elif place.mode is Mode.REPLACE and step.unit.lives_on:
-        step.report(
-            Code.WRONG_MODE,
-            f'a stream unit commits again and again, and each commit would replace all of sink "{place.name}"',
-            span,
-            hint="mode = append or mode = upsert keeps what was written before.",
-        )
+        message = f'a stream unit commits again and again, and each commit would replace all of sink "{place.name}"'
+        hint = "mode = append or mode = upsert keeps what was written before."
+        step.report(Code.WRONG_MODE, message, span, hint=hint)
 
 
 def _policy(step: Step, flow: Flow) -> Policy | None:
@@ -125,12 +115,8 @@ def _policy(step: Step, flow: Flow) -> Policy | None:
         return None
     if len(chosen) != 1:
         says = "does not say when" if not chosen else f"says {' and '.join(chosen)} at once"
-        step.report(
-            Code.BAD_POLICY,
-            f'"publish" {says}',
-            hint="One of every = 1000, every = 10s, when = r => ..., on = window_close, on = completion.",
-        )
-        return None
+        hint = "One of every = 1000, every = 10s, when = r => ..., on = window_close, on = completion."
+        return step.report(Code.BAD_POLICY, f'"publish" {says}', hint=hint)
     at_end = given.flag("at_end", False)
     if at_end and chosen != ["every"]:
         step.report(Code.BAD_POLICY, '"at_end" sends what "every" has left over', given.span("at_end"))
@@ -145,37 +131,26 @@ def _policy(step: Step, flow: Flow) -> Policy | None:
 def _every(step: Step, at_end: bool) -> Policy | None:
     match step.given.expr("every"):
         case ast.Literal(value=int(value), type=Int() | Duration()) as written if value < 1:
-            step.report(Code.OUT_OF_RANGE, '"every" of "publish" is less than 1', written.span)
+            return step.report(Code.OUT_OF_RANGE, '"every" of "publish" is less than 1', written.span)
         case ast.Literal(value=int(value), type=Int()):
             return Policy(every_records=value, at_end=at_end)
         case ast.Literal(value=int(value), type=Duration(), span=span):
             if step.unit.lives_on:
                 return Policy(every_us=value, at_end=at_end)
-            step.report(
-                Code.BAD_POLICY,
-                "a unit that ends has no clock to publish by",
-                span,
-                hint="every = 1000 counts records, on = completion waits for the end.",
-            )
-        case _:
-            step.given.wrong("every", "a number of records or a duration such as 10s", step.given.span("every"))
-    return None
+            hint = "every = 1000 counts records, on = completion waits for the end."
+            return step.report(Code.BAD_POLICY, "a unit that ends has no clock to publish by", span, hint=hint)
+        case _:  # anything else is neither
+            return step.given.wrong("every", "a number of records or a duration such as 10s")
 
 
 def _moment(step: Step, flow: Flow) -> Policy | None:
     moment = step.given.choice("on", _MOMENTS, "")
     if moment == "window_close" and (not flow.collection.windowed or flow.open_window):
-        step.report(
-            Code.BAD_POLICY,
-            "no window closes here",
-            step.given.span("on"),
-            hint="on = window_close stands behind an aggregation in windows.",
-        )
-        return None
+        hint = "on = window_close stands behind an aggregation in windows."
+        return step.report(Code.BAD_POLICY, "no window closes here", step.given.span("on"), hint=hint)
     if moment == "completion" and not flow.collection.bounded:
         message = "a stream that never ends does not complete"
-        step.report(Code.BAD_POLICY, message, step.given.span("on"), hint="every = 1000 counts records.")
-        return None
+        return step.report(Code.BAD_POLICY, message, step.given.span("on"), hint="every = 1000 counts records.")
     return Policy(on=moment) if moment else None
 
 
@@ -189,19 +164,12 @@ def call_of(step: Step, collection: Collection) -> CallTemplate | None:
         case ast.Apply(function=ast.Ref(name=name, span=span)):
             kind = step.context.kinds.get(name, "")
             hint = f'"{name}" is a {kind}.' if kind else suggest(name, signatures)
-            step.report(Code.NOT_CALLABLE, f'there is no unit "{name}" to call', span, hint=hint)
-            return None
-        case other:
-            step.given.wrong("call", "a call such as unit(parameter = ...)", None if other is None else other.span)
-            return None
+            return step.report(Code.NOT_CALLABLE, f'there is no unit "{name}" to call', span, hint=hint)
+        case _:  # anything else is none
+            return step.given.wrong("call", "a call such as unit(parameter = ...)")
     if not signature.responsive:
-        step.report(
-            Code.NOT_CALLABLE,
-            f'unit "{name}" waits for no calls',
-            written.function.span,
-            hint='A unit that can be called is declared "responsive".',
-        )
-        return None
+        hint = 'A unit that can be called is declared "responsive".'
+        return step.report(Code.NOT_CALLABLE, f'unit "{name}" waits for no calls', written.function.span, hint=hint)
     step.unit.around.calls(step.unit.name, name, written.function.span)
     given = _given(step, name, signature, written)
     arguments: list[tuple[str, Aggregate | Expr]] = []
@@ -227,13 +195,9 @@ def _walk(
 ) -> None:
     if unit in path:
         circle = [*path[path.index(unit) :], unit]
-        context.report(
-            Code.CYCLE,
-            "units call each other in a circle",
-            edges[path[-1]][unit],
-            detail=f"It goes round: {' -> '.join(circle)}.",
-            hint="Such calls never end; the unit that starts the work can call each of them.",
-        )
+        detail = f"It goes round: {' -> '.join(circle)}."
+        hint = "Such calls never end; the unit that starts the work can call each of them."
+        context.report(Code.CYCLE, "units call each other in a circle", edges[path[-1]][unit], detail=detail, hint=hint)
         return
     if unit in seen:
         return
@@ -282,22 +246,14 @@ def _argument(
             return None
         if accepts(wanted, aggregate.type):
             return aggregate
-        step.report(
-            Code.CALL_ARGUMENT_TYPE,
-            f'{what} is "{wanted}", but this is "{aggregate.type}"',
-            written.span,
-            hint="filter(...) or ?? takes the nulls out." if accepts(wanted, strip(aggregate.type)) else "",
-        )
-        return None
+        message = f'{what} is "{wanted}", but this is "{aggregate.type}"'
+        hint = "filter(...) or ?? takes the nulls out." if accepts(wanted, strip(aggregate.type)) else ""
+        return step.report(Code.CALL_ARGUMENT_TYPE, message, written.span, hint=hint)
     column = _column(written, step, collection.element)
     if column:
-        step.report(
-            Code.BAD_AGGREGATE,
-            f'"{column}" has a value in each record, and the call carries one',
-            written.span,
-            hint=f"An aggregate makes one of them, for example max({column}).",
-        )
-        return None
+        message = f'"{column}" has a value in each record, and the call carries one'
+        hint = f"An aggregate makes one of them, for example max({column})."
+        return step.report(Code.BAD_AGGREGATE, message, written.span, hint=hint)
     scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
     made = typed(written, scope, step.context)
     if made is None or wanted is None:
@@ -317,6 +273,6 @@ def _column(written: ast.Expr, step: Step, element: Type) -> str:
             column = name
         case ast.Lambda(body=ast.Index(of=ast.Ref(), index=ast.Literal(value=str(name)))):
             column = name
-        case _:
+        case _:  # any other expression means no column
             column = ""
     return column if column in names else ""

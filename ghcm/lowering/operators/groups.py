@@ -40,12 +40,10 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     if not scalar and None in names:
         place = next(argument for argument in step.given.rest if argument.name is None)
         message = "one of several aggregates has no name"
-        step.report(Code.BAD_AGGREGATE, message, place.value.span, hint="For example n = count().")
-        return None
+        return step.report(Code.BAD_AGGREGATE, message, place.value.span, hint="For example n = count().")
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
-            step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
-            return None
+            return step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
     over = Aggregated(value, flow.collection.timed, step.unit.scope, step.context)
     found = [aggregate_of(argument.name or "value", argument.value, over) for argument in step.given.rest]
     aggregates = tuple(each for each in found if each is not None)
@@ -59,8 +57,7 @@ def group_by_key(step: Step, flow: Flow) -> Bound:
     """The values of a key as an ascending list."""
     value = _pair(flow)[1]
     if not comparable(value):
-        step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
-        return None
+        return step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
     return _grouped(step, flow, GroupByKey(), List(value))
 
 
@@ -70,12 +67,8 @@ def count(step: Step, flow: Flow) -> Bound:
     if collection.shape is Shape.PAIRS:
         return _grouped(step, flow, Count(), Int())
     if not collection.bounded and not collection.windowed:
-        step.report(
-            Code.ENDLESS_COUNT,
-            "a stream that never ends has no count",
-            hint="key_by(...) before it gives a table of counts, window(...) a count per window.",
-        )
-        return None
+        hint = "key_by(...) before it gives a table of counts, window(...) a count per window."
+        return step.report(Code.ENDLESS_COUNT, "a stream that never ends has no count", hint=hint)
     element: Type = Struct((Field("value", Int()), Field("window", WINDOW))) if collection.windowed else Int()
     after = Collection(Shape.STREAM, element, collection.bounded, collection.windowed, collection.windowed)
     return Flow(step.add(Count(), after, (flow, Global()), keeps_state=True), after, regrouped=True)
@@ -86,8 +79,7 @@ def distinct(step: Step, flow: Flow) -> Bound:
     collection = flow.collection
     if not comparable(collection.element):
         message = f'records of "{collection.element}" cannot be compared'
-        step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
-        return None
+        return step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
     after = replace(collection, timed=collection.windowed)
     return Flow(step.add(Distinct(), after, (flow, Hash(())), keeps_state=True), after, regrouped=True)
 
@@ -145,14 +137,10 @@ def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
     claims = _claims(step)
     claimed = set(CLAIMS) <= set(claims)
     if not claimed and step.given.expr("order") is None:
-        step.report(
-            Code.BAD_REDUCER,
-            "this reducer may give another result in another order",
-            step.given.span("function"),
-            detail="What is proven is a + b of numbers, min, max, and, or, and tuples and records of these.",
-            hint=_BOTH if claims else _CLAIM,
-        )
-        return None
+        message = "this reducer may give another result in another order"
+        detail = "What is proven is a + b of numbers, min, max, and, or, and tuples and records of these."
+        hint = _BOTH if claims else _CLAIM
+        return step.report(Code.BAD_REDUCER, message, step.given.span("function"), detail=detail, hint=hint)
     return Custom(function, claimed, None if claimed else order)
 
 
@@ -162,13 +150,9 @@ def _function(step: Step, value: Type) -> Lambda | None:
         return None
     body = convert(function.body, value)
     if body is None:
-        step.report(
-            Code.WRONG_TYPE,
-            f'a reducer makes one "{value}" of two, and this one makes "{function.body.type}"',
-            step.given.span("function"),
-            hint="aggregate_by_key(...) makes a value of another type." if not is_nullable(value) else "",
-        )
-        return None
+        message = f'a reducer makes one "{value}" of two, and this one makes "{function.body.type}"'
+        hint = "aggregate_by_key(...) makes a value of another type." if not is_nullable(value) else ""
+        return step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
     return Lambda(function.parameters, body)
 
 
@@ -178,20 +162,15 @@ def _claims(step: Step) -> tuple[str, ...]:
     for claim in claims:
         if claim not in CLAIMS:
             message = f'"@{claim}" claims nothing that is known'
-            step.report(
-                Code.BAD_REDUCER, message, step.given.span("function"), hint="Claims are @associative @commutative."
-            )
+            hint = "Claims are @associative @commutative."
+            step.report(Code.BAD_REDUCER, message, step.given.span("function"), hint=hint)
     return claims
 
 
 def _check_order(step: Step, order: Lambda, endless: bool) -> bool:
     if endless:
-        step.report(
-            Code.BAD_ORDER,
-            "values that come for ever cannot be reduced in order",
-            step.given.span("order"),
-            hint="window(...) makes groups that end.",
-        )
+        message = "values that come for ever cannot be reduced in order"
+        step.report(Code.BAD_ORDER, message, step.given.span("order"), hint="window(...) makes groups that end.")
     if not comparable(order.body.type):
         message = f'"{order.body.type}" cannot be ordered'
         step.report(Code.NOT_COMPARABLE, message, step.given.span("order"))
@@ -211,13 +190,10 @@ def _nullable_part(reducer: Reducer) -> str:
 
 
 def _report_nullable(step: Step, what: str) -> None:
-    step.report(
-        Code.MAY_BE_NULL,
-        "cannot reduce values that may be null",
-        step.given.span("function"),
-        detail=f"{what[0].upper()}{what[1:]}.",
-        hint="filter(...) or ?? takes the nulls out; aggregate_by_key(sum) skips them.",
-    )
+    message = "cannot reduce values that may be null"
+    detail = f"{what[0].upper()}{what[1:]}."
+    hint = "filter(...) or ?? takes the nulls out; aggregate_by_key(sum) skips them."
+    step.report(Code.MAY_BE_NULL, message, step.given.span("function"), detail=detail, hint=hint)
 
 
 def sort(step: Step, flow: Flow) -> Bound:
@@ -230,11 +206,8 @@ def sort(step: Step, flow: Flow) -> Bound:
 def top(step: Step, flow: Flow) -> Bound:
     """The first records of an order, the greatest unless told otherwise."""
     if not flow.collection.bounded and not flow.collection.windowed:
-        step.report(
-            Code.NEEDS_BOUNDED,
-            '"top" needs input that ends or is in windows, and this never ends',
-            hint="window(...) before it gives the top of each window; what is read from a sink or a table ends.",
-        )
+        hint = "window(...) before it gives the top of each window; what is read from a sink or a table ends."
+        step.report(Code.NEEDS_BOUNDED, '"top" needs input that ends or is in windows, and this never ends', hint=hint)
         return flow
     count = _count(step)
     by = _by(step, flow)
@@ -255,8 +228,7 @@ def _by(step: Step, flow: Flow) -> Lambda | None:
     by = step.function("by", element)
     for type_ in (element,) if by is None else (by.body.type, element):
         if not comparable(type_):
-            step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
-            return None
+            return step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
     return by
 
 
@@ -270,6 +242,5 @@ def _count(step: Step) -> Expr | None:
     if count is None:
         return None
     if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 1:
-        step.report(Code.OUT_OF_RANGE, '"count" of "top" is less than 1', written.span)
-        return None
+        return step.report(Code.OUT_OF_RANGE, '"count" of "top" is less than 1', written.span)
     return fits(count, Int(), '"count" of "top"', written.span, step.context)

@@ -31,20 +31,19 @@ def read(step: Step, receiver: ast.Expr) -> Bound:
             return _table(step, unit, table, span or receiver.span)
         case ast.Ref(name=name, span=span) if name in step.unit.assigned:
             message = f'"{name}" is a collection already and is used by its name'
-            step.report(Code.BAD_READ, message, span)
+            return step.report(Code.BAD_READ, message, span)
         case ast.Ref(name=name, span=span) if name in around.signatures:
             message = f'"{name}" is a unit; what can be read is one of its tables'
-            step.report(Code.BAD_READ, message, span, hint=f"Write {name}.table.read().")
+            return step.report(Code.BAD_READ, message, span, hint=f"Write {name}.table.read().")
         case ast.Ref(name=name, span=span):
-            step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=suggest(name, around.sinks))
+            return step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=suggest(name, around.sinks))
         case ast.Attribute(of=ast.Ref(name=unit, span=span)):
             names = around.signatures
-            step.report(Code.UNKNOWN_NAME, f'there is no unit "{unit}"', span, hint=suggest(unit, names))
+            return step.report(Code.UNKNOWN_NAME, f'there is no unit "{unit}"', span, hint=suggest(unit, names))
         case other:
             message = '"read" is of a sink or of a table of a unit'
             hint = "sink x = ...(..., record = Record) declares a sink; x.read() and unit.table.read() read."
-            step.report(Code.BAD_READ, message, other.span, hint=hint)
-    return None
+            return step.report(Code.BAD_READ, message, other.span, hint=hint)
 
 
 def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
@@ -61,14 +60,10 @@ def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
 def _table(step: Step, unit: str, name: str, place: Span | None) -> Bound:
     declaration = step.unit.declaration
     if not (declaration.kind == "stream" and declaration.responsive):
-        step.report(
-            Code.BAD_READ,
-            f'only a responsive stream unit reads a table, and "{step.unit.name}" is none',
-            place,
-            detail="A table is the live state of a stream unit; it is answered from where it is kept.",
-            hint="A sink that the table is written to can be read by every unit.",
-        )
-        return None
+        message = f'only a responsive stream unit reads a table, and "{step.unit.name}" is none'
+        detail = "A table is the live state of a stream unit; it is answered from where it is kept."
+        hint = "A sink that the table is written to can be read by every unit."
+        return step.report(Code.BAD_READ, message, place, detail=detail, hint=hint)
     flow = step.unit.around.table_of(unit, name, place)
     if flow is None:
         return None
@@ -97,8 +92,7 @@ def as_record(step: Step, of: Flow | Raw) -> Bound:
         hint = "map(x => Record { ... }) makes others of them."
         if of.collection.element == LINE:
             hint = "These are lines of text; format = json or format = csv of the source makes them raw records."
-        step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
-        return None
+        return step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
     return None if element is None else decode(step, of, element)
 
 
@@ -110,8 +104,7 @@ def union(step: Step, first: Flow | Raw | None) -> Bound:
     if len(known) < len(inputs):
         return None
     if len(known) == 1:
-        step.report(Code.ARGUMENT_MISSING, "a union is of two collections at least")
-        return None
+        return step.report(Code.ARGUMENT_MISSING, "a union is of two collections at least")
     raw = [each for each in known if isinstance(each, Raw)]
     if len(raw) == len(known):
         sources = tuple(source for each in raw for source in each.sources)
@@ -130,10 +123,9 @@ def _record(step: Step) -> Struct | None:
         case ast.Ref(name=name) if name in names or name in step.context.records.unions:
             return step.context.records.get(name)
         case ast.Ref(name=name, span=span):
-            step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=suggest(name, names))
-        case other:
-            step.given.wrong("record", "the name of a record", None if other is None else other.span)
-    return None
+            return step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=suggest(name, names))
+        case _:  # anything else is none
+            return step.given.wrong("record", "the name of a record")
 
 
 def _union(step: Step, flows: list[Flow]) -> Bound:
@@ -144,13 +136,9 @@ def _union(step: Step, flows: list[Flow]) -> Bound:
         both = unify(element, flow.collection.element)
         fits = both is not None and accepts(both, element) and accepts(both, flow.collection.element)
         if problem or both is None or not fits:
-            step.report(
-                Code.UNION_DIFFERS,
-                "the inputs of this union are not alike",
-                detail=problem or f'One holds "{element}", another "{flow.collection.element}".',
-                hint="map(...) brings them to the same record." if not problem else "",
-            )
-            return None
+            detail = problem or f'One holds "{element}", another "{flow.collection.element}".'
+            hint = "map(...) brings them to the same record." if not problem else ""
+            return step.report(Code.UNION_DIFFERS, "the inputs of this union are not alike", detail=detail, hint=hint)
         element = both
     collection = replace(first, element=element, bounded=all(flow.collection.bounded for flow in flows))
     draft = step.add(Union(), collection, *((flow, Forward()) for flow in flows))

@@ -30,8 +30,7 @@ def iterate(step: Step, flow: Flow) -> Bound:
     """A step, repeated until a condition holds, at most `limit` times."""
     limit = _limit(step)
     if flow.collection.windowed:
-        step.report(Code.BAD_STEP, "an iteration of records in windows cannot be", hint="Aggregate them first.")
-        return None
+        return step.report(Code.BAD_STEP, "an iteration of records in windows cannot be", hint="Aggregate them first.")
     collection = replace(flow.collection, timed=False)
     round_ = _round(step, collection)
     until = until_of(step, collection.element)
@@ -55,8 +54,7 @@ def _limit(step: Step) -> Expr | None:
     if limit is None:
         return None
     if isinstance(limit, Literal) and isinstance(limit.value, int) and limit.value < 1:
-        step.report(Code.OUT_OF_RANGE, '"limit" of "iterate" is less than 1', written.span)
-        return None
+        return step.report(Code.OUT_OF_RANGE, '"limit" of "iterate" is less than 1', written.span)
     return fits(limit, Int(), '"limit" of "iterate"', written.span, step.context)
 
 
@@ -66,13 +64,11 @@ def _round(step: Step, collection: Collection) -> RoundDrafts | None:
     if not isinstance(written, ast.Lambda) or len(written.parameters) != 1:
         span = None if written is None else written.span
         hint = "For example s => s.join(more, on = ...).map(...)."
-        step.report(Code.BAD_LAMBDA, '"step" of "iterate" is a function of one collection', span, hint=hint)
-        return None
+        return step.report(Code.BAD_LAMBDA, '"step" of "iterate" is a function of one collection', span, hint=hint)
     unit, parameter = step.unit, written.parameters[0]
     if parameter.text in unit.assigned or parameter.text in unit.scope.parameters:
         message = f'"{parameter.text}" would hide the collection or parameter of that name'
-        step.report(Code.RESERVED, message, parameter.span)
-        return None
+        return step.report(Code.RESERVED, message, parameter.span)
     first, ends = len(unit.drafts), unit.ends
     entry = Draft("iterate", Union(), (), collection, parameter.span)
     unit.assigned[parameter.text] = Flow(entry, collection, regrouped=True)
@@ -82,14 +78,9 @@ def _round(step: Step, collection: Collection) -> RoundDrafts | None:
     drafts = unit.drafts[first:]
     unit.ends = ends
     if any(isinstance(each.op, To | Publish | Reply) for each in drafts):
-        step.report(
-            Code.BAD_STEP,
-            'the "step" of "iterate" writes',
-            written.body.span,
-            detail="A step runs many times; it makes records and leaves them to what stands behind.",
-            hint="Write behind the iteration: x.iterate(...).to(sink).",
-        )
-        return None
+        detail = "A step runs many times; it makes records and leaves them to what stands behind."
+        hint = "Write behind the iteration: x.iterate(...).to(sink)."
+        return step.report(Code.BAD_STEP, 'the "step" of "iterate" writes', written.body.span, detail=detail, hint=hint)
     if result is None or not _fits(step, collection, result, written.body):
         return None
     inside = _inside(entry, drafts)
@@ -116,13 +107,10 @@ def _outer(round_: RoundDrafts) -> list[Draft]:
 def _fits(step: Step, collection: Collection, result: Flow, body: ast.Expr) -> bool:
     found = result.collection
     if found.shape is not collection.shape or found.windowed or not accepts(collection.element, found.element):
-        step.report(
-            Code.BAD_STEP,
-            'the "step" of "iterate" does not give what it takes',
-            body.span,
-            detail=f'It takes "{collection}" and gives "{found}".',
-            hint="map(...) at its end, or before the iteration, brings them to the same record.",
-        )
+        message = 'the "step" of "iterate" does not give what it takes'
+        detail = f'It takes "{collection}" and gives "{found}".'
+        hint = "map(...) at its end, or before the iteration, brings them to the same record."
+        step.report(Code.BAD_STEP, message, body.span, detail=detail, hint=hint)
         return False
     if not found.bounded:
         step.report(Code.NEEDS_BOUNDED, 'the "step" of "iterate" gives records for ever', body.span)
@@ -148,8 +136,7 @@ def until_of(step: Step, element: Type) -> Until | None:
     names = tuple(parameter.text for parameter in written.parameters)
     if names[0] == names[1]:
         message = f'parameter "{names[0]}" stands here twice'
-        step.report(Code.DECLARED_TWICE, message, written.parameters[1].span)
-        return None
+        return step.report(Code.DECLARED_TWICE, message, written.parameters[1].span)
     found: dict[str, list[Aggregate | None]] = {name: [] for name in names}
     body = cast("ast.Expr", _replaced(written.body, step, element, found))
     if any(each is None for several in found.values() for each in several):
@@ -201,13 +188,9 @@ def _aggregate(step: Step, call: ast.Apply, element: Type, name: str) -> Aggrega
     function = _said(call)
     if function is None:
         said = call.function.name if isinstance(call.function, ast.Ref) else ""
-        step.report(
-            Code.BAD_AGGREGATE,
-            f'"{said}" is not an aggregate of a whole collection',
-            call.span,
-            hint=f"{', '.join(each.value for each in _TOTALS)} are, for example count() and sum(x => ...).",
-        )
-        return None
+        message = f'"{said}" is not an aggregate of a whole collection'
+        hint = f"{', '.join(each.value for each in _TOTALS)} are, for example count() and sum(x => ...)."
+        return step.report(Code.BAD_AGGREGATE, message, call.span, hint=hint)
     made = aggregate_of(name, call, Aggregated(element, False, step.unit.scope, step.context))
     if made is None:
         return None
@@ -215,13 +198,8 @@ def _aggregate(step: Step, call: ast.Apply, element: Type, name: str) -> Aggrega
     if argument is not None and any(
         isinstance(part, TypedCall) and FUNCTIONS[part.function].failures for part in walk(argument.body)
     ):
-        step.report(
-            Code.BAD_AGGREGATE,
-            'a record may fail in an aggregate of "until"',
-            call.span,
-            hint="map(...) in the step makes a column of it, where a record that fails becomes a dead letter.",
-        )
-        return None
+        hint = "map(...) in the step makes a column of it, where a record that fails becomes a dead letter."
+        return step.report(Code.BAD_AGGREGATE, 'a record may fail in an aggregate of "until"', call.span, hint=hint)
     return made if made.function in _NEVER_NULL else replace(made, type=as_nullable(made.type))
 
 

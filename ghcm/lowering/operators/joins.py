@@ -39,12 +39,8 @@ def join(step: Step, left: Flow) -> Bound:
 def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     sides = (left.collection, right.collection)
     if Shape.STREAM in (left.collection.shape, right.collection.shape):
-        step.report(
-            Code.BAD_JOIN,
-            'a join without "on" is of pairs, and one of these is a stream',
-            hint="join(other, on = (l, r) => l.id == r.id) says what belongs together.",
-        )
-        return None
+        hint = "join(other, on = (l, r) => l.id == r.id) says what belongs together."
+        return step.report(Code.BAD_JOIN, 'a join without "on" is of pairs, and one of these is a stream', hint=hint)
     if not check_windows(step, left, right):
         return None
     windowed = left.collection.windowed
@@ -71,13 +67,9 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
         return None
     left_keys, right_keys, rest = _keys_and_rest(on)
     if not left_keys:
-        step.report(
-            Code.BAD_JOIN,
-            "a join needs an equality between its two sides",
-            step.given.span("on"),
-            hint="For example (l, r) => l.id == r.id and l.at < r.at.",
-        )
-        return None
+        message = "a join needs an equality between its two sides"
+        hint = "For example (l, r) => l.id == r.id and l.at < r.at."
+        return step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
     if ends_as_pairs(right.collection) and not looks_up_key(right_keys):
         right = final(step, right)
     if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
@@ -183,7 +175,7 @@ def _column(key: Lambda) -> str | None:
     match key.body:
         case Get(of=Var(type=Struct()), field=field):
             return field
-        case _:
+        case _:  # any other key is computed
             return None
 
 
@@ -195,13 +187,10 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
         return False
     if is_lookup(left.collection, right.collection) and not kind.streams:
         side = "a table" if table else "a stream that never ends"
-        step.report(
-            Code.BAD_JOIN,
-            f"a {kind.value} join with {side} would have to wait for its end",
-            step.given.span("kind"),
-            detail="What nobody met is known only then.",
-            hint="inner, left, semi and anti joins answer for each record on the left by itself.",
-        )
+        message = f"a {kind.value} join with {side} would have to wait for its end"
+        detail = "What nobody met is known only then."
+        hint = "inner, left, semi and anti joins answer for each record on the left by itself."
+        step.report(Code.BAD_JOIN, message, step.given.span("kind"), detail=detail, hint=hint)
         return False
     return _check_table(step, left, right)
 
@@ -225,9 +214,8 @@ def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool
         return False
     if asof and not comparable(right.collection.element):
         detail = "Of several records at one time the greatest is taken, and maps have no order."
-        step.report(
-            Code.BAD_JOIN, f'"{right.collection.element}" has no order', step.given.span("other"), detail=detail
-        )
+        message = f'"{right.collection.element}" has no order'
+        step.report(Code.BAD_JOIN, message, step.given.span("other"), detail=detail)
         return False
     return True
 
@@ -239,13 +227,9 @@ def _check_table(step: Step, left: Flow, right: Flow) -> bool:
     span = step.given.span("other")
     hint = "Without event_time(...) before the aggregation, records see what the table holds when they come."
     if not left.collection.timed:
-        step.report(
-            Code.NEEDS_TIME,
-            "a join with a table of event time needs event time on both sides",
-            span,
-            detail="Each record sees the state of the table at its own time.",
-            hint=hint,
-        )
+        message = "a join with a table of event time needs event time on both sides"
+        detail = "Each record sees the state of the table at its own time."
+        step.report(Code.NEEDS_TIME, message, span, detail=detail, hint=hint)
         return False
     if not step.context.for_reference:
         detail = "The table has event time, so that each record sees its state of that time."
@@ -273,12 +257,9 @@ def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> bool:
     elif not right.collection.bounded and right.collection.shape is not Shape.TABLE:
         windowed = left.collection.windowed and right.collection.windowed
         if not (windowed and shares_window(op.left_keys, op.right_keys)):
-            step.report(
-                Code.NEEDS_BOUNDED,
-                '"join" needs another input that ends, or a table',
-                step.given.span("other"),
-                hint="A table of it can be joined, two streams within an interval (within = 10s), or by window.",
-            )
+            message = '"join" needs another input that ends, or a table'
+            hint = "A table of it can be joined, two streams within an interval (within = 10s), or by window."
+            step.report(Code.NEEDS_BOUNDED, message, step.given.span("other"), hint=hint)
             return False
         step.waits_for_engine("a join of streams by window", ENGINE_OF_STREAMS, step.given.span("other"))
     return True
@@ -298,9 +279,8 @@ def check_windows(step: Step, left: Flow, right: Flow) -> bool:
         step.report(Code.BAD_JOIN, "sessions are not shared by two inputs", detail=detail)
         return False
     if mine != its:
-        step.report(
-            Code.BAD_JOIN, "the two are in windows of different kinds", hint="The same window(...) before both."
-        )
+        message = "the two are in windows of different kinds"
+        step.report(Code.BAD_JOIN, message, hint="The same window(...) before both.")
         return False
     return True
 
@@ -312,7 +292,7 @@ def _assigners(draft: Draft) -> set[object]:
             return {assigner}
         case Sessions():
             return {draft.op}
-        case _:
+        case _:  # other operators keep the windows of their inputs
             return {
                 each for producer, _ in draft.inputs if producer.collection.windowed for each in _assigners(producer)
             }
@@ -331,9 +311,5 @@ def looks_up_key(keys: Sequence[Lambda]) -> bool:
 
 def report_no_key(step: Step) -> None:
     """A table is looked up by its key."""
-    step.report(
-        Code.BAD_JOIN,
-        "a join with a table needs an equality with its key",
-        step.given.span("on"),
-        hint="For example (r, t) => r.name == t.key.",
-    )
+    message = "a join with a table needs an equality with its key"
+    step.report(Code.BAD_JOIN, message, step.given.span("on"), hint="For example (r, t) => r.name == t.key.")

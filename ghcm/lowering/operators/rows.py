@@ -73,13 +73,9 @@ def flat_map(step: Step, flow: Flow) -> Bound:
         return None
     items = strip(function.body.type)
     if not isinstance(items, types.List):
-        step.report(
-            Code.WRONG_TYPE,
-            f'"function" of "flat_map" gives a list, but this is "{function.body.type}"',
-            step.given.span("function"),
-            hint="map(...) makes one record of one.",
-        )
-        return None
+        message = f'"function" of "flat_map" gives a list, but this is "{function.body.type}"'
+        hint = "map(...) makes one record of one."
+        return step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
     return _made(step, flow, FlatMap(function), types.Shape.STREAM, items.item)
 
 
@@ -90,12 +86,8 @@ def map_to_pair(step: Step, flow: Flow) -> Bound:
         return None
     pair = function.body.type
     if not isinstance(pair, types.Struct) or pair.names != ("_1", "_2"):
-        step.report(
-            Code.WRONG_TYPE,
-            f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"',
-            step.given.span("function"),
-        )
-        return None
+        message = f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"'
+        return step.report(Code.WRONG_TYPE, message, step.given.span("function"))
     key, value = (field.type for field in pair.fields)
     if not check_key(step, key):
         return None
@@ -130,16 +122,11 @@ def python(step: Step, flow: Flow) -> Bound:
     by = step.given.choice("by", ("row", "batch"), "row")
     written = step.written.result
     if written is None:
-        step.report(
-            Code.WRONG_TYPE,
-            "the result of a Python function has no type yet",
-            hint='Say it behind a colon: python("module:function") : Type.',
-        )
-        return None
+        message = "the result of a Python function has no type yet"
+        return step.report(Code.WRONG_TYPE, message, hint='Say it behind a colon: python("module:function") : Type.')
     type_ = step.context.records.type_of(written)
     if name is not None and not _PYTHON.fullmatch(name):
-        step.given.wrong("function", 'a string "module:function"', step.given.span("function"))
-        return None
+        return step.given.wrong("function", 'a string "module:function"')
     if name is None or type_ is None:
         return None
     if flow.open_window:
@@ -173,11 +160,10 @@ def named(step: Step, flow: Flow) -> Bound:
     if name is None:
         return flow
     if not _NAME.fullmatch(name):
-        step.given.wrong("name", "made of letters, digits and _", step.given.span("name"))
+        step.given.wrong("name", "made of letters, digits and _")
     elif flow.draft.id or flow.draft.named is not None:
-        step.report(
-            Code.RESERVED, "this has a name already", hint="named(...) stands behind the operator that it names."
-        )
+        message = "this has a name already"
+        step.report(Code.RESERVED, message, hint="named(...) stands behind the operator that it names.")
     else:
         flow.draft.named = name
     return flow
@@ -187,9 +173,8 @@ def check_key(step: Step, key: Type) -> bool:
     """Whether values of the type can be keys; a report where not."""
     if comparable(key) and not has_null(key):
         return True
-    step.report(
-        Code.NOT_COMPARABLE, f'"{key}" cannot be a key', step.given.span("function"), hint="Maps cannot be compared."
-    )
+    message = f'"{key}" cannot be a key'
+    step.report(Code.NOT_COMPARABLE, message, step.given.span("function"), hint="Maps cannot be compared.")
     return False
 
 
@@ -208,22 +193,16 @@ def _function(step: Step, flow: Flow) -> Lambda | None:
 def _has_type(step: Step, body: Expr) -> bool:
     if not has_null(body.type):
         return True
-    step.report(
-        Code.WRONG_TYPE,
-        "null alone does not say what type it has",
-        step.given.span("function"),
-        detail=f'The result is "{body.type}".',
-        hint="A record with declared fields gives null a type; so does an if with a value on its other side.",
-    )
+    message = "null alone does not say what type it has"
+    detail = f'The result is "{body.type}".'
+    hint = "A record with declared fields gives null a type; so does an if with a value on its other side."
+    step.report(Code.WRONG_TYPE, message, step.given.span("function"), detail=detail, hint=hint)
     return False
 
 
 def _lost(step: Step) -> None:
-    step.report(
-        Code.WINDOW_LOST,
-        f'"{step.name}" makes records without the window that was just assigned',
-        hint="window(...) belongs right before the aggregation.",
-    )
+    message = f'"{step.name}" makes records without the window that was just assigned'
+    step.report(Code.WINDOW_LOST, message, hint="window(...) belongs right before the aggregation.")
 
 
 def _made(

@@ -67,8 +67,7 @@ def socket(step: Step) -> Bound:
         return None
     host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) not in _PORTS:
-        step.given.wrong("address", 'a string "host:port"', step.given.span("address"))
-        return None
+        return step.given.wrong("address", 'a string "host:port"')
     return _of_format(step, Socket(host, int(port), format_), format_, bounded=False)
 
 
@@ -83,8 +82,7 @@ def memory(step: Step) -> Bound:
     """Rows that stand in the program; they need no `as`, which gives them a type where the rows alone do not."""
     rows = step.given.expr("rows")
     if not isinstance(rows, ast.ListExpr):
-        step.given.wrong("rows", "a list of records", step.given.span("rows"))
-        return None
+        return step.given.wrong("rows", "a list of records")
     return Raw((RawSource(step.name, None, rows.items, True, step.span),))
 
 
@@ -121,12 +119,8 @@ def conforming(step: Step, flow: Flow) -> Flow:
 def settle(step: Step, raw: Raw) -> Flow | None:
     """A raw collection that needs no `as`: rows of `memory`, typed by themselves. Others are reported."""
     if any(source.connector is not None for source in raw.sources):
-        step.report(
-            Code.NEEDS_RECORD,
-            f'"{step.name}" needs records, and this source gives raw ones',
-            hint="Say what the records are: .as(Record).",
-        )
-        return None
+        message = f'"{step.name}" needs records, and this source gives raw ones'
+        return step.report(Code.NEEDS_RECORD, message, hint="Say what the records are: .as(Record).")
     scope = Scope()
     values = [typed(row, scope, step.context) for source in raw.sources for row in source.rows]
     known = [value for value in values if value is not None]
@@ -134,14 +128,10 @@ def settle(step: Step, raw: Raw) -> Flow | None:
         return None
     element = common_type(known, step.context.records.known_unions) if known else None
     if element is None or has_null(element):
-        step.report(
-            Code.NEEDS_RECORD,
-            "the rows do not say what their records are",
-            raw.sources[0].span,
-            detail="They have no type in common, or there are none, or a field is always null.",
-            hint="Say what the records are: .as(Record).",
-        )
-        return None
+        message = "the rows do not say what their records are"
+        detail = "They have no type in common, or there are none, or a field is always null."
+        hint = "Say what the records are: .as(Record)."
+        return step.report(Code.NEEDS_RECORD, message, raw.sources[0].span, detail=detail, hint=hint)
     tasks = [_memory(step, source, element) for source in raw.sources]
     return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
 
@@ -158,7 +148,7 @@ def _format(step: Step, default: str, names: tuple[str, ...] = _LINES) -> Format
         step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("separator"))
     elif len(separator) != 1 or separator in '"\n\r' or not separator.isascii():
         wanted = "one ASCII character that is neither a quote nor a line end"
-        step.given.wrong("separator", wanted, step.given.span("separator"))
+        step.given.wrong("separator", wanted)
     else:
         return Format(name, separator)
     return plain
@@ -211,7 +201,7 @@ def _start(step: Step) -> int:
                 found = None
             if isinstance(found, int):
                 return found
-    step.given.wrong("start", 'a constant time such as "2026-01-02T03:04:05Z"', written.span)
+    step.given.wrong("start", 'a constant time such as "2026-01-02T03:04:05Z"')
     return 0
 
 
@@ -237,12 +227,9 @@ def _holds(step: Step, connector: Connector, element: Struct) -> bool:
         return True
     nested = [part for part in element.fields if _nests(strip(part.type))]
     for part in nested:
-        step.report(
-            Code.BAD_FORMAT,
-            f'logs of Zeek hold no "{strip(part.type)}", which field "{part.name}" is',
-            detail="Their columns hold single values, sets and vectors.",
-            hint=f'Columns such as "{part.name}.x" are fields of their own: x: string from "{part.name}.x".',
-        )
+        message = f'logs of Zeek hold no "{strip(part.type)}", which field "{part.name}" is'
+        hint = f'Columns such as "{part.name}.x" are fields of their own: x: string from "{part.name}.x".'
+        step.report(Code.BAD_FORMAT, message, detail="Their columns hold single values, sets and vectors.", hint=hint)
     return not nested
 
 
@@ -291,13 +278,10 @@ def waited(step: Step, path: str, format_: Format, compression: str) -> tuple[bo
     tail = step.given.flag("tail", False)
     follow = step.given.flag("follow", tail)
     if tail and not follow:
-        step.report(
-            Code.BAD_FORMAT,
-            "files that are tailed are followed too",
-            step.given.span("follow"),
-            detail="A log that is renamed has a new file in its place, which is read as well.",
-            hint="tail = true alone says both.",
-        )
+        message = "files that are tailed are followed too"
+        detail = "A log that is renamed has a new file in its place, which is read as well."
+        hint = "tail = true alone says both."
+        step.report(Code.BAD_FORMAT, message, step.given.span("follow"), detail=detail, hint=hint)
     if tail:
         _check_growing(step, path, format_, compression)
     return follow or tail, tail
@@ -307,13 +291,10 @@ def clock_of(step: Step, *, follow: bool, tail: bool) -> str:
     """Whether event time "restarts" in each file or "continues"; it continues where files are waited for."""
     clock = step.given.choice("clock", ("restarts", "continues"), "continues" if follow else "restarts")
     if follow and clock == "restarts":
-        step.report(
-            Code.BAD_FORMAT,
-            f"files that are {'tailed' if tail else 'followed'} have one clock, which continues",
-            step.given.span("clock"),
-            detail="How many files will come is not known, and each of them would hold event time back.",
-            hint="Sources with clocks of their own can be joined by union.",
-        )
+        message = f"files that are {'tailed' if tail else 'followed'} have one clock, which continues"
+        detail = "How many files will come is not known, and each of them would hold event time back."
+        hint = "Sources with clocks of their own can be joined by union."
+        step.report(Code.BAD_FORMAT, message, step.given.span("clock"), detail=detail, hint=hint)
     return clock
 
 

@@ -40,19 +40,13 @@ def event_time(step: Step, flow: Flow) -> Bound:
         )
         return replace(flow, collection=after)
     if function is not None and strip(function.body.type) != Timestamp():
-        step.report(
-            Code.BAD_TIME,
-            f'event time is "timestamp", but this is "{function.body.type}"',
-            step.given.span("time"),
-            hint="from_micros(n) makes a timestamp of microseconds since 1970.",
-        )
+        message = f'event time is "timestamp", but this is "{function.body.type}"'
+        hint = "from_micros(n) makes a timestamp of microseconds since 1970."
+        step.report(Code.BAD_TIME, message, step.given.span("time"), hint=hint)
         return replace(flow, collection=after)
     if not flow.collection.bounded and step.given.expr("disorder") is None and not step.given.dropped:
-        step.report(
-            Code.BAD_TIME,
-            "input that never ends has to say how far records may come out of order",
-            hint="For example event_time(..., disorder = 10s); records that come later still are late.",
-        )
+        hint = "For example event_time(..., disorder = 10s); records that come later still are late."
+        step.report(Code.BAD_TIME, "input that never ends has to say how far records may come out of order", hint=hint)
     if function is None:
         return replace(flow, collection=after)
     op = EventTime(function, disorder, _idle(step, flow))
@@ -65,22 +59,14 @@ def _idle(step: Step, flow: Flow) -> int | None:
     if idle is None:
         return None
     if step.unit.engine is Engine.SPARK:
-        step.report(
-            Code.NEVER,
-            "a batch unit has no idle sources",
-            step.given.span("idle"),
-            detail="All of its input is there when its windows close, so that nothing waits for a silent source.",
-            hint="event_time(...) without idle.",
-        )
-        return None
+        message = "a batch unit has no idle sources"
+        detail = "All of its input is there when its windows close, so that nothing waits for a silent source."
+        hint = "event_time(...) without idle."
+        return step.report(Code.NEVER, message, step.given.span("idle"), detail=detail, hint=hint)
     if step.given.expr("disorder") is None and flow.collection.bounded:
-        step.report(
-            Code.BAD_TIME,
-            "no window closes before the input ends, idle sources or not",
-            step.given.span("idle"),
-            hint="disorder = 10s says how far records may come out of order; windows close behind it.",
-        )
-        return None
+        message = "no window closes before the input ends, idle sources or not"
+        hint = "disorder = 10s says how far records may come out of order; windows close behind it."
+        return step.report(Code.BAD_TIME, message, step.given.span("idle"), hint=hint)
     return idle
 
 
@@ -123,12 +109,9 @@ def window(step: Step, flow: Flow) -> Bound:
 def _by_clock(step: Step, flow: Flow, timed: Collection, windows: Tumbling | Sliding | None) -> Bound:
     """Windows of the time at which records come here."""
     if step.given.duration("allowed_lateness", 0):
-        step.report(
-            Code.BAD_WINDOW,
-            "no record is late for a window of processing time",
-            step.given.span("allowed_lateness"),
-            hint="Without allowed_lateness each record is in the windows that are open when it comes.",
-        )
+        message = "no record is late for a window of processing time"
+        hint = "Without allowed_lateness each record is in the windows that are open when it comes."
+        step.report(Code.BAD_WINDOW, message, step.given.span("allowed_lateness"), hint=hint)
     if windows is None:
         return None
     arrival = step.add(ArrivalTime(), timed, (flow, Forward()), calls=0)
@@ -176,11 +159,9 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
             given = match_arguments(name, WINDOWS[name], written, step.context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
             hint = suggest(name, WINDOWS)
-            step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
-            return None
-        case other:
-            step.given.wrong("assigner", "windows such as tumbling(10s)", None if other is None else other.span)
-            return None
+            return step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
+        case _:  # anything else is none
+            return step.given.wrong("assigner", "windows such as tumbling(10s)")
     if given is None:
         return None
     time = given.choice("time", ("event", "processing"), "event")
@@ -202,24 +183,17 @@ def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
 
 
 def _report_offset(step: Step, offset: int, every: int, span: Span | None) -> None:
-    step.report(
-        Code.BAD_WINDOW,
-        f"windows that begin every {duration_text(every)} are not shifted by {duration_text(offset)}",
-        span,
-        hint=f"offset = {duration_text(offset % every)} gives the same windows.",
-    )
+    message = f"windows that begin every {duration_text(every)} are not shifted by {duration_text(offset)}"
+    hint = f"offset = {duration_text(offset % every)} gives the same windows."
+    step.report(Code.BAD_WINDOW, message, span, hint=hint)
 
 
 def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
     """Whether there are no such windows of processing time in this unit, which is reported."""
     if step.unit.engine is Engine.SPARK:
-        step.report(
-            Code.NEVER,
-            "a batch unit has no windows of processing time",
-            span,
-            detail="Its records were there before it began, so that no clock tells when they came.",
-            hint="event_time(x => x.ts) near the source, and windows of event time.",
-        )
+        detail = "Its records were there before it began, so that no clock tells when they came."
+        hint = "event_time(x => x.ts) near the source, and windows of event time."
+        step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
         return True
     if name == "session":
         step.not_yet("a session of processing time", "belongs to the issue of the native engine's streams", span)
@@ -230,10 +204,5 @@ def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
 def _sliding(step: Step, size: int, every: int, offset: int, span: Span | None) -> Sliding | None:
     if every <= size:
         return Sliding(size, every, offset)
-    step.report(
-        Code.BAD_WINDOW,
-        "records between these windows would be in none of them",
-        span,
-        hint="every is at most as long as the windows; filter(...) leaves records out.",
-    )
-    return None
+    hint = "every is at most as long as the windows; filter(...) leaves records out."
+    return step.report(Code.BAD_WINDOW, "records between these windows would be in none of them", span, hint=hint)
