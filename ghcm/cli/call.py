@@ -45,9 +45,9 @@ def call(
     parameters = _parameters(url, program, name, arguments or [])
     words = {"deadline": deadline, "wait": _ROUND if wait else None}
     query = urlencode({key: value for key, value in words.items() if value is not None})
-    place = f"{url}/programs/{quote(program)}/units/{quote(name)}/calls"
+    calls = f"{url}/programs/{quote(program)}/units/{quote(name)}/calls"
     headers = {} if id is None else {"Idempotency-Key": id}
-    call = daemon.request(f"{place}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
+    call = daemon.request(f"{calls}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
     here = url + cast("dict[str, str]", call["links"])["self"]
     while wait and call["state"] in ("accepted", "running"):
         terminal.note(f"{call['state']}, {call['progress']:.0%} {call['detail']}".rstrip())

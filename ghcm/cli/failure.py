@@ -97,23 +97,23 @@ def _report(error: GhcmError) -> None:
 
 def _error_json(error: GhcmError) -> dict[str, object]:
     document = error.document()
-    place = cast("dict[str, object] | None", document.pop("place"))
-    return document if place is None else {**document, **place}
+    position = cast("dict[str, object] | None", document.pop("place"))
+    return document if position is None else {**document, **position}
 
 
 def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
-    place: dict[str, object] = {}
+    position: dict[str, object] = {}
     if diagnostic.span is not None:
         source, start = diagnostic.span.source, diagnostic.span.start
         line, column = source.line_column(start)
         end_line, end_column = source.line_column(max(diagnostic.span.end, start + 1))
-        place = {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
+        position = {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
     return {
         "code": diagnostic.code,
         "message": diagnostic.message,
         "detail": diagnostic.detail,
         "hint": diagnostic.hint,
-        **place,
+        **position,
     }
 
 

@@ -73,8 +73,8 @@ def submit(
     control = daemon.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         bundle = bundled(program, Path(folder))
-        places = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
-        answer = control.ask("submit", again=again, beside=beside, **places)
+        paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
+        answer = control.ask("submit", again=again, beside=beside, **paths)
     job = cast("dict[str, Any]", answer["job"])
     if wait:
         job = _await_running(control, job)

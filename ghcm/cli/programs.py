@@ -135,7 +135,7 @@ def _format(path: Path, check: bool) -> bool:
 
 
 def _rewrite(path: Path, text: str) -> None:
-    """Put the text in the place of the file, which keeps its mode and owner; whoever is interrupted leaves the old text
+    """Put the text into the file, which keeps its mode and owner; whoever is interrupted leaves the old text
     or the new one. `path` leads through no link, so that links to the file stay what they are.
     """
     before = path.stat()

@@ -61,8 +61,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
         report = Report(bundle, own, directory.absolute(), json=json)
         report.begin(daemon.status(), embedded=settings.embedded)
         events = Events(daemon.control, _LOOK_SECONDS)
-        places = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
-        answer = daemon.control.ask("submit", beside=beside, **places)
+        paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
+        answer = daemon.control.ask("submit", beside=beside, **paths)
         job = str(cast("dict[str, Any]", answer["job"])["id"])
         report.prepare()
         _until_done(job, events, report, daemon.control, serves=keep or report.endless, strict=strict)

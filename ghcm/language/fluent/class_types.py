@@ -49,7 +49,7 @@ _PLAIN: dict[object, Type] = {
     timedelta: Duration(),
 }
 _Part = tuple[str, object, str | None]
-"""A field of a class: its name, annotation and place."""
+"""A field of a class: its name, annotation and path in the source."""
 
 
 def is_model(found: object) -> bool:

@@ -201,7 +201,7 @@ def _inner(type_: Type) -> Type:
             return Struct(tuple(Field(field.name, _inner(field.type)) for field in fields))
         case Struct():
             return _renamed(type_)
-        case _:
+        case _:  # every other type holds no names
             return type_
 
 
@@ -249,7 +249,7 @@ def _digits(type_: Type) -> dict[Type, object]:
         case Decimal(precision=precision, scale=scale):
             beside = Said(max_digits=precision, decimal_places=scale)
             return {type_: Annotated[Exact, beside, Digits(precision, scale)]}
-        case _:
+        case _:  # no decimal stands in any other type
             return {}
 
 

@@ -69,10 +69,10 @@ def _module(path: Path) -> ModuleType | None:
             _failed(path, error)
         else:
             raise GhcmError(f'there is no program "{path}"', code="GHCM-602") from None
-    except Exception as error:  # whatever the user's own module raises is the user's to read, at its place
+    except Exception as error:  # whatever the user's own module raises is the user's to read, where it stands
         _failed(path, error)
     except SystemExit as error:
-        report("GHCM-138", f'"{path.name}" ends the process while it is imported', _place(path, error))
+        report("GHCM-138", f'"{path.name}" ends the process while it is imported', _position(path, error))
     else:
         return module
     return None
@@ -81,10 +81,10 @@ def _module(path: Path) -> ModuleType | None:
 def _failed(path: Path, error: Exception) -> None:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "install it, or put it beside the program" if isinstance(error, ModuleNotFoundError) else ""
-    report("GHCM-138", f'"{path.name}" cannot be imported', _place(path, error), detail=said, hint=hint)
+    report("GHCM-138", f'"{path.name}" cannot be imported', _position(path, error), detail=said, hint=hint)
 
 
-def _place(path: Path, error: BaseException) -> Span:
+def _position(path: Path, error: BaseException) -> Span:
     return innermost(error.__traceback__, str(path)) or at_line(source_of(str(path)), 1)
 
 

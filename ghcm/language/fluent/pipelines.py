@@ -123,9 +123,9 @@ class Pipeline:
     def then(self, name: str, /, *values: object, **options: object) -> Pipeline:
         """Any operator by its name; the methods below are the ones that exist."""
         span = here()
-        places = call_operands(span)
-        function = ast.Attribute(later(self, span), name, span, places.name)
-        return Pipeline(ast.Apply(function, arguments_of(name, values, options, places), None, span), span)
+        operands = call_operands(span)
+        function = ast.Attribute(later(self, span), name, span, operands.name)
+        return Pipeline(ast.Apply(function, arguments_of(name, values, options, operands), None, span), span)
 
     if not TYPE_CHECKING:
 
@@ -214,8 +214,8 @@ def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) 
 
 def applied(name: str, values: tuple[object, ...], options: Mapping[str, object], span: Span) -> ast.Expr:
     """The call of a source, connector or window."""
-    places = call_operands(span)
-    return ast.Apply(ast.Ref(name, places.name), arguments_of(name, values, options, places), None, span)
+    operands = call_operands(span)
+    return ast.Apply(ast.Ref(name, operands.name), arguments_of(name, values, options, operands), None, span)
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ _WINDOWS = ("tumbling", "sliding", "session")
 
 
 def arguments_of(
-    operator: str, values: Sequence[object], options: Mapping[str, object], places: Operands
+    operator: str, values: Sequence[object], options: Mapping[str, object], operands: Operands
 ) -> tuple[ast.Argument, ...]:
     """The arguments of a call; options that are None are not given. Mistakes are reported and stand as null."""
     declared = OPERATORS[operator].arguments if operator in OPERATORS else ()
@@ -235,12 +235,12 @@ def arguments_of(
     found: list[ast.Argument] = []
     for index, value in enumerate(values):
         wanted = positional[min(index, len(positional) - 1)] if positional else None
-        span = places.at(index)
+        span = operands.at(index)
         found.append(ast.Argument(_value(operator, wanted, value, span), None, span))
     for name, value in options.items():
         if value is not None:
             wanted = next((each for each in declared if each.name == plain(name)), _option(plain(name)))
-            span = places.of(name)
+            span = operands.of(name)
             found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span))
     return tuple(found)
 

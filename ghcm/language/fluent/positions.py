@@ -51,13 +51,13 @@ def of_frame(frame: FrameType) -> Span:
 
 
 def innermost(traceback: TracebackType | None, filename: str) -> Span | None:
-    """The deepest place of a traceback in that file, else in any file that is the user's."""
+    """The deepest position of a traceback in that file, else in any file that is the user's."""
     found: list[tuple[bool, Span]] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not is_ours(code.co_filename) and not code.co_filename.startswith("<frozen"):
-            place = _at_instruction(code, traceback.tb_lasti, traceback.tb_lineno)
-            found.append((code.co_filename == filename, place))
+            position = _at_instruction(code, traceback.tb_lasti, traceback.tb_lineno)
+            found.append((code.co_filename == filename, position))
         traceback = traceback.tb_next
     wanted = [span for mine, span in found if mine] or [span for _, span in found]
     return wanted[-1] if wanted else None
@@ -75,7 +75,7 @@ def of_code(code: CodeType) -> Span:
 
 
 def at_line(source: Source, line: int) -> Span:
-    """A whole line; where the text is not at hand, a place that has its number."""
+    """A whole line; where the text is not at hand, a position that has its number."""
     if not source.line(line):
         blank = Source(source.name, "\n" * (line - 1))
         return Span(blank, line - 1, line - 1)
@@ -85,7 +85,7 @@ def at_line(source: Source, line: int) -> Span:
 
 
 def columns(source: Source, line: int, byte: int) -> int:
-    """The offset of a place that is given as line and bytes of UTF-8, as the interpreter does."""
+    """The offset of a position that is given as line and bytes of UTF-8, as the interpreter does."""
     return source.offset(line, len(source.line(line).encode()[:byte].decode(errors="ignore")) + 1)
 
 
@@ -128,7 +128,10 @@ _Node = python.ClassDef | python.FunctionDef | python.AsyncFunctionDef
 
 
 class Definition:
-    """One class or function of a file. Every place is there, if only as the line on which the definition begins."""
+    """The class or function of a name that begins, or whose decorators begin, on a line.
+
+    Every position is there, if only as the line on which the definition begins.
+    """
 
     def __init__(self, filename: str, name: str, line: int) -> None:
         self._source = source_of(filename)
@@ -156,13 +159,13 @@ class Definition:
         """Where a field of a class is declared."""
         body = self._node.body if isinstance(self._node, python.ClassDef) else []
         targets = (each for each in body if isinstance(each, python.AnnAssign) and _is_name(each.target, name))
-        return self._place(next(targets, None))
+        return self._position(next(targets, None))
 
     def parameter(self, name: str) -> Span:
         """Where a parameter of a function stands, with its type."""
         arguments = self._node.args if isinstance(self._node, python.FunctionDef | python.AsyncFunctionDef) else None
         each = [] if arguments is None else [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        return self._place(next((argument for argument in each if argument.arg == name), None))
+        return self._position(next((argument for argument in each if argument.arg == name), None))
 
     def assigned(self, name: str) -> Span | None:
         """Where a variable of a function is first given its value."""
@@ -178,17 +181,12 @@ class Definition:
                 case _:
                     pass
 
-    def _place(self, node: python.AST | None) -> Span:
+    def _position(self, node: python.AST | None) -> Span:
         return self.name if node is None else span_of_node(self._source, node)
 
 
-def definition(filename: str, name: str, line: int) -> Definition:
-    """The class or function of that name that begins (or whose decorators begin) on a line."""
-    return Definition(filename, name, line)
-
-
 def assigned_name(frame: FrameType) -> tuple[str, Span] | None:
-    """The variable that a frame assigns the call it is making to, and its place; None where that cannot be told."""
+    """The variable that a frame assigns the call it is making to, and its position; None where that cannot be told."""
     from executing import Source as Executing
 
     node = Executing.executing(frame).node
@@ -231,7 +229,7 @@ _Whole = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The places of a call's arguments and of the name that is called; the whole call where one is not known."""
+    """The positions of a call's arguments and of the name that is called; the whole call where one is not known."""
 
     whole: Span
     name: Span
@@ -307,7 +305,7 @@ def _index(text: str) -> _Index:
                 found.infix[_whole(node)] = node
             case python.Lambda():
                 found.lambdas[_whole(node)] = node
-            case _:
+            case _:  # no other node of Python's is looked for
                 pass
     return found
 

@@ -125,7 +125,7 @@ class Program:
         return program
 
     def _named(self, declarations: list[ast.Declaration]) -> ast.Program | None:
-        """The whole tree with every name in its place; None after a mistake."""
+        """The whole tree with every name known; None after a mistake."""
         try:
             name = name_of(self.name, self.span)
             return resolve(ast.Program(name, tuple(declarations), self.span), _name_of_target)

@@ -36,7 +36,7 @@ _ASKED = {
 
 
 def decided(span: Span) -> tuple[str, str]:
-    """Message and hint for a place where Python asked whether a value is true."""
+    """Message and hint for where Python asked whether a value is true."""
     try:
         node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
     except SyntaxError:
@@ -59,7 +59,7 @@ def decided(span: Span) -> tuple[str, str]:
             return "comparisons cannot be chained", "write (a < b) & (b < c)"
         case python.Call(func=python.Name(id=name)):
             return f'"{name}" cannot be traced', _ASKED.get(name, 'call a Python function: .python("module:function")')
-        case _:
+        case _:  # whatever else Python asks whether it is true
             return _of_choice(span)
 
 
@@ -89,7 +89,7 @@ _LOOPED = {
 
 
 def iterated(span: Span) -> tuple[str, str]:
-    """Message and hint for a place where Python went through the items of a value."""
+    """Message and hint for where Python went through the items of a value."""
     try:
         node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
     except SyntaxError:
@@ -99,7 +99,7 @@ def iterated(span: Span) -> tuple[str, str]:
             return f'"{name}" of Python cannot be traced', _LOOPED.get(name, _LOOP[1])
         case python.Compare(ops=[python.In() | python.NotIn()]):
             return '"in" cannot be traced', "write xs.contains(x)"
-        case _:
+        case _:  # whatever else Python goes through
             return _LOOP
 
 

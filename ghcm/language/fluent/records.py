@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, dataclass_transform
 
 from ghcm.language import ast
-from ghcm.language.fluent.positions import Definition, call_operands, caller, definition, here, mistake
+from ghcm.language.fluent.positions import Definition, call_operands, caller, here, mistake
 from ghcm.language.fluent.tracing import expr_of
 from ghcm.language.fluent.values import Later, later, name_of, next_order
 from ghcm.source import Span
@@ -136,8 +136,8 @@ def literal_type(annotation: object, span: Span) -> ast.EnumType:
 def declare_enum(found: type[Enum]) -> ast.EnumDecl:
     """The declaration that a class says. Raises `ProgramError`."""
     try:
-        place = definition(inspect.getfile(found), found.__name__, inspect.getsourcelines(found)[1])
-        whole, name = place.whole, place.name
+        definition = Definition(inspect.getfile(found), found.__name__, inspect.getsourcelines(found)[1])
+        whole, name = definition.whole, definition.name
     except (OSError, TypeError):  # a class that stands in no file
         whole = name = here()
     texts = texts_of(found)
@@ -157,11 +157,11 @@ class _At:
 
 
 def at(path: str) -> Any:
-    """The place of a field in the source's format, as its default: `src: str = at("id.orig_h")`."""
+    """Where a field stands in the source's format, as its default: `src: str = at("id.orig_h")`."""
     return _At(path)
 
 
-def place_of(found: object) -> str | None:
+def path_of(found: object) -> str | None:
     """What `at` says; None where it says nothing."""
     return found.path if isinstance(found, _At) else None
 
@@ -173,7 +173,7 @@ class Made:
     order: int
     namespace: dict[str, Any]
     local: dict[str, Any]
-    place: Definition
+    definition: Definition
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(at,))
@@ -187,8 +187,8 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         frame = caller()
-        place = definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
-        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), place)
+        definition = Definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
+        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), definition)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.__dict__["__ghcm_values__"] = (values, named, call_operands(here()))
@@ -200,17 +200,17 @@ class Record:
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
         """The record's value with the fields that it was given."""
-        values, named, places = self.__dict__["__ghcm_values__"]
+        values, named, operands = self.__dict__["__ghcm_values__"]
         names = _fields(type(self))
         if len(values) > len(names):
             message = f'"{type(self).__name__}" has {len(names)} fields and is given {len(values)} values'
-            raise mistake("GHCM-133", message, places.whole)
+            raise mistake("GHCM-133", message, operands.whole)
         given = [
-            (name, value, places.at(index)) for index, (name, value) in enumerate(zip(names, values, strict=False))
+            (name, value, operands.at(index)) for index, (name, value) in enumerate(zip(names, values, strict=False))
         ]
-        given += [(name, value, places.of(name)) for name, value in named.items()]
+        given += [(name, value, operands.of(name)) for name, value in named.items()]
         fields = tuple((name_of(name, at), expr_of(value, at)) for name, value, at in given)
-        return ast.RecordExpr(Later.of(type(self)), fields, places.whole)
+        return ast.RecordExpr(Later.of(type(self)), fields, operands.whole)
 
 
 def made(record: type[Record]) -> Made:
@@ -226,26 +226,26 @@ def records_of(namespace: dict[str, Any]) -> list[type[Record]]:
 
 def declare(record: type[Record]) -> ast.RecordDecl:
     """The declaration that a record's class says. Raises `ProgramError`."""
-    place = made(record).place
+    definition = made(record).definition
     hints = _hints(record)
     fields: list[ast.FieldDecl] = []
     for name in _fields(record):
-        span = place.field(name)
+        span = definition.field(name)
         path = getattr(record, name, None)
         if path is not None and not isinstance(path, _At):
             hint = 'where it stands in the source is said by at("path")'
             raise mistake("GHCM-133", f'field "{name}" cannot have a default', span, hint=hint)
         where = None if path is None else path.path
         fields.append(ast.FieldDecl(name_of(name, span), type_of(hints[name], span), where, span))
-    return ast.RecordDecl(name_of(record.__name__, place.name), tuple(fields), place.whole)
+    return ast.RecordDecl(name_of(record.__name__, definition.name), tuple(fields), definition.whole)
 
 
 def parts_of(record: type[Record]) -> Iterator[tuple[str, object, str | None]]:
-    """The fields of a record: name, annotation, place in the source. Raises `ProgramError`."""
+    """The fields of a record: name, annotation, path in the source. Raises `ProgramError`."""
     hints = _hints(record)
     for name in _fields(record):
         path = getattr(record, name, None)
-        yield name, hints[name], place_of(path)
+        yield name, hints[name], path_of(path)
 
 
 def _order(record: type[Record]) -> int:
@@ -278,9 +278,9 @@ def _hints(record: type[Record]) -> dict[str, Any]:
             found |= typing.get_type_hints(own, here.namespace, here.local, include_extras=True)
         except NameError as error:
             message = f'"{error.name}" is not defined'
-            raise mistake("GHCM-132", message, here.place.name, detail="An annotation names it.") from None
+            raise mistake("GHCM-132", message, here.definition.name, detail="An annotation names it.") from None
         except TypeError as error:
-            raise mistake("GHCM-132", f"an annotation makes no sense: {error}", here.place.name) from None
+            raise mistake("GHCM-132", f"an annotation makes no sense: {error}", here.definition.name) from None
     return found
 
 
@@ -295,8 +295,8 @@ class OneOf:
 
     def __init_subclass__(cls, by: str) -> None:
         frame = caller()
-        place = definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
-        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), place)
+        definition = Definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
+        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), definition)
         cls.__ghcm_tag__ = by
 
     @classmethod
@@ -318,29 +318,29 @@ def unions_of(namespace: dict[str, Any]) -> list[type[OneOf]]:
 
 def declare_union(union: type[OneOf]) -> ast.UnionDecl:
     """The declaration that a class says. Raises `ProgramError`."""
-    place = union.__ghcm_made__.place
+    definition = union.__ghcm_made__.definition
     variants = [
         ast.VariantDecl(ast.Name(text, span), ast.Name(Later.of(record), span), span)
         for text, record, span in variants_of(union)
     ]
-    own_name, tag = (name_of(each, place.name) for each in (union.__name__, union.__ghcm_tag__))
-    return ast.UnionDecl(own_name, tag, tuple(variants), place.whole)
+    own_name, tag = (name_of(each, definition.name) for each in (union.__name__, union.__ghcm_tag__))
+    return ast.UnionDecl(own_name, tag, tuple(variants), definition.whole)
 
 
 def variants_of(union: type[OneOf]) -> Iterator[tuple[str, type[Record], Span]]:
-    """The tags, records and places of a union. Raises `ProgramError`."""
+    """The tags, records and operands of a union. Raises `ProgramError`."""
     made = union.__ghcm_made__
     own = SimpleNamespace(__annotations__=inspect.get_annotations(union))
     try:
         hints: dict[str, Any] = typing.get_type_hints(own, made.namespace, made.local)
     except NameError as error:
         message = f'"{error.name}" is not defined'
-        raise mistake("GHCM-132", message, made.place.name, detail="An annotation names it.") from None
+        raise mistake("GHCM-132", message, made.definition.name, detail="An annotation names it.") from None
     for name, record in hints.items():
         if name.startswith("__"):
             continue
-        span = made.place.field(name)
+        span = made.definition.field(name)
         if not (isinstance(record, type) and issubclass(record, Record)):
             hint = f"write {name}: Login, where Login is a Record"
             raise mistake("GHCM-132", f'"{name}" of a union is no record', span, hint=hint)
-        yield place_of(getattr(union, name, None)) or name, record, span
+        yield path_of(getattr(union, name, None)) or name, record, span

@@ -47,7 +47,7 @@ def _is_computed(node: ast.Expr) -> bool:
             return False
         case ast.Attribute(of=of) | ast.Index(of=of, index=ast.Literal()):
             return _is_computed(of)
-        case _:
+        case _:  # everything else costs something each time it is evaluated
             return True
 
 
@@ -112,7 +112,7 @@ class _Sharing:
     kept: dict[int, tuple[str, _Region]] = field(default_factory=dict[int, "tuple[str, _Region]"])
 
     def whole(self) -> ast.Expr:
-        """The body with every `let` in its place."""
+        """The body with every `let` where it belongs."""
         self._settle()
         self._check_size()
         return self._around(None, self._made(self.body, None))

@@ -110,8 +110,8 @@ class Traced:
                 return _updated(of, named, span)
             case ast.Attribute(name="only" | "without") as method if not named:
                 return Traced(ast.Apply(method, _field_names(arguments, span), None, span))
-            case ast.Attribute(of=of, name=name, name_span=place) if not named and name in METHODS:
-                return _said_in_python(of, name, place, span, arguments)
+            case ast.Attribute(of=of, name=name, name_span=at) if not named and name in METHODS:
+                return _said_in_python(of, name, at, span, arguments)
             case function:
                 return call(function, span, *arguments, **named)
 
@@ -189,16 +189,16 @@ def _refusal(message: str, hint: str) -> ProgramError:
 
 
 def _updated(of: ast.Expr, named: dict[str, object], span: Span) -> Traced:
-    places = call_operands(span)
-    fields = tuple((name_of(name, places.of(name)), expr_of(each, places.of(name))) for name, each in named.items())
+    operands = call_operands(span)
+    fields = tuple((name_of(name, operands.of(name)), expr_of(each, operands.of(name))) for name, each in named.items())
     return Traced(ast.Update(of, fields, span))
 
 
 def _field_names(arguments: tuple[object, ...], span: Span) -> tuple[ast.Argument, ...]:
-    places = call_operands(span)
+    operands = call_operands(span)
     found: list[ast.Argument] = []
     for index, each in enumerate(arguments):
-        at = places.at(index)
+        at = operands.at(index)
         if not isinstance(each, str):
             raise mistake("GHCM-132", "a field is chosen by its name", at, hint='write .only("ts", "src")')
         name = name_of(each, at)
@@ -222,16 +222,16 @@ def _apply(function: str, of: ast.Expr, span: Span, arguments: tuple[object, ...
     return ast.Apply(ast.Attribute(of, function, span), given, None, span)
 
 
-def _sliced(of: ast.Expr, places: slice[object, object, object]) -> Traced:
+def _sliced(of: ast.Expr, bounds: slice[object, object, object]) -> Traced:
     """`x[a:b]`, which means in Python what it means here."""
     span = here()
-    if places.step is not None:
+    if bounds.step is not None:
         raise mistake("GHCM-130", "a slice with a step cannot be traced", span)
-    start, end = (None if each is None else expr_of(each, span) for each in (places.start, places.stop))
+    start, end = (None if each is None else expr_of(each, span) for each in (bounds.start, bounds.stop))
     return Traced(ast.Slice(of, start, end, span))
 
 
-def _said_in_python(of: ast.Expr, name: str, place: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:
+def _said_in_python(of: ast.Expr, name: str, at: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:
     """A method of Python's `str` or `bytes` by the language's name."""
     function, count, added = METHODS[name]
     if len(arguments) < count and name.endswith("strip"):
@@ -243,8 +243,8 @@ def _said_in_python(of: ast.Expr, name: str, place: Span | None, span: Span, arg
             hint=f"write .{function}()",
         )
     if len(arguments) != count:
-        return call(ast.Attribute(of, name, span, place), span, *arguments)
-    return call(ast.Attribute(of, function, span, place), span, *arguments, *added)
+        return call(ast.Attribute(of, name, span, at), span, *arguments)
+    return call(ast.Attribute(of, function, span, at), span, *arguments, *added)
 
 
 def length_of(value: Sized) -> object:
@@ -256,9 +256,9 @@ def length_of(value: Sized) -> object:
 
 def call(function: ast.Expr, span: Span, /, *arguments: object, **named: object) -> Traced:
     """A call of a function or operator of the language inside an expression."""
-    places = call_operands(span)
-    positional = [_argument(each, None, places.at(index)) for index, each in enumerate(arguments)]
-    by_name = [_argument(each, plain(name), places.of(name)) for name, each in named.items()]
+    operands = call_operands(span)
+    positional = [_argument(each, None, operands.at(index)) for index, each in enumerate(arguments)]
+    by_name = [_argument(each, plain(name), operands.of(name)) for name, each in named.items()]
     return Traced(ast.Apply(function, (*positional, *by_name), None, span))
 
 
@@ -267,17 +267,17 @@ def _argument(value: object, name: str | None, span: Span) -> ast.Argument:
 
 
 def trace(
-    function: Callable[..., object], place: Span, stand_in: Callable[[ast.Ref], object] | None = None
+    function: Callable[..., object], given_at: Span, stand_in: Callable[[ast.Ref], object] | None = None
 ) -> ast.Lambda:
-    """The lambda of the language that a Python function says, given at `place`. `stand_in` makes what it is called with
-    of the names of its parameters, traced values unless told otherwise.
+    """The lambda of the language that a Python function says, given where `given_at` says. `stand_in` makes what it is
+    called with of the names of its parameters, traced values unless told otherwise.
 
     A mistake in it is reported, and its body is null.
     """
     code: CodeType | None = getattr(function, "__code__", None)
-    body = of_code(code) if code is not None else place
-    written = lambda_parameters(place)
-    span = place if written or code is None else body
+    body = of_code(code) if code is not None else given_at
+    written = lambda_parameters(given_at)
+    span = given_at if written or code is None else body
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
         names = [ast.Name(plain(name), written.get(name, span)) for name in parameters_of_lambda(function, span)]
@@ -291,12 +291,12 @@ def trace(
         keep(error)
     except RecursionError:
         report("GHCM-131", "this function calls itself without end while it is traced", span)
-    except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
-        place = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
+    except Exception as error:  # whatever the user's own code raises is the user's to read, where it stands
+        failed_at = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
         hint = _PYTHON if isinstance(error, TypeError) else ""
         if isinstance(error, NameError):
             hint = f"if it is a function of the language, write x.{error.name}(...) or fn.{error.name}(...)"
-        report("GHCM-131", f"this cannot be traced: {_said(error)}", place, hint=hint)
+        report("GHCM-131", f"this cannot be traced: {_said(error)}", failed_at, hint=hint)
     return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
 
 
@@ -351,7 +351,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
             return name(span)
         case _ if callable(value) and not isinstance(value, type):
             return trace(value, span)
-        case _:
+        case _:  # any other object of Python
             kind = value.__name__ if isinstance(value, type) else type(value).__name__
             hint = f"a record is written class {kind}(Record): ..." if isinstance(value, type) else ""
             raise mistake("GHCM-132", f'"{kind}" is no value of the language', span, hint=hint)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.pipelines import Body, Pipeline, recording
-from ghcm.language.fluent.positions import Definition, definition, here, innermost, keep, mistake, report
+from ghcm.language.fluent.positions import Definition, here, innermost, keep, mistake, report
 from ghcm.language.fluent.records import type_of
 from ghcm.language.fluent.stores import Cache
 from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
@@ -56,15 +56,15 @@ def declare_function(own: OwnFunction) -> ast.FunctionDecl:
     """The declaration of a function; it is called with stand-ins. Raises `ProgramError`."""
     function = own.__ghcm_function__
     code = function.__code__
-    place = definition(code.co_filename, own.name, code.co_firstlineno)
-    parameters = parameters_of(function, place)
-    hints = hints_of(function, place)
+    definition = Definition(code.co_filename, own.name, code.co_firstlineno)
+    parameters = parameters_of(function, definition)
+    hints = hints_of(function, definition)
     if "return" not in hints:
         hint = f"write def {own.name}(...) -> int, or the type that it has"
-        raise mistake("GHCM-134", f'the result of function "{own.name}" has no type', place.name, hint=hint)
-    traced = trace(function, place.whole)
-    name = name_of(own.name, place.name)
-    return ast.FunctionDecl(name, parameters, type_of(hints["return"], place.name), traced.body, place.whole)
+        raise mistake("GHCM-134", f'the result of function "{own.name}" has no type', definition.name, hint=hint)
+    traced = trace(function, definition.whole)
+    name = name_of(own.name, definition.name)
+    return ast.FunctionDecl(name, parameters, type_of(hints["return"], definition.name), traced.body, definition.whole)
 
 
 Function: TypeAlias = Callable[..., Any]
@@ -118,12 +118,12 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
     """The declaration of a unit; its function is called. Mistakes inside are reported, in its form raised."""
     declared = unit.__ghcm_unit__
     code = declared.function.__code__
-    place = definition(code.co_filename, declared.name, code.co_firstlineno)
-    _check_form(declared, place)
-    parameters = parameters_of(declared.function, place)
+    definition = Definition(code.co_filename, declared.name, code.co_firstlineno)
+    _check_form(declared, definition)
+    parameters = parameters_of(declared.function, definition)
     with recording(code) as body:
-        _call(declared.function, parameters, place)
-    statements = _statements(body, place)
+        _call(declared.function, definition)
+    statements = _statements(body, definition)
     cache = None
     if declared.on is not None:
         if not isinstance(declared.on, Cache):
@@ -131,11 +131,11 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
                 "GHCM-132", '"on" of a unit is a msg cache', declared.span, hint="write on=program.cache(...)"
             )
         cache = ast.Name(Later.of(declared.on), declared.span)
-    name = name_of(declared.name, place.name)
-    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, place.whole)
+    name = name_of(declared.name, definition.name)
+    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, definition.whole)
 
 
-def _check_form(declared: Declared, place: Definition) -> None:
+def _check_form(declared: Declared, definition: Definition) -> None:
     function = declared.function
     if (
         inspect.iscoroutinefunction(function)
@@ -143,18 +143,18 @@ def _check_form(declared: Declared, place: Definition) -> None:
         or inspect.isasyncgenfunction(function)
     ):
         detail = "It is called once to describe its pipelines; it runs no data."
-        raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', place.name, detail=detail)
+        raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', definition.name, detail=detail)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def parameters_of(function: Function, place: Definition) -> tuple[ast.Parameter, ...]:
+def parameters_of(function: Function, definition: Definition) -> tuple[ast.Parameter, ...]:
     """The parameters of a function of the program with their types. Raises `ProgramError`."""
-    hints = hints_of(function, place)
+    hints = hints_of(function, definition)
     found: list[ast.Parameter] = []
     for each in inspect.signature(function).parameters.values():
-        span = place.parameter(each.name)
+        span = definition.parameter(each.name)
         if each.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             raise mistake("GHCM-134", f'"*{each.name}" cannot be a parameter', span, hint="name its parameters")
         if each.name not in hints:
@@ -165,36 +165,35 @@ def parameters_of(function: Function, place: Definition) -> tuple[ast.Parameter,
     return tuple(found)
 
 
-def hints_of(function: Function, place: Definition) -> dict[str, Any]:
+def hints_of(function: Function, definition: Definition) -> dict[str, Any]:
     """The annotations of a function, by parameter and `return`. Raises `ProgramError`."""
     try:
         return typing.get_type_hints(function, include_extras=True)
     except NameError as error:
         raise mistake(
-            "GHCM-132", f'"{error.name}" is not defined', place.name, detail="An annotation names it."
+            "GHCM-132", f'"{error.name}" is not defined', definition.name, detail="An annotation names it."
         ) from None
     except TypeError as error:
-        raise mistake("GHCM-132", f"an annotation makes no sense: {error}", place.name) from None
+        raise mistake("GHCM-132", f"an annotation makes no sense: {error}", definition.name) from None
 
 
 # --- body ------------------------------------------------------------------------------------------------------------
 
 
-def _call(function: Function, parameters: tuple[ast.Parameter, ...], place: Definition) -> None:
-    values = {
-        each: Traced(ast.Ref(plain(each), place.parameter(each))) for each in inspect.signature(function).parameters
-    }
+def _call(function: Function, definition: Definition) -> None:
+    names = inspect.signature(function).parameters
+    values = {each: Traced(ast.Ref(plain(each), definition.parameter(each))) for each in names}
     try:
         function(**values)
     except ProgramError as error:
         keep(error)
-    except Exception as error:  # whatever the user's own code raises is the user's to read, at its place
-        span = innermost(error.__traceback__, function.__code__.co_filename) or place.name
+    except Exception as error:  # whatever the user's own code raises is the user's to read, where it stands
+        span = innermost(error.__traceback__, function.__code__.co_filename) or definition.name
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         report("GHCM-138", f'unit "{function.__name__}" fails while it is described', span, detail=said)
 
 
-def _statements(body: Body, place: Definition) -> tuple[ast.Statement, ...]:
+def _statements(body: Body, definition: Definition) -> tuple[ast.Statement, ...]:
     uses = Counter(target for each in body.pipelines for target in targets(each.expr) if isinstance(target, Pipeline))
     names = {each: name for each, name in _names(body).items() if not (each.ends and uses[each])}
 
@@ -206,7 +205,7 @@ def _statements(body: Body, place: Definition) -> tuple[ast.Statement, ...]:
     found: list[ast.Statement] = []
     for each in body.pipelines:
         if each in names:
-            at = place.assigned(names[each]) or each.span
+            at = definition.assigned(names[each]) or each.span
             found.append(ast.Assign(name_of(names[each], at), resolve(each.expr, naming), each.span))
         elif uses[each] == 0:
             found.append(ast.Do(resolve(each.expr, naming), each.span))

@@ -99,7 +99,7 @@ def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Exp
 
 
 def _narrowed(span: Span | None, name: str) -> Span | None:
-    """The name alone, where the place of what it begins is all that is known."""
+    """The name alone, where only the position of what it begins is known."""
     if span is not None and span.source.text.startswith(name, span.start):
         return Span(span.source, span.start, span.start + len(name))
     return span
@@ -216,7 +216,7 @@ def int_of(value: int, span: Span) -> ast.Expr:
 def float_of(value: float, span: Span) -> ast.Expr:
     """A constant float."""
     if not isfinite(value):
-        hint = f'write fn.tofloat_of("{value}")'
+        hint = f'write fn.to_float("{value}")'
         raise mistake("GHCM-104", f"the language has no constant for {value}", span, hint=hint)
     literal = ast.Literal(abs(float(value)), Float(), span)
     negative = value < 0 or str(value).startswith("-")

@@ -29,7 +29,7 @@ def _shows_in(expr: ast.Expr) -> bool:
             return LEVELS[op] < COMPARISON and (_shows_in(left) or _shows_in(right))
         case ast.Unary(op="not", operand=inner) | ast.IfElse(no=inner) | ast.Let(body=inner) | ast.Lambda(body=inner):
             return _shows_in(inner)
-        case _:
+        case _:  # everything else ends in a bracket, a name or a constant
             return False
 
 
