@@ -33,7 +33,7 @@ def comparable(type_: Type) -> bool:
             return comparable(item)
         case Struct(fields=fields):
             return all(comparable(part.type) for part in fields)
-        case _:
+        case _:  # scalars
             return True
 
 

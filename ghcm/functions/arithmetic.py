@@ -21,7 +21,7 @@ def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:
         case (List(), List()):
             both = unify(*arguments)
             return None if both is None else Resolution((both, both), both)
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -65,7 +65,7 @@ def round_half_up(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (Decimal() as of, List(item=Decimal() as to)) if to == rounded(of, to.scale):
             return Resolution(arguments, to)
-        case _:
+        case _:  # these do not fit
             return None
 
 

@@ -34,7 +34,7 @@ def to_enum(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (String(), List(item=Enumeration() as enum)):
             return Resolution(arguments, enum)
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -45,7 +45,7 @@ def to_decimal(arguments: tuple[Type, ...]) -> Resolution | None:
             return Resolution(arguments, to)
         case (Int32(), List(item=Decimal() as to) as shown):
             return Resolution((INT, shown), to)
-        case _:
+        case _:  # these do not fit
             return None
 
 

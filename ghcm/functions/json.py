@@ -38,7 +38,7 @@ def _record(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (String(), List(item=(Struct() | List(item=Struct())) as type_), String()):
             return Resolution(arguments, type_)
-        case _:
+        case _:  # these do not fit
             return None
 
 

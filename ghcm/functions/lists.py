@@ -26,7 +26,7 @@ def map_get(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (Map(key=key, value=value) as map_, given) if unify(given, key) == key:
             return Resolution((map_, key), as_nullable(value))
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -39,7 +39,7 @@ def _total(arguments: tuple[Type, ...]) -> Resolution | None:
             isinstance(plain := strip(item), Decimal) and plain.precision <= MAX_SUMMED_PRECISION
         ):
             return Resolution(arguments, Nullable(sum_of_many(plain)))
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -55,7 +55,7 @@ def _extreme(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (List(item=item),) if comparable(item):
             return Resolution(arguments, as_nullable(item))
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -66,7 +66,7 @@ def _ordered(*options: Type) -> Rule:
         match arguments:
             case (List(item=item), *rest) if comparable(item) and tuple(rest) == options:
                 return Resolution(arguments, arguments[0])
-            case _:
+            case _:  # these do not fit
                 return None
 
     return rule
@@ -78,7 +78,7 @@ def _ordered_by(arguments: tuple[Type, ...]) -> Resolution | None:
         case (List(item=Struct(fields=(key, value))), option) if comparable(key.type) and option == BOOL:
             named = (key.name, value.name) == ("key", "value")
             return Resolution(arguments, List(value.type)) if named else None
-        case _:
+        case _:  # these do not fit
             return None
 
 

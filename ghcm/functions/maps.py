@@ -32,7 +32,7 @@ def _with_key(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (Map(key=key) as map_, given) if isinstance(key, _KEYS) and unify(given, key) == key:
             return Resolution((map_, key), BOOL)
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -41,7 +41,7 @@ def _value_of(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (Map(key=key, value=value) as map_, _) if _with_key(arguments):
             return Resolution((map_, key), value)
-        case _:
+        case _:  # these do not fit
             return None
 
 
@@ -53,7 +53,7 @@ def _listed(field: str) -> Rule:
             case (Map(key=key, value=value),) if isinstance(key, _KEYS):
                 parts: dict[str, Type] = {"key": key, "value": value, "": pair_of(key, value)}
                 return Resolution(arguments, List(parts[field]))
-            case _:
+            case _:  # these do not fit
                 return None
 
     return rule
@@ -64,7 +64,7 @@ def _from_entries(arguments: tuple[Type, ...]) -> Resolution | None:
     match arguments:
         case (List(item=Struct(fields=(key, value))),) if (key.name, value.name) == ("key", "value"):
             return Resolution(arguments, Map(key.type, value.type)) if isinstance(key.type, _KEYS) else None
-        case _:
+        case _:  # these do not fit
             return None
 
 

@@ -135,7 +135,7 @@ def as_kind(kind: Type, column: Column) -> Column:
             return Column(f"columns.timestamp({column.text})")
         case Duration():
             return Column(f"columns.duration({column.text})")
-        case _:
+        case _:  # numbers, which Polars holds as what they are
             return column
 
 

@@ -186,7 +186,7 @@ def form_text(type_: Type) -> str:
             return f"json_forms.members({form_text(value)})"
         case Map(key=key, value=value):
             return f"json_forms.pairs({form_text(key)}, {form_text(value)})"
-        case _:
+        case _:  # scalars
             return f"json_forms.{_FORMS.get(type(type_), 'plain')}"
 
 

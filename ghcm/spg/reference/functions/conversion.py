@@ -50,7 +50,7 @@ def _to_int(types: Types, value: Any) -> int:
             return checked(
                 int(value[0] + value[1:].lstrip("0").zfill(1)) if value[0] in "+-" else int(value.lstrip("0") or 0)
             )
-        case _:
+        case _:  # whole numbers and bools
             return int(value)
 
 

@@ -149,7 +149,7 @@ def _written(value: Any, type_: Type) -> str:
             return repr(value)
         case Bool() | Int() | Int32():
             return str(value).lower()
-        case _:
+        case _:  # scalars as sinks write them
             return encode(value, plain)
 
 
