@@ -44,15 +44,9 @@ _CODE = (
     "TotalsCode",
 )
 HELPERS = {
-    "column": (
-        "arithmetic", "comparison", "conversion", "encodings", "lists", "maps", "network", "patterns", "strings",
-        "time", "time_numbers", "time_texts",
-    ),
-    "row": (
-        "arithmetic", "comparison", "conversion", "encodings", "json", "lists", "maps", "network", "patterns",
-        "strings", "time", "time_texts",
-    ),
-}  # fmt: skip
+    "column": ("collections", "network", "numbers", "texts", "time", "time_texts"),
+    "row": ("collections", "json", "network", "numbers", "texts", "time", "time_texts"),
+}
 """The modules of functions by form."""
 _ROWS = ("Failure", "RecordFailure")
 

@@ -246,7 +246,7 @@ def extreme_of(module: Module, type_: Type, left: str, right: str, *, least: boo
     """The smaller or greater of two values that are there."""
     word = "min" if least else "max"
     if isinstance(strip(type_), Float):
-        return f"row_comparison.{'least' if least else 'greatest'}({left}, {right})"
+        return f"row_numbers.{'least' if least else 'greatest'}({left}, {right})"
     key = "" if plainly_ordered(type_) else f", key={module.order(type_)}"
     return f"{word}({left}, {right}{key})"
 

@@ -88,8 +88,8 @@ DIFFERENCE = first(
 PRODUCT = first(ARITHMETIC, fixed(DURATION, DURATION, INT), decimals(product_of))
 FLOORED = first(ARITHMETIC, fixed(INT, DURATION, DURATION))
 ABSOLUTE_FAILS: dict[Choice, str] = {
-    SAFE: "", Duration: "column_arithmetic.absolute_fails(columns.micros({0}))",
-    ELSE: "column_arithmetic.absolute_fails({0})",
+    SAFE: "", Duration: "column_numbers.absolute_fails(columns.micros({0}))",
+    ELSE: "column_numbers.absolute_fails({0})",
 }  # fmt: skip
 UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION), same_decimal)
 
@@ -111,7 +111,7 @@ TABLE = (
         ),
         python={
             Float: "{0} + {1}", String: "{0} + {1}", List: "{0} + {1}",
-            Decimal: "row_arithmetic.exact_add({0}, {1})", ELSE: "row_arithmetic.add({0}, {1})",
+            Decimal: "row_numbers.exact_add({0}, {1})", ELSE: "row_numbers.add({0}, {1})",
         },
     ),
     Function(
@@ -124,7 +124,7 @@ TABLE = (
         ),
         python={
             Float: "{0} - {1}",
-            Decimal: "row_arithmetic.exact_subtract({0}, {1})", ELSE: "row_arithmetic.subtract({0}, {1})",
+            Decimal: "row_numbers.exact_subtract({0}, {1})", ELSE: "row_numbers.subtract({0}, {1})",
         },
     ),
     Function(
@@ -139,7 +139,7 @@ TABLE = (
         ),
         python={
             Float: "{0} * {1}",
-            Decimal: "row_arithmetic.exact_multiply({0}, {1})", ELSE: "row_arithmetic.multiply({0}, {1})",
+            Decimal: "row_numbers.exact_multiply({0}, {1})", ELSE: "row_numbers.multiply({0}, {1})",
         },
     ),
     Function(
@@ -148,8 +148,8 @@ TABLE = (
         method=False, failures=(Failure.ZERO_DIVISOR,),
         examples=(Example("7 / 2", "3.5"), Example("90s / 60s", "1.5"), Example("7 / 0", fails=Failure.ZERO_DIVISOR)),
         python={
-            (Duration, SAFE): "float({0}) / float({1})", Duration: "row_arithmetic.divide(float({0}), float({1}))",
-            SAFE: "{0} / {1}", ELSE: "row_arithmetic.divide({0}, {1})",
+            (Duration, SAFE): "float({0}) / float({1})", Duration: "row_numbers.divide(float({0}), float({1}))",
+            SAFE: "{0} / {1}", ELSE: "row_numbers.divide({0}, {1})",
         },
     ),
     Function(
@@ -159,8 +159,8 @@ TABLE = (
             Example("7 // 2", "3"), Example("-7 // 2", "-4"), Example("7 // 0", fails=Failure.ZERO_DIVISOR),
         ),
         python={
-            SAFE: "{0} // {1}", Float: "row_arithmetic.floordiv_float({0}, {1})",
-            ELSE: "row_arithmetic.floordiv({0}, {1})",
+            SAFE: "{0} // {1}", Float: "row_numbers.floordiv_float({0}, {1})",
+            ELSE: "row_numbers.floordiv({0}, {1})",
         },
         polars={Float: Never("Polars rounds the quotient of floats where Python corrects it by the remainder")},
     ),
@@ -168,17 +168,17 @@ TABLE = (
         "mod", "a % b", ARITHMETIC, says="the remainder with the sign of the divisor, as Python's; floats too",
         method=False, failures=(Failure.ZERO_DIVISOR,),
         examples=(Example("7 % 3", "1"), Example("-7 % 3", "2"), Example("7 % 0", fails=Failure.ZERO_DIVISOR)),
-        python={SAFE: "{0} % {1}", ELSE: "row_arithmetic.modulo({0}, {1})"},
+        python={SAFE: "{0} % {1}", ELSE: "row_numbers.modulo({0}, {1})"},
         polars={Float: Never("Polars computes the remainder of floats from a rounded quotient")},
     ),
     Function(
         "neg", "-a", UNARY, says="the negative", method=False, failures=(Failure.OVERFLOW,),
         examples=(Example("-(1 + 2)", "-3"), Example("-(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
         python={
-            Float: "-{0}", Decimal: "row_arithmetic.exact_negate({0})", ELSE: "row_arithmetic.negate({0})",
+            Float: "-{0}", Decimal: "row_numbers.exact_negate({0})", ELSE: "row_numbers.negate({0})",
         },
         polars={
-            Float: "-{0}", Decimal: "column_arithmetic.exact_negate({0}, {precision}, {scale})",
+            Float: "-{0}", Decimal: "column_numbers.exact_negate({0}, {precision}, {scale})",
             Duration: "columns.duration(-columns.micros({0}))", ELSE: "-{0}",
         },
         polars_fails=ABSOLUTE_FAILS,
@@ -186,9 +186,9 @@ TABLE = (
     Function(
         "abs", "(a)", UNARY, says="the magnitude", failures=(Failure.OVERFLOW,),
         examples=(Example("abs(-3)", "3"), Example("abs(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
-        python={Float: "abs({0})", Decimal: "row_arithmetic.exact_absolute({0})", ELSE: "row_arithmetic.absolute({0})"},
+        python={Float: "abs({0})", Decimal: "row_numbers.exact_absolute({0})", ELSE: "row_numbers.absolute({0})"},
         polars={
-            Decimal: "column_arithmetic.exact_absolute({0}, {precision}, {scale})",
+            Decimal: "column_numbers.exact_absolute({0}, {precision}, {scale})",
             Duration: "columns.duration(columns.micros({0}).abs())", ELSE: "{0}.abs()",
         },
         polars_fails=ABSOLUTE_FAILS,
@@ -202,7 +202,7 @@ TABLE = (
             Example("round_half_up(r.price * 1.195, 2)", '"11.95"', given=_PRICE),
             Example("round_half_up(r.price * -0.05, 0)", '"-1"', given=_PRICE),
         ),
-        python="row_arithmetic.round_half_up({0}, {scale})",
-        polars="column_arithmetic.round_half_up({0}, {0.scale}, {precision}, {scale})",
+        python="row_numbers.round_half_up({0}, {scale})",
+        polars="column_numbers.round_half_up({0}, {0.scale}, {precision}, {scale})",
     ),
 )

@@ -64,7 +64,7 @@ TABLE = (
             Example('ensure(1 < 2, "no")', "true"),
             Example('ensure(1 > 2, "too small")', fails=Failure.BAD_RECORD),
         ),
-        python="row_comparison.ensure({0}, {1})",
-        polars="{0}", polars_fails="column_comparison.ensure_fails({0})",
+        python="row_numbers.ensure({0}, {1})",
+        polars="{0}", polars_fails="column_numbers.ensure_fails({0})",
     ),
 )

@@ -82,16 +82,16 @@ TABLE = (
             Example("to_int(1e300)", fails=Failure.OVERFLOW),
         ),
         python={
-            Float: "row_conversion.float_to_int({0})", String: "row_conversion.string_to_int({0})",
-            Bool: "int({0})", Decimal: "row_conversion.decimal_to_int({0})", ELSE: "{0}",
+            Float: "row_numbers.float_to_int({0})", String: "row_numbers.string_to_int({0})",
+            Bool: "int({0})", Decimal: "row_numbers.decimal_to_int({0})", ELSE: "{0}",
         },
         polars={
             Float: "{0}.cast(pl.Int64, strict=False)", String: "{0}.cast(pl.Int64, strict=False)", Int: "{0}",
-            Decimal: "column_conversion.decimal_to_int({0}, {0.scale})", ELSE: "{0}.cast(pl.Int64)",
+            Decimal: "column_numbers.decimal_to_int({0}, {0.scale})", ELSE: "{0}.cast(pl.Int64)",
         },
         polars_fails={
-            Float: "column_conversion.float_to_int_fails({0})", String: "column_conversion.string_to_int_fails({0})",
-            Decimal: "column_conversion.decimal_to_int_fails({0}, {0.scale})",
+            Float: "column_numbers.float_to_int_fails({0})", String: "column_numbers.string_to_int_fails({0})",
+            Decimal: "column_numbers.decimal_to_int_fails({0}, {0.scale})",
         },
     ),
     Function(
@@ -99,14 +99,14 @@ TABLE = (
         says="the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
         failures=(Failure.BAD_CAST,),
         examples=(Example('to_float("1.5e3")', "1500.0"), Example('to_float("1,5")', fails=Failure.BAD_CAST)),
-        python={String: "row_conversion.string_to_float({0})", Float: "{0}", ELSE: "float({0})"},
+        python={String: "row_numbers.string_to_float({0})", Float: "{0}", ELSE: "float({0})"},
         polars={
             String: "{0}.cast(pl.Float64, strict=False)", Float: "{0}",
-            Decimal: "column_conversion.decimal_to_float({0}, {0.scale})", ELSE: "{0}.cast(pl.Float64)",
+            Decimal: "column_numbers.decimal_to_float({0}, {0.scale})", ELSE: "{0}.cast(pl.Float64)",
         },
         polars_fails={
-            String: "column_conversion.string_to_float_fails({0})",
-            Decimal: "column_conversion.decimal_to_float_fails({0})",
+            String: "column_numbers.string_to_float_fails({0})",
+            Decimal: "column_numbers.decimal_to_float_fails({0})",
         },
     ),
     Function(
@@ -116,20 +116,20 @@ TABLE = (
         "duration in seconds with six decimals",
         examples=(Example("to_string(1.0)", '"1.0"'), Example("to_string(1500ms)", '"1.500000"')),
         python={
-            Bool: '"true" if {0} else "false"', Timestamp: "row_conversion.timestamp_to_string({0})",
-            Date: "row_conversion.date_to_string({0})", Duration: "row_conversion.duration_to_string({0})",
-            Decimal: "row_conversion.decimal_to_string({0}, {0.scale})", String: "{0}", Enumeration: "{0}",
+            Bool: '"true" if {0} else "false"', Timestamp: "row_numbers.timestamp_to_string({0})",
+            Date: "row_numbers.date_to_string({0})", Duration: "row_numbers.duration_to_string({0})",
+            Decimal: "row_numbers.decimal_to_string({0}, {0.scale})", String: "{0}", Enumeration: "{0}",
             ELSE: "str({0})",
         },
         polars={
-            Timestamp: "column_conversion.timestamp_to_string({0})", Date: "column_conversion.date_to_string({0})",
-            Duration: "column_conversion.duration_to_string(columns.micros({0}))", String: "{0}", Enumeration: "{0}",
-            Decimal: "column_conversion.decimal_to_string({0}, {0.scale})", Float: _NO_TEXT,
+            Timestamp: "column_numbers.timestamp_to_string({0})", Date: "column_numbers.date_to_string({0})",
+            Duration: "column_numbers.duration_to_string(columns.micros({0}))", String: "{0}", Enumeration: "{0}",
+            Decimal: "column_numbers.decimal_to_string({0}, {0.scale})", Float: _NO_TEXT,
             ELSE: "{0}.cast(pl.String)",
         },
         polars_fails={
-            Timestamp: "column_conversion.timestamp_to_string_fails({0})",
-            Date: "column_conversion.date_to_string_fails({0})", Duration: ABSOLUTE_FAILS[Duration],
+            Timestamp: "column_numbers.timestamp_to_string_fails({0})",
+            Date: "column_numbers.date_to_string_fails({0})", Duration: ABSOLUTE_FAILS[Duration],
         },
     ),
     Function(
@@ -151,18 +151,18 @@ TABLE = (
             ),
         ),
         python={
-            String: "row_conversion.string_to_decimal({0}, {precision}, {scale})",
-            Decimal: "row_conversion.decimal_to_decimal({0}, {precision}, {scale})",
-            ELSE: "row_conversion.int_to_decimal({0}, {precision}, {scale})",
+            String: "row_numbers.string_to_decimal({0}, {precision}, {scale})",
+            Decimal: "row_numbers.decimal_to_decimal({0}, {precision}, {scale})",
+            ELSE: "row_numbers.int_to_decimal({0}, {precision}, {scale})",
         },
         polars={
             String: _NO_DECIMAL,
-            Decimal: "column_conversion.decimal_to_decimal({0}, {0.scale}, {precision}, {scale})",
-            ELSE: "column_conversion.int_to_decimal({0}, {precision}, {scale})",
+            Decimal: "column_numbers.decimal_to_decimal({0}, {0.scale}, {precision}, {scale})",
+            ELSE: "column_numbers.int_to_decimal({0}, {precision}, {scale})",
         },
         polars_fails={
-            SAFE: "", Decimal: "column_conversion.decimal_to_decimal_fails({0}, {0.scale}, {precision}, {scale})",
-            ELSE: "column_conversion.int_to_decimal_fails({0}, {precision}, {scale})",
+            SAFE: "", Decimal: "column_numbers.decimal_to_decimal_fails({0}, {0.scale}, {precision}, {scale})",
+            ELSE: "column_numbers.int_to_decimal_fails({0}, {precision}, {scale})",
         },
     ),
     Function(
@@ -174,6 +174,6 @@ TABLE = (
             Example('to_enum("udp", ["tcp", "udp"])', '"udp"'),
             Example('to_enum("gre", ["tcp", "udp"])', fails=Failure.BAD_CAST),
         ),
-        python="row_conversion.to_enum({0}, {1})",
+        python="row_numbers.to_enum({0}, {1})",
     ),
 )

@@ -33,7 +33,7 @@ TABLE = (
             Example('from_bytes(from_hex("c39f"))', '"ß"'),
             Example('from_bytes(from_hex("ff"))', fails=Failure.BAD_CAST),
         ),
-        python="row_encodings.from_bytes({0})",
+        python="row_texts.from_bytes({0})",
         polars=Never("Polars gives up the whole column at bytes that are no UTF-8"),
     ),
     Function(
@@ -48,8 +48,8 @@ TABLE = (
         examples=(
             Example('from_bytes(from_hex("6869"))', '"hi"'), Example('from_hex("6")', fails=Failure.BAD_CAST),
         ),
-        python="row_encodings.from_hex({0})",
-        polars='{0}.str.decode("hex", strict=False)', polars_fails="column_encodings.from_hex_fails({0})",
+        python="row_texts.from_hex({0})",
+        polars='{0}.str.decode("hex", strict=False)', polars_fails="column_texts.from_hex_fails({0})",
     ),
     Function(
         "to_base64", "(b)", _BYTES_OR_TEXT, says="base64 with padding, on one line; of a string, of its UTF-8",
@@ -62,7 +62,7 @@ TABLE = (
         examples=(
             Example('from_bytes(from_base64("aGk="))', '"hi"'), Example('from_base64("aGk")', fails=Failure.BAD_CAST),
         ),
-        python="row_encodings.from_base64({0})",
-        polars='{0}.str.decode("base64", strict=False)', polars_fails="column_encodings.from_base64_fails({0})",
+        python="row_texts.from_base64({0})",
+        polars='{0}.str.decode("base64", strict=False)', polars_fails="column_texts.from_base64_fails({0})",
     ),
 )

@@ -100,9 +100,9 @@ TABLE = (
             Example("[10][-2]", fails=Failure.OUT_OF_RANGE),
             Example("get([10, 20], 2)", fails=Failure.OUT_OF_RANGE),
         ),
-        python={Map: "{0}.get({1})", ELSE: "row_lists.item({0}, {1})"},
-        polars={Map: "column_maps.value({0}, {1}, {type})", ELSE: "column_lists.item({0}, {1})"},
-        polars_fails={Map: "", ELSE: "column_lists.item_fails({0}, {1})"},
+        python={Map: "{0}.get({1})", ELSE: "row_collections.item({0}, {1})"},
+        polars={Map: "column_collections.value({0}, {1}, {type})", ELSE: "column_collections.item({0}, {1})"},
+        polars_fails={Map: "", ELSE: "column_collections.item_fails({0}, {1})"},
     ),
     Function(
         "list_sum", "list.sum(), list.sum(x => ...)", _total,
@@ -118,17 +118,17 @@ TABLE = (
     Function(
         "list_mean", "list.mean(), list.mean(x => ...)", _mean, says=f"the mean {_OR_VALUES}",
         examples=(Example("[1, 2].mean()", "1.5"),),
-        python="row_lists.mean({0})",
+        python="row_collections.mean({0})",
     ),
     Function(
         "list_min", "list.min(), list.min(x => ...)", _extreme, says=f"the least {_OR_VALUES}",
         examples=(Example('["b", "a"].min()', '"a"'), Example('["bb", "a"].min(x => length(x))', "1")),
-        polars="column_lists.least({0})",
+        polars="column_collections.least({0})",
     ),
     Function(
         "list_max", "list.max(), list.max(x => ...)", _extreme, says=f"the greatest {_OR_VALUES}; NaN is greatest",
         examples=(Example("[1.5, 2.5].max()", "2.5"),),
-        polars="column_lists.greatest({0})",
+        polars="column_collections.greatest({0})",
     ),
     Function(
         "list_sort", "list.sort(), list.sort(descending = true)", _ordered(BOOL),
@@ -138,7 +138,7 @@ TABLE = (
             Example("[2, 3, 1].sort()", "[1, 2, 3]"),
             Example("[2, null, 1].sort(descending = true)", "[2, 1, null]"),
         ),
-        polars="column_lists.sort({0}, descending={1:bare})",
+        polars="column_collections.sort({0}, descending={1:bare})",
     ),
     Function(
         "list_sort_by", "list.sort(by = x => ...), list.sort(by = x => ..., descending = true)", _ordered_by,
@@ -147,7 +147,7 @@ TABLE = (
             Example('["ccc", "a", "bb"].sort(by = x => length(x))', '["a", "bb", "ccc"]'),
             Example('["a", "bb", "c"].sort(by = x => length(x), descending = true)', '["bb", "a", "c"]'),
         ),
-        polars="column_lists.sort_by({0}, descending={1:bare})",
+        polars="column_collections.sort_by({0}, descending={1:bare})",
     ),
     Function(
         "list_distinct", "list.distinct()", _ordered(), says="each item once, where it stands first",

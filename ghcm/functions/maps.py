@@ -77,29 +77,29 @@ TABLE = (
             Example('map_of("a", 1, "b", 2)["b"]', "2"),
             Example('map_of("a", 1)["b"]', fails=Failure.OUT_OF_RANGE),
         ),
-        python="row_maps.at({0}, {1})",
-        polars="column_maps.value({0}, {1}, {type})", polars_fails="column_maps.lacks_key({0}, {1})",
+        python="row_collections.at({0}, {1})",
+        polars="column_collections.value({0}, {1}, {type})", polars_fails="column_collections.lacks_key({0}, {1})",
     ),
     Function(
         "has_key", "has_key(map, key), key in map", _with_key,
         says="whether the map has the key; its value may be null",
         examples=(Example('has_key(map_of("a", 1, "b", 2), "b")', "true"),),
-        polars="column_maps.has_key({0}, {1})",
+        polars="column_collections.has_key({0}, {1})",
     ),
     Function(
         "keys", "(map)", _listed("key"), says="the keys, ascending",
         examples=(Example('keys(map_of("b", 2, "a", 1))', '["a", "b"]'),),
-        python="sorted({0})", polars="column_maps.keys({0}, {type})",
+        python="sorted({0})", polars="column_collections.keys({0}, {type})",
     ),
     Function(
         "values", "(map)", _listed("value"), says="the values in the order of their keys",
         examples=(Example('values(map_of("b", 2, "a", 1))', "[1, 2]"),),
-        python="row_maps.values({0})", polars="column_maps.values({0}, {type})",
+        python="row_collections.values({0})", polars="column_collections.values({0}, {type})",
     ),
     Function(
         "entries", "(map)", _listed(""), says="records `{key, value}` in the order of their keys",
         examples=(Example('entries(map_of("a", 1))', '[{"key": "a", "value": 1}]'),),
-        python="row_maps.entries({0})", polars="column_maps.entries({0}, {type})",
+        python="row_collections.entries({0})", polars="column_collections.entries({0}, {type})",
     ),
     Function(
         "from_entries", "from_entries(list), map_of(key, value, ...)", _from_entries,
@@ -109,6 +109,6 @@ TABLE = (
             Example('map_of("a", 1, "b", 2)', '{"a": 1, "b": 2}'),
             Example('from_entries([{ key: "a", value: 1 }])', '{"a": 1}'),
         ),
-        python="row_maps.from_entries({0})", polars="column_maps.from_entries({0}, {type})",
+        python="row_collections.from_entries({0})", polars="column_collections.from_entries({0}, {type})",
     ),
 )

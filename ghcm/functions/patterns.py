@@ -33,14 +33,15 @@ TABLE = (
             Example(r'extract("user=ann id=7", r"id=(\d+)", 1)', '"7"'),
             Example(r'extract("user=ann", r"id=(\d+)", 1)', "null"),
         ),
-        python="row_patterns.group({pattern}.search({0}), {2|0})",
-        polars="column_patterns.extract({0}, {pattern}, {2:bare|0})",
+        python="row_texts.group({pattern}.search({0}), {2|0})",
+        polars="column_texts.extract({0}, {pattern}, {2:bare|0})",
     ),
     Function(
         "replace_pattern", "(s, pattern, replacement)", (STRING, STRING, STRING), STRING,
         "every match from the left replaced; nothing in the replacement has a meaning of its own", constants=(1,),
         examples=(Example(r'replace_pattern("a1b22", r"\d+", "#")', '"a#b#"'),),
-        python="row_patterns.replace({pattern}, {0}, {2})", polars="column_patterns.replace({0}, {pattern}, {2})",
+        python="row_texts.replace_pattern({pattern}, {0}, {2})",
+        polars="column_texts.replace_pattern({0}, {pattern}, {2})",
     ),
     Function(
         "split_pattern", "(s, pattern)", (STRING, STRING), List(STRING), "the parts between matches", constants=(1,),

@@ -54,7 +54,7 @@ _SPACE = "ASCII white space (space, tab, newline, carriage return, vertical tab,
 def _trimmed(python: str, polars: str) -> tuple[str, dict[Choice, str]]:
     """How Python and Polars trim: the latter's characters may differ from text to text."""
     space = r'" \t\n\r\x0b\x0c"'
-    columns: dict[Choice, str] = {1: f"{{0}}.str.{polars}({space})", 2: f"column_strings.{polars}({{0}}, {{1}})"}
+    columns: dict[Choice, str] = {1: f"{{0}}.str.{polars}({space})", 2: f"column_texts.{polars}({{0}}, {{1}})"}
     return f'{{0}}.{python}({{1|" \\t\\n\\r\\v\\f"}})', columns
 
 
@@ -79,12 +79,12 @@ TABLE = (
     Function(
         "lower", "(s)", (STRING,), STRING, "in lower case by Unicode's default mapping",
         examples=(Example('lower("ÄB")', '"äb"'),),
-        python="{0}.lower()", polars="{0}.str.to_lowercase()", polars_fails="column_strings.case_fails({0})",
+        python="{0}.lower()", polars="{0}.str.to_lowercase()", polars_fails="column_texts.case_fails({0})",
     ),
     Function(
         "upper", "(s)", (STRING,), STRING, "in upper case by Unicode's default mapping",
         examples=(Example('upper("äb")', '"ÄB"'),),
-        python="{0}.upper()", polars="{0}.str.to_uppercase()", polars_fails="column_strings.case_fails({0})",
+        python="{0}.upper()", polars="{0}.str.to_uppercase()", polars_fails="column_texts.case_fails({0})",
     ),
     Function(
         "trim", "trim(s), trim(s, characters)", _TRIM,
@@ -136,7 +136,7 @@ TABLE = (
             Example('substring("stream", 1, 3)', '"tre"'),
             Example('substring("stream", -1, 3)', fails=Failure.OUT_OF_RANGE),
         ),
-        python="row_strings.substring({0}, {1}, {2})",
+        python="row_texts.substring({0}, {1}, {2})",
     ),
     Function(
         "split", "(s, separator)", (STRING, STRING), List(STRING),
@@ -146,8 +146,8 @@ TABLE = (
             Example('split("a,b,", ",")', '["a", "b", ""]'),
             Example('split("a,b", "")', fails=Failure.BAD_PATTERN),
         ),
-        python={SAFE: "{0}.split({1})", ELSE: "row_strings.split({0}, {1})"},
-        polars={SAFE: "{0}.str.split({1})", ELSE: "column_strings.split({0}, {1})"},
+        python={SAFE: "{0}.split({1})", ELSE: "row_texts.split({0}, {1})"},
+        polars={SAFE: "{0}.str.split({1})", ELSE: "column_texts.split({0}, {1})"},
         polars_fails={SAFE: "", ELSE: '{1} == ""'},
     ),
     Function(
@@ -159,19 +159,19 @@ TABLE = (
             Example('split_part("a,b", ",", 2)', "null"),
             Example('split_part("a,b", ",", -1)', fails=Failure.OUT_OF_RANGE),
         ),
-        python="row_strings.split_part({0}, {1}, {2})", polars="column_strings.split_part({0}, {1}, {2})",
-        polars_fails="column_strings.split_part_fails({0}, {1}, {2})",
+        python="row_texts.split_part({0}, {1}, {2})", polars="column_texts.split_part({0}, {1}, {2})",
+        polars_fails="column_texts.split_part_fails({0}, {1}, {2})",
     ),
     Function(
         "lines", "(s)", (STRING,), List(STRING),
         "the lines, which end in a newline or in a carriage return and a newline; the last need not",
         examples=(Example(r'lines("a\nb\n")', '["a", "b"]'),),
-        python="row_strings.lines({0})", polars="column_strings.lines({0})",
+        python="row_texts.lines({0})", polars="column_texts.lines({0})",
     ),
     Function(
         "words", "(s)", (STRING,), List(STRING), f"the parts between {_SPACE}, none of them empty",
         examples=(Example('words(" to be  or ")', '["to", "be", "or"]'),),
-        python="row_strings.words({0})", polars=r'{0}.str.extract_all(r"[^ \t-\r]+")',
+        python="row_texts.words({0})", polars=r'{0}.str.extract_all(r"[^ \t-\r]+")',
     ),
     Function(
         "concat", "(s, t, ...)", all_strings, says="one after the other",
@@ -186,15 +186,15 @@ TABLE = (
     Function(
         "reverse", "(s)", (STRING,), STRING, "its code points from the last to the first",
         examples=(Example('reverse("abc")', '"cba"'),),
-        python="{0}[::-1]", polars="column_strings.reverse({0})",
+        python="{0}[::-1]", polars="column_texts.reverse({0})",
     ),
     Function(
         "repeat", "(s, n)", (STRING, INT), STRING,
         f"n times; fails for a negative n and for more than {LONGEST_TEXT:,} code points",
         failures=(Failure.OUT_OF_RANGE, Failure.OVERFLOW),
         examples=(Example('repeat("ab", 3)', '"ababab"'), Example('repeat("ab", -1)', fails=Failure.OUT_OF_RANGE)),
-        python="row_strings.repeat({0}, {1})", polars="column_strings.repeat({0}, {1})",
-        polars_fails="column_strings.repeat_fails({0}, {1})",
+        python="row_texts.repeat({0}, {1})", polars="column_texts.repeat({0}, {1})",
+        polars_fails="column_texts.repeat_fails({0}, {1})",
     ),
     Function(
         "pad_start", "(s, width, fill)", (STRING, INT, STRING), STRING,
@@ -205,8 +205,8 @@ TABLE = (
             Example('pad_start("7", 3, "0")', '"007"'),
             Example('pad_start("7", 2000000, "0")', fails=Failure.OVERFLOW),
         ),
-        python="row_strings.pad_start({0}, {1}, {2})", polars="column_strings.pad_start({0}, {1}, {2})",
-        polars_fails="column_strings.pad_fails({0}, {1}, {2})",
+        python="row_texts.pad_start({0}, {1}, {2})", polars="column_texts.pad_start({0}, {1}, {2})",
+        polars_fails="column_texts.pad_fails({0}, {1}, {2})",
     ),
     Function(
         "pad_end", "(s, width, fill)", (STRING, INT, STRING), STRING, "the same with fill behind it",
@@ -215,26 +215,26 @@ TABLE = (
             Example('pad_end("7", 3, ".")', '"7.."'),
             Example('pad_end("7", 2000000, "0")', fails=Failure.OVERFLOW),
         ),
-        python="row_strings.pad_end({0}, {1}, {2})", polars="column_strings.pad_end({0}, {1}, {2})",
-        polars_fails="column_strings.pad_fails({0}, {1}, {2})",
+        python="row_texts.pad_end({0}, {1}, {2})", polars="column_texts.pad_end({0}, {1}, {2})",
+        polars_fails="column_texts.pad_fails({0}, {1}, {2})",
     ),
     Function(
         "index_of", "(s, part)", (STRING, STRING), INT,
         "where part first begins (from 0), -1 where it does not occur; 0 for an empty part",
         examples=(Example('index_of("abcabc", "c")', "2"), Example('index_of("abc", "x")', "-1")),
-        python="{0}.find({1})", polars="column_strings.index_of({0}, {1})",
+        python="{0}.find({1})", polars="column_texts.index_of({0}, {1})",
     ),
     Function(
         "last_index_of", "(s, part)", (STRING, STRING), INT,
         "where part last begins (from 0), -1 where it does not occur; the length for an empty part",
         examples=(Example('last_index_of("abcabc", "c")', "5"),),
-        python="{0}.rfind({1})", polars="column_strings.last_index_of({0}, {1})",
+        python="{0}.rfind({1})", polars="column_texts.last_index_of({0}, {1})",
     ),
     Function(
         "count_of", "(s, part)", (STRING, STRING), INT,
         "how often part occurs without overlapping; for an empty part one more than the length",
         examples=(Example('count_of("banana", "an")', "2"),),
-        python="{0}.count({1})", polars="column_strings.count_of({0}, {1})",
+        python="{0}.count({1})", polars="column_texts.count_of({0}, {1})",
     ),
     Function(
         "slice", "slice(s, start), slice(s, start, end), s[start:end]",
@@ -244,32 +244,32 @@ TABLE = (
         examples=(Example('slice("stream", 1, -1)', '"trea"'), Example("slice([1, 2, 3], 1)", "[2, 3]")),
         python="{0}[{1}:{2|}]",
         polars={
-            (String, 2): "column_strings.slice_text({0}, {1})", String: "column_strings.slice_text({0}, {1}, {2})",
-            2: "column_strings.slice_list({0}, {1})", ELSE: "column_strings.slice_list({0}, {1}, {2})",
+            (String, 2): "column_texts.slice_text({0}, {1})", String: "column_texts.slice_text({0}, {1}, {2})",
+            2: "column_texts.slice_list({0}, {1})", ELSE: "column_texts.slice_list({0}, {1}, {2})",
         },
     ),
     Function(
         "left", "(s, n)", (STRING, INT), STRING, "the first n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
         examples=(Example('left("stream", 3)', '"str"'), Example('left("stream", -1)', fails=Failure.OUT_OF_RANGE)),
-        python="row_strings.left({0}, {1})", polars="column_strings.left({0}, {1})",
-        polars_fails="column_strings.count_fails({0}, {1})",
+        python="row_texts.left({0}, {1})", polars="column_texts.left({0}, {1})",
+        polars_fails="column_texts.count_fails({0}, {1})",
     ),
     Function(
         "right", "(s, n)", (STRING, INT), STRING, "the last n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
         examples=(Example('right("stream", 3)', '"eam"'), Example('right("stream", -1)', fails=Failure.OUT_OF_RANGE)),
-        python="row_strings.right({0}, {1})", polars="column_strings.right({0}, {1})",
-        polars_fails="column_strings.count_fails({0}, {1})",
+        python="row_texts.right({0}, {1})", polars="column_texts.right({0}, {1})",
+        polars_fails="column_texts.count_fails({0}, {1})",
     ),
     Function(
         "remove_prefix", "(s, part)", (STRING, STRING), STRING, "without part at its beginning, if it is there",
         examples=(Example('remove_prefix("/docs/a", "/docs")', '"/a"'),),
-        python="{0}.removeprefix({1})", polars="column_strings.remove_prefix({0}, {1})",
+        python="{0}.removeprefix({1})", polars="column_texts.remove_prefix({0}, {1})",
     ),
     Function(
         "remove_suffix", "(s, part)", (STRING, STRING), STRING, "without part at its end, if it is there",
         examples=(Example('remove_suffix("a.csv", ".csv")', '"a"'),),
-        python="{0}.removesuffix({1})", polars="column_strings.remove_suffix({0}, {1})",
+        python="{0}.removesuffix({1})", polars="column_texts.remove_suffix({0}, {1})",
     ),
 )

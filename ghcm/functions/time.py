@@ -161,14 +161,14 @@ NUMBERS = (
             Example("from_millis(9223372036854775807)", fails=Failure.OVERFLOW),
         ),
         python="row_time.from_millis({0})",
-        polars="columns.timestamp({0} * 1_000)", polars_fails="column_time_numbers.whole_fails({0}, 1_000)",
+        polars="columns.timestamp({0} * 1_000)", polars_fails="column_time.whole_fails({0}, 1_000)",
     ),
     Function(
         "to_seconds", "(t)", first(fixed(FLOAT, TIMESTAMP), fixed(FLOAT, DURATION)),
         says="seconds since 1970, or of the duration: the microseconds as a float, divided by a million",
         examples=(Example("to_seconds(90m)", "5400.0"), Example("to_seconds(from_micros(1500000))", "1.5")),
         python="float({0}) / 1_000_000.0",
-        polars="column_arithmetic.divided(columns.micros({0}).cast(pl.Float64), 1_000_000.0)",
+        polars="column_numbers.divided(columns.micros({0}).cast(pl.Float64), 1_000_000.0)",
     ),
     Function(
         "from_seconds", "(n)", first(fixed(TIMESTAMP, INT), fixed(TIMESTAMP, FLOAT)),
@@ -183,12 +183,12 @@ NUMBERS = (
         ),
         python={Float: "row_time.from_seconds_float({0})", ELSE: "row_time.from_seconds({0})"},
         polars={
-            Float: "columns.timestamp(column_time_numbers.float_seconds({0}))",
+            Float: "columns.timestamp(column_time.float_seconds({0}))",
             ELSE: "columns.timestamp({0} * 1_000_000)",
         },
         polars_fails={
-            Float: "column_time_numbers.float_timestamp_fails({0})",
-            ELSE: "column_time_numbers.whole_fails({0}, 1_000_000)",
+            Float: "column_time.float_timestamp_fails({0})",
+            ELSE: "column_time.whole_fails({0}, 1_000_000)",
         },
     ),
     Function(
@@ -203,11 +203,11 @@ NUMBERS = (
         ),
         python={Float: "row_time.to_duration_float({0})", ELSE: "row_time.to_duration({0})"},
         polars={
-            Float: "columns.duration(column_time_numbers.float_seconds({0}))",
+            Float: "columns.duration(column_time.float_seconds({0}))",
             ELSE: "columns.duration({0} * 1_000_000)",
         },
         polars_fails={
-            Float: "column_time_numbers.float_seconds_fails({0})", ELSE: "column_time_numbers.seconds_fails({0})",
+            Float: "column_time.float_seconds_fails({0})", ELSE: "column_time.seconds_fails({0})",
         },
     ),
 )

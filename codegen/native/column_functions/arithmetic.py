@@ -27,7 +27,7 @@ def _arithmetic(operator: str, level: int, fails: str) -> Emit:
     def emit(scope: Scope, expr: Call) -> Column:
         found = arguments_of(scope, expr)
         if isinstance(kind_of(expr), List):
-            return with_masks(helper("lists.joined", *found), masks_of(found))
+            return with_masks(helper("collections.joined", *found), masks_of(found))
         if isinstance(kind_of(expr), Decimal):
             scales = tuple(digits_of(each.type)[1] for each in expr.arguments)
             exact = fails.replace(".", ".exact_").removesuffix("_fails")
@@ -47,7 +47,7 @@ def _divide(scope: Scope, expr: Call) -> Column:
     if isinstance(kind_of(expr), Duration):
         found = [Column(f"columns.micros({each.text}).cast(pl.Float64)", fails=each.fails) for each in found]
         zero = None if zero is None else is_zero(found[1])
-    return with_masks(helper("arithmetic.divided", *found), masks_of(found), zero)
+    return with_masks(helper("numbers.divided", *found), masks_of(found), zero)
 
 
 def _floordiv(scope: Scope, expr: Call) -> Column:
@@ -55,7 +55,7 @@ def _floordiv(scope: Scope, expr: Call) -> Column:
     counts = [counted(column, strip(each.type)) for column, each in zip(found, expr.arguments, strict=True)]
     safe = constant(expr.arguments[1]) not in (None, 0, -1)
     return with_masks(
-        infix("//", PRODUCT, *counts), masks_of(found), None if safe else helper("arithmetic.floordiv_fails", *counts)
+        infix("//", PRODUCT, *counts), masks_of(found), None if safe else helper("numbers.floordiv_fails", *counts)
     )
 
 
@@ -121,9 +121,9 @@ def _coalesce(scope: Scope, expr: Call) -> Column:
 
 
 EMITTERS: dict[str, Emit] = {
-    "add": _arithmetic("+", SUM, "arithmetic.add_fails"),
-    "sub": _arithmetic("-", SUM, "arithmetic.subtract_fails"),
-    "mul": _arithmetic("*", PRODUCT, "arithmetic.multiply_fails"),
+    "add": _arithmetic("+", SUM, "numbers.add_fails"),
+    "sub": _arithmetic("-", SUM, "numbers.subtract_fails"),
+    "mul": _arithmetic("*", PRODUCT, "numbers.multiply_fails"),
     "div": _divide,
     "floordiv": _floordiv,
     "mod": _modulo,
@@ -133,8 +133,8 @@ EMITTERS: dict[str, Emit] = {
     "le": _comparison("<="),
     "gt": _comparison(">"),
     "ge": _comparison(">="),
-    "least": _extreme("comparison.least"),
-    "greatest": _extreme("comparison.greatest"),
+    "least": _extreme("numbers.least"),
+    "greatest": _extreme("numbers.greatest"),
     "and": _and,
     "or": _or,
     "coalesce": _coalesce,

@@ -140,7 +140,7 @@ def as_kind(kind: Type, column: Column) -> Column:
 
 
 def helper(name: str, *arguments: Column) -> Column:
-    """A call of `<family>.<function>` in `ghcm.runtime.native.column_functions`."""
+    """A call of `<module>.<function>` in `ghcm.runtime.native.column_functions`."""
     return Column(f"column_{name}({', '.join(argument.text for argument in arguments)})")
 
 

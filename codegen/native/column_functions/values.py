@@ -58,7 +58,7 @@ def _replace(scope: Scope, expr: Call) -> Column:
     old, new = (constant(each) for each in expr.arguments[1:])
     if not isinstance(old, str) or not isinstance(new, str):
         several = arguments_of(scope, expr)
-        return with_masks(helper("strings.replace", *several), masks_of(several))
+        return with_masks(helper("texts.replace", *several), masks_of(several))
     found = scope.value(expr.arguments[0])
     if not old:
         return found
@@ -74,20 +74,20 @@ def _substring(scope: Scope, expr: Call) -> Column:
         None if safe else Column(f"{column.at(OR)} < 0", COMPARE)
         for safe, column in zip(limits, (start, count), strict=True)
     ]
-    return with_masks(helper("strings.substring", text, start, count), masks_of(found), *masks)
+    return with_masks(helper("texts.substring", text, start, count), masks_of(found), *masks)
 
 
 def _join(scope: Scope, expr: Call) -> Column:
     texts, between = found = arguments_of(scope, expr)
     if constant(expr.arguments[1]) is None:
-        return with_masks(helper("strings.join", *found), masks_of(found))
+        return with_masks(helper("texts.join", *found), masks_of(found))
     return Column(f"{texts.at(ATOM)}.list.join({between.bare})", fails=masks_of(found))
 
 
 def _to_enum(scope: Scope, expr: Call) -> Column:
     found, enum = scope.value(expr.arguments[0]), strip(expr.type)
     assert isinstance(enum, Enumeration)
-    fails = helper("conversion.to_enum_fails", found, Column(f"[{', '.join(map(quoted, enum.values))}]"))
+    fails = helper("numbers.to_enum_fails", found, Column(f"[{', '.join(map(quoted, enum.values))}]"))
     return with_masks(found, found.fails, fails)
 
 
@@ -98,11 +98,11 @@ def _total(scope: Scope, expr: Call) -> Column:
     found = scope.value(expr.arguments[0])
     item = _item_of(expr)
     if isinstance(item, Float):
-        return with_masks(helper("lists.float_sum", found), found.fails)
+        return with_masks(helper("collections.float_sum", found), found.fails)
     if isinstance(item, Decimal):
-        return with_masks(helper("lists.exact_sum", found, *number(*digits_of(expr.type))), found.fails)
-    total = Column(f"column_lists.whole_sum({found.text}, {dtype_text(strip(expr.type))})")
-    return with_masks(total, found.fails, helper("lists.sum_fails", found))
+        return with_masks(helper("collections.exact_sum", found, *number(*digits_of(expr.type))), found.fails)
+    total = Column(f"column_collections.whole_sum({found.text}, {dtype_text(strip(expr.type))})")
+    return with_masks(total, found.fails, helper("collections.sum_fails", found))
 
 
 def _item_of(expr: Call) -> Type:
@@ -114,7 +114,7 @@ def _item_of(expr: Call) -> Type:
 def _mean(scope: Scope, expr: Call) -> Column:
     found = scope.value(expr.arguments[0])
     name = "float_mean" if isinstance(_item_of(expr), Float) else "whole_mean"
-    return with_masks(helper(f"lists.{name}", found), found.fails)
+    return with_masks(helper(f"collections.{name}", found), found.fails)
 
 
 # --- addresses and time ----------------------------------------------------------------------------------------------

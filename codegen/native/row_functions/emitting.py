@@ -83,7 +83,7 @@ def _raw(pattern: str) -> str:
 
 
 def helper(name: str, *arguments: Code) -> Code:
-    """A call of `<family>.<function>` in `ghcm.runtime.native.row_functions`."""
+    """A call of `<module>.<function>` in `ghcm.runtime.native.row_functions`."""
     return Code(f"row_{name}({', '.join(argument.inner for argument in arguments)})")
 
 

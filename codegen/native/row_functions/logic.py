@@ -63,14 +63,14 @@ def _negated(code: Code) -> Code:
 
 
 EMITTERS: dict[str, Emit] = {
-    "eq": _comparison("==", lambda left, right: helper("comparison.equal", left, right)),
-    "ne": _comparison("!=", lambda left, right: _negated(helper("comparison.equal", left, right))),
-    "lt": _comparison("<", lambda left, right: helper("comparison.less", left, right)),
-    "le": _comparison("<=", lambda left, right: helper("comparison.less_or_equal", left, right)),
-    "gt": _comparison(">", lambda left, right: helper("comparison.greater", left, right)),
-    "ge": _comparison(">=", lambda left, right: helper("comparison.greater_or_equal", left, right)),
-    "least": _extreme("min", "comparison.least"),
-    "greatest": _extreme("max", "comparison.greatest"),
+    "eq": _comparison("==", lambda left, right: helper("numbers.equal", left, right)),
+    "ne": _comparison("!=", lambda left, right: _negated(helper("numbers.equal", left, right))),
+    "lt": _comparison("<", lambda left, right: helper("numbers.less", left, right)),
+    "le": _comparison("<=", lambda left, right: helper("numbers.less_or_equal", left, right)),
+    "gt": _comparison(">", lambda left, right: helper("numbers.greater", left, right)),
+    "ge": _comparison(">=", lambda left, right: helper("numbers.greater_or_equal", left, right)),
+    "least": _extreme("min", "numbers.least"),
+    "greatest": _extreme("max", "numbers.greatest"),
 }
 """What propagates nulls."""
 

@@ -30,7 +30,7 @@ from ghcm.values.timestamps import DATE_UNITS
 def _contains(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     kind, (where, what) = kind_of(expr), codes
     if isinstance(kind, List) and isinstance(kind.item, Float):
-        return helper("lists.list_contains", where, what)
+        return helper("collections.list_contains", where, what)
     if isinstance(kind, List) and not plainly_ordered(kind.item):
         order = scope.module.order(kind.item)
         where, what = Code(f"map({order}, {where.inner})", simple=where.simple), Code(f"{order}({what.inner})")
@@ -45,19 +45,19 @@ def _is_in(what: Code, where: Code) -> Code:
     """Of two that fail the first argument is named; Python evaluates what it looks for first."""
     if where.simple or what.simple:
         return Code(f"{what.at(BITOR)} in {where.at(BITOR)}", COMPARE)
-    return helper("lists.contains", where, what)
+    return helper("collections.contains", where, what)
 
 
 def _replace(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     if not constant(expr.arguments[1]):
-        return helper("strings.replace", *codes)
+        return helper("texts.replace", *codes)
     return Code(f"{codes[0].at(ATOM)}.replace({codes[1].inner}, {codes[2].inner})")
 
 
 def _join(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     texts, between = codes
     plain = texts.simple or between.simple
-    return Code(f"{between.at(ATOM)}.join({texts.inner})") if plain else helper("strings.join", texts, between)
+    return Code(f"{between.at(ATOM)}.join({texts.inner})") if plain else helper("texts.join", texts, between)
 
 
 def _concat(scope: Scope, expr: Call, codes: list[Code]) -> Code:
@@ -76,11 +76,11 @@ def _item(expr: Call) -> Type:
 def _sum(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     match strip(_item(expr)):
         case Float():
-            return helper("lists.float_sum", *codes)
+            return helper("collections.float_sum", *codes)
         case Decimal():
-            return helper("lists.exact_sum", *codes)
+            return helper("collections.exact_sum", *codes)
         case _:  # whole numbers and durations
-            return helper("lists.whole_sum", *codes)
+            return helper("collections.whole_sum", *codes)
 
 
 def _ordered(name: str, *, nulls: bool) -> Emit:
@@ -101,7 +101,7 @@ def _options(expr: Call) -> list[Code]:
 def _sort_by(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     entry = _item(expr)
     assert isinstance(entry, Struct)
-    return helper("lists.sort_by", codes[0], *_options(expr), Code(scope.module.order(entry.fields[0].type)))
+    return helper("collections.sort_by", codes[0], *_options(expr), Code(scope.module.order(entry.fields[0].type)))
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ EMITTERS: dict[str, Emit] = {
     "join": _join,
     "concat": _concat,
     "list_sum": _sum,
-    "list_min": _ordered("lists.least", nulls=False),
-    "list_max": _ordered("lists.greatest", nulls=False),
-    "list_sort": _ordered("lists.sort", nulls=True),
+    "list_min": _ordered("collections.least", nulls=False),
+    "list_max": _ordered("collections.greatest", nulls=False),
+    "list_sort": _ordered("collections.sort", nulls=True),
     "list_sort_by": _sort_by,
-    "list_distinct": _ordered("lists.distinct", nulls=True),
+    "list_distinct": _ordered("collections.distinct", nulls=True),
     "truncate_to": _truncate_to,
     "parse_time": _by_pattern("reader"),
     "format_time": _by_pattern("writer"),

@@ -1,3 +1,3 @@
-"""What generated columnar code calls for the functions of the language, one module per family."""
+"""What generated columnar code calls for the functions of the language, one module per kind of value."""
 
 __all__: list[str] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
+from ghcm.runtime.native.column_functions.time_texts import days_in_month, days_of
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
+from ghcm.types import INT_MAX, INT_MIN
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
 _DAY = 86_400_000_000
@@ -219,3 +220,49 @@ def timestamp_of_fails(
     clock = (hour < 0) | (hour > 23) | (minute < 0) | (minute > 59) | (second < 0) | (second > 59)
     wrong = date_of_fails(year, month, day) | clock
     return known & (wrong | _left(timestamp_of(year, month, day, hour, minute, second, zone)) if zone else wrong)
+
+
+_LONGEST = 9_223_372_036_854.775
+"""The longest duration that is a float of seconds; the next one has more than 64 bits of microseconds."""
+_SPLIT = 134_217_729.0
+
+
+def whole_fails(value: pl.Expr, size: int) -> pl.Expr:
+    """Where so many units of `size` microseconds after 1970 are outside of the years 1 to 9999."""
+    return (value < -(-FIRST_MICROS // size)) | (value > LAST_MICROS // size)
+
+
+def seconds_fails(value: pl.Expr) -> pl.Expr:
+    """Where so many seconds have more than 64 bits of microseconds."""
+    return (value < -(-INT_MIN // 1_000_000)) | (value > INT_MAX // 1_000_000)
+
+
+def float_timestamp_fails(value: pl.Expr) -> pl.Expr:
+    """Where so many seconds after 1970 are no timestamp of the years 1 to 9999; NaN is greater than all."""
+    return (value < FIRST_MICROS / 1_000_000) | (value >= (LAST_MICROS + 1) / 1_000_000)
+
+
+def float_seconds_fails(value: pl.Expr) -> pl.Expr:
+    """Where so many seconds are no duration."""
+    return (value < -_LONGEST) | (value > _LONGEST)
+
+
+def float_seconds(value: pl.Expr) -> pl.Expr:
+    """The nearest number of microseconds, half to even.
+
+    The product of the fraction and a million is taken exactly, as a float and the error of that float (Dekker): beside
+    a half the error decides.
+    """
+    size = pl.when(value.is_finite()).then(value.abs()).otherwise(0.0).clip(0.0, _LONGEST)
+    size = pl.when(value.is_null()).then(None).otherwise(size)
+    whole = size.floor()
+    part = size - whole
+    product = part * 1e6
+    spread = part * _SPLIT
+    high = spread - (spread - part)
+    error = (high * 1e6 - product) + (part - high) * 1e6
+    floor = product.floor()
+    rest = product - floor
+    up = (rest > 0.5) | ((rest == 0.5) & ((error > 0) | ((error == 0) & (floor % 2 == 1))))
+    micros = whole.cast(pl.Int64) * 1_000_000 + floor.cast(pl.Int64) + up.cast(pl.Int64)
+    return pl.when(value < 0).then(-micros).otherwise(micros)

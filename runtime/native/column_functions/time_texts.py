@@ -9,7 +9,6 @@ from functools import partial
 
 import polars as pl
 
-from ghcm.runtime.native.column_functions.calendar import days_in_month, days_of
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
 from ghcm.values.timestamps import (
     FIRST_MICROS,
@@ -146,3 +145,17 @@ def _offset_text(offset: pl.Expr) -> pl.Expr:
     sign = pl.when(offset < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
     hours, minutes, seconds = (each.cast(pl.String).str.zfill(2) for each in (size // 3600, size // 60 % 60, size % 60))
     return sign + hours + minutes + pl.when(size % 60 == 0).then(pl.lit("")).otherwise(seconds)
+
+
+def days_of(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    """The days since 1970; years are counted from March, so that leap days come last."""
+    shifted = year - (month <= 2).cast(pl.Int64)
+    of_era = shifted % 400
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return shifted // 400 * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+
+
+def days_in_month(year: pl.Expr, month: pl.Expr) -> pl.Expr:
+    """28 to 31."""
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    return pl.when(month == 2).then(28 + leap.cast(pl.Int64)).otherwise(30 + (month + month // 8) % 2)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 from ghcm.functions import Failure
 from ghcm.runtime.native.json_values import JsonReader
-from ghcm.runtime.native.row_functions.arithmetic import within
+from ghcm.runtime.native.row_functions.numbers import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
 
 _Data: TypeAlias = object

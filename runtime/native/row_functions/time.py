@@ -7,7 +7,7 @@ from math import isfinite
 from typing import NoReturn
 
 from ghcm.functions import Failure
-from ghcm.runtime.native.row_functions.arithmetic import within
+from ghcm.runtime.native.row_functions.numbers import within
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.native.zones import EPOCH, local_of, offset_of_local
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS

@@ -1,4 +1,4 @@
-"""Strings in generated columnar code: values, and masks of the records that fail."""
+"""Strings, regular expressions, bytes and their texts in generated columnar code: values, and masks of what fails."""
 
 from __future__ import annotations
 
@@ -191,3 +191,28 @@ def remove_prefix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
 def remove_suffix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
     """Without a part at the end."""
     return _given(value.str.strip_suffix(part), value, part)
+
+
+def extract(value: pl.Expr, pattern: str, group: int) -> pl.Expr:
+    """What a group of the first match took, empty where it took no part; null where there is no match."""
+    return pl.when(value.str.contains(pattern)).then(value.str.extract(pattern, group).fill_null(""))
+
+
+def replace_pattern(value: pl.Expr, pattern: str, replacement: pl.Expr) -> pl.Expr:
+    """The text with every match replaced; nothing in the replacement has a meaning of its own."""
+    plain = replacement.str.replace_all("$", "$$", literal=True)
+    return pl.when(replacement.is_not_null()).then(value.str.replace_all(pattern, plain))
+
+
+_HEX = r"\A(?:[0-9a-fA-F]{2})*\z"
+_BASE64 = r"\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?\z"
+
+
+def from_hex_fails(value: pl.Expr) -> pl.Expr:
+    """Where it is not that."""
+    return ~value.str.contains(_HEX)
+
+
+def from_base64_fails(value: pl.Expr) -> pl.Expr:
+    """Where it is not that."""
+    return ~value.str.contains(_BASE64)

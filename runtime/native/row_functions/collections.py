@@ -1,9 +1,9 @@
-"""Lists in generated row code."""
+"""Lists and maps in generated row code."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ghcm.functions import Failure
-from ghcm.runtime.native.row_functions.comparison import equal
+from ghcm.runtime.native.row_functions.numbers import equal
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
 from ghcm.values.decimals import EXACT
@@ -106,3 +106,29 @@ def distinct(items: Sequence[Any], order: _Order | None = None) -> list[Any]:
     for each in items:
         first.setdefault(order(each), each)
     return list(first.values())
+
+
+K = TypeVar("K", bool, int, str)
+V = TypeVar("V")
+
+
+def at(of: Mapping[K, V], key: K) -> V:
+    """The value of a key."""
+    if key not in of:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"the map has no key {key!r}")
+    return of[key]
+
+
+def values(of: Mapping[K, V]) -> list[V]:
+    """The values in the order of their keys."""
+    return [of[key] for key in sorted(of)]
+
+
+def entries(of: Mapping[K, V]) -> list[tuple[K, V]]:
+    """The keys and values in the order of the keys."""
+    return [(key, of[key]) for key in sorted(of)]
+
+
+def from_entries(pairs: Iterable[tuple[K, V]]) -> dict[K, V]:
+    """The map of keys and values, in the order of its keys; the last value of a key counts."""
+    return dict(entries(dict(pairs)))
