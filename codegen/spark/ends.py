@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from ghcm.codegen.spark.aggregates import RECORD, argument_columns, final_value, grouped_columns
 from ghcm.codegen.spark.expressions import can_fail
@@ -12,7 +11,7 @@ from ghcm.codegen.spark.text import quote
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Mode
-from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, Publish, Redis, Socket, To
+from ghcm.spg.ops import Files, Parquet, Publish, Redis, To
 from ghcm.spg.ops.traits import TIME
 
 
@@ -36,10 +35,8 @@ def write_body(scope: Scope, op: To) -> list[str]:
             return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
         case Redis(place=place):
             return _redis(scope, sink.name, place, sink.key, sink.mode)
-        case Socket() | Memory() | Generate() | Kafka():
+        case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
-        case _:
-            assert_never(connector)
 
 
 def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) -> list[str]:

@@ -10,10 +10,10 @@ from typing import assert_never
 
 from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Mode, Parquet, Redis, Socket
+from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Mode, Socket, SourceConnector
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
-from ghcm.support import YES, Never, NotYet, Support
+from ghcm.support import YES, Engine, Never, NotYet, Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Spark:
 
 def _endless(connector: Connector) -> str:
     """Why a job cannot read from there; empty where it can."""
+    if not isinstance(connector, SourceConnector):
+        return f"cannot read from {connector.word} as a source"
     match connector:
         case Files(tail=True):
             return "reads files as they grow"
@@ -60,31 +62,29 @@ def _endless(connector: Connector) -> str:
         case Files() | Memory() | Generate():
             return ""
         case Socket() | Kafka():
-            return f"reads from {type(connector).__name__.lower()}"
-        case Parquet() | Redis():
-            return f"cannot read from {type(connector).__name__.lower()} as a source"
+            return f"reads from {connector.word}"
         case _:
             assert_never(connector)
 
 
 def _reads(sink: Sink) -> Support:
-    readable = isinstance(sink.connector, Files | Parquet | Redis)
-    return YES if readable else NotYet(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
+    return YES if _known(sink) else NotYet(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
 
 
 def _writes(sink: Sink) -> Support:
-    match sink.connector:
-        case Files() | Parquet():
-            if sink.mode is Mode.UPSERT:
-                return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
-            return YES
-        case Redis():
-            keyless = Never(f'the sink "{sink.name}" on Redis needs a key', code="GHCM-524")
-            return keyless if sink.key is None else YES
-        case Socket() | Memory() | Generate() | Kafka():
-            return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
-        case _:
-            assert_never(sink.connector)
+    kind, _ = sink.connector.address
+    if not _known(sink):
+        return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
+    if SINKS[sink.connector.word].key and sink.key is None:
+        return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
+    if kind == "files" and sink.mode is Mode.UPSERT:
+        return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
+    return YES
+
+
+def _known(sink: Sink) -> bool:
+    facts = SINKS.get(sink.connector.word)
+    return facts is not None and Engine.SPARK in facts.engines
 
 
 SPARK = Spark()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import python_text, quote
 from ghcm.spg.graph import Task
-from ghcm.spg.ops import Files, Generate, Kafka, Memory, Parquet, ReadSink, Redis, Socket, Source
+from ghcm.spg.ops import Files, Generate, Memory, Parquet, ReadSink, Redis, Source
 
 
 def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
@@ -22,10 +20,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
         case Generate(rows=rows, start_us=start, step_us=step_us):
             return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
-        case Socket() | Kafka() | Parquet() | Redis():
+        case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
-        case _:
-            assert_never(connector)
 
 
 def _files(scope: Scope, task: Task, files: Files) -> str:
@@ -53,10 +49,8 @@ def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
         case Redis(place=place):
             call = f"read_redis(job, {step}, {name}, {quote(place)}, {element}"
             lines = [f"rows = {call}, mode={quote(sink.mode.value)})"]
-        case Socket() | Memory() | Generate() | Kafka():
+        case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
-        case _:
-            assert_never(connector)
     if scope.keep:
         return [*lines, f"return arrived(rows, {quote(task.id)}{scope.keeping()})"]
     return [*lines, "return rows"]
