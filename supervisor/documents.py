@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.pubsub.envelope import feedback_to_json
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.models import json_schema
 from ghcm.values.timestamps import timestamp_text
@@ -88,6 +89,7 @@ class ProgramDocument(BaseModel):
 def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
     """The document of a call, as `CallDocument` says."""
     feedback = found.feedback
+    told = feedback_to_json(feedback)
     here = f"/programs/{found.program}/units/{found.unit}/calls/{found.id}"
     return {
         "id": found.id,
@@ -103,10 +105,7 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "ended": _moment(found.ended),
         "deadline": _moment(found.instruction.deadline),
         "attempts": found.attempts,
-        "rows": feedback.rows,
-        "sinks": {name: {"version": sink.version, "rows": sink.rows} for name, sink in feedback.sinks.items()},
-        "error": None if feedback.error is None else feedback.error.error.document(),
-        "timings": dict(feedback.timings),
+        **{part: told[part] for part in ("rows", "sinks", "error", "timings")},
         "as_of": _moment(feedback.as_of),
         "links": {"self": here, "data": f"{here}/data"},
         "data": data,

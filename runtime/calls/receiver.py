@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from threading import Event, Semaphore, Thread
+from typing import assert_never
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue
@@ -187,5 +188,7 @@ class Receiver:
                     return False
                 case Start.RUN:
                     pass
+                case _:
+                    assert_never(start)
         self._begin(delivery)
         return True

@@ -70,7 +70,7 @@ class Responder:
         queue: SerialQueue[Delivery] = SerialQueue(calls, program.name, serialized_with(program, unit))
         self._receiver = Receiver(unit.name, self._cache, calls, executor, queue, self._begin)
         self._answers = Worker(f"{unit.name}-answers", post)
-        self._letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
+        self._dead_letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(unit.name, services, self._lost)
 
     def start(self) -> None:
@@ -119,7 +119,7 @@ class Responder:
         self._closing = True
         self._receiver.stop()
         self._cache.close()
-        self._letters.close()
+        self._dead_letters.close()
         self._publisher.close()
         self._idle.set()  # nobody needs wait any more
 
@@ -142,7 +142,7 @@ class Responder:
             "failed": self.failed,
             "running": len(self._running),
             "trouble": self._answers.troubled,
-            "dead": self._letters.count,
+            "dead": self._dead_letters.count,
         }
 
     # --- the loop ----------------------------------------------------------------------------------------------------
@@ -188,8 +188,8 @@ class Responder:
         if self._closing:
             return
         id_ = delivery.instruction.id
-        for letter in outcome.letters:
-            self._letters.note(letter)
+        for letter in outcome.dead_letters:
+            self._dead_letters.note(letter)
 
         def stored(feedback: Feedback) -> None:
             self._count(feedback, outcome, id_)
@@ -203,9 +203,9 @@ class Responder:
             self._answers.submit(partial(self._store, delivery, outcome), stored, not_stored)
 
         def prepared(version: str | None) -> None:
-            self._letters.commit(version, committed, not_stored)
+            self._dead_letters.commit(version, committed, not_stored)
 
-        self._letters.prepare(outcome.letters, plain(f"{id_}-dead"), prepared, not_stored)
+        self._dead_letters.prepare(outcome.dead_letters, plain(f"{id_}-dead"), prepared, not_stored)
 
     def _count(self, feedback: Feedback, outcome: Outcome, call: str) -> None:
         self.answered += 1

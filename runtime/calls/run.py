@@ -37,7 +37,7 @@ class Outcome:
     rows: Sequence[Row] = ()
     reply: Task | None = None
     sinks: Mapping[str, SinkVersion] | None = None
-    letters: Sequence[DeadLetter] = ()
+    dead_letters: Sequence[DeadLetter] = ()
     publications: Sequence[tuple[str, Publication]] = ()
     as_of: int | None = None
     seconds: float = 0.0
@@ -68,7 +68,7 @@ class CallRun:
         self._done: Callable[[Outcome], None] | None = done
         self._graph = Graph()
         self._left: set[str] = set()
-        self._letters: list[DeadLetter] = []
+        self._dead_letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
         self._sinks: dict[str, SinkVersion] = {}
         self._started = time.perf_counter()
@@ -148,7 +148,7 @@ class CallRun:
 
     def finished(self, name: str, saved: Saved) -> None:
         """A tasklet has ended; sinks commit when everything else has."""
-        self._letters += saved.letters
+        self._dead_letters += saved.letters
         self._publications += saved.publications
         if name not in self._graph.sinks:
             self._left.discard(name)
@@ -170,7 +170,7 @@ class CallRun:
                 rows=reply.rows if reply is not None else (),
                 reply=self.unit.task(reply.name) if reply is not None else None,
                 sinks=self._sinks,
-                letters=self._letters,
+                dead_letters=self._dead_letters,
                 publications=self._publications,
                 as_of=self._as_of,
                 seconds=time.perf_counter() - self._started,

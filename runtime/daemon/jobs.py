@@ -143,9 +143,9 @@ class Jobs:
             if job.state is JobState.STOPPING:  # the one before was killed at it; the last snapshot is where it is
                 self._spawn(self._settle(self._store.jobs.move(job.id, JobState.STOPPED, REQUESTED)))
             else:
-                self._go_on(job, program, base)
+                self._resume(job, program, base)
 
-    def _go_on(self, job: Job, program: Program, base: Path) -> None:
+    def _resume(self, job: Job, program: Program, base: Path) -> None:
         """Start a job of an earlier daemon, unless another has taken its place meanwhile."""
         try:
             self._appending.take(job.id, program, base, beside=self._state.beside(job.id).exists())

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import TypeVar, assert_never, cast
 
 from ghcm.errors import GhcmError
 from ghcm.source import Place
@@ -28,6 +28,8 @@ LIMIT = 64 * 1024
 _LONGEST_LINE = 1000
 
 _EMPTY: Mapping[str, object] = MappingProxyType({})
+
+T = TypeVar("T")
 
 
 class State(Enum):
@@ -143,6 +145,8 @@ def encode(envelope: Instruction | Feedback) -> bytes:
         case Feedback():
             subject = f'the feedback of call "{envelope.id}"'
             document = feedback_to_json(envelope)
+        case _:
+            assert_never(envelope)
     try:
         text = json.dumps({"v": FORMAT, **document}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -160,26 +164,26 @@ def encode(envelope: Instruction | Feedback) -> bytes:
 
 def decode_instruction(data: bytes | str) -> Instruction:
     """The instruction in an encoded envelope; GhcmError says what is wrong with it."""
-    document = document_of(data, "instruction", version=FORMAT, limit=LIMIT)
-    parameters = mapping(document, "parameters", "instruction")
+    fields = _decoded(data, "instruction")
+    parameters = fields.mapping("parameters")
     _refuse_rows(parameters)
-    versions = mapping(document, "versions", "instruction")
+    versions = fields.mapping("versions")
     return Instruction(
-        id=text_of(document, "id", "instruction"),
-        program=text_of(document, "program", "instruction"),
-        unit=text_of(document, "unit", "instruction"),
+        id=fields.text("id"),
+        program=fields.text("program"),
+        unit=fields.text("unit"),
         parameters=parameters,
-        reply=optional(document, "reply", str, "instruction"),
-        deadline=optional(document, "deadline", int, "instruction"),
-        trace=optional(document, "trace", str, "instruction") or "",
-        publisher=optional(document, "publisher", str, "instruction") or "",
-        versions={name: expect(version, str, f"versions.{name}", "instruction") for name, version in versions.items()},
+        reply=fields.optional("reply", str),
+        deadline=fields.optional("deadline", int),
+        trace=fields.optional("trace", str) or "",
+        publisher=fields.optional("publisher", str) or "",
+        versions={name: fields.expect(version, str, f"versions.{name}") for name, version in versions.items()},
     )
 
 
 def decode_feedback(data: bytes | str) -> Feedback:
     """The feedback in an encoded envelope; GhcmError says what is wrong with it."""
-    return feedback_from_json(document_of(data, "feedback", version=FORMAT, limit=LIMIT))
+    return feedback_from_json(_decoded(data, "feedback").values)
 
 
 def feedback_to_json(feedback: Feedback) -> dict[str, object]:
@@ -199,32 +203,33 @@ def feedback_to_json(feedback: Feedback) -> dict[str, object]:
 
 def feedback_from_json(document: Mapping[str, object]) -> Feedback:
     """The feedback that `feedback_to_json` wrote; GhcmError says what is wrong with it."""
-    error = mapping(document, "error", "feedback") or None
+    fields = _Fields(document, "feedback")
+    error = fields.mapping("error") or None
     progress = document.get("progress", 0.0)
     if isinstance(progress, bool) or not isinstance(progress, int | float) or not 0 <= progress <= 1:
-        raise invalid("feedback", '"progress" is no number from 0 to 1', f"found {progress!r}")
-    sinks = mapping(document, "sinks", "feedback")
-    timings = mapping(document, "timings", "feedback")
+        raise fields.invalid('"progress" is no number from 0 to 1', f"found {progress!r}")
+    sinks = fields.mapping("sinks")
+    timings = fields.mapping("timings")
     return Feedback(
-        id=text_of(document, "id", "feedback"),
-        state=_state(document),
+        id=fields.text("id"),
+        state=_state(fields),
         progress=float(progress),
-        detail=optional(document, "detail", str, "feedback") or "",
-        sinks={name: _sink_version(name, sinks) for name in sinks},
-        rows=optional(document, "rows", int, "feedback"),
-        error=None if error is None else _failed(error),
-        timings={name: number(value, f"timings.{name}", "feedback") for name, value in timings.items()},
-        as_of=optional(document, "as_of", int, "feedback"),
+        detail=fields.optional("detail", str) or "",
+        sinks={name: _sink_version(name, _Fields(sinks, "feedback")) for name in sinks},
+        rows=fields.optional("rows", int),
+        error=None if error is None else _failed(_Fields(error, "error")),
+        timings={name: fields.number(value, f"timings.{name}") for name, value in timings.items()},
+        as_of=fields.optional("as_of", int),
     )
 
 
-def _failed(document: Mapping[str, object]) -> Failed:
-    text_of(document, "code", "error")
-    text_of(document, "message", "error")
-    place = mapping(document, "place", "error")
-    for name, type_ in (("file", str), ("line", int), ("column", int)) if place else ():
-        expect(place.get(name), type_, name, "place")
-    return Failed.of(GhcmError.of(document))
+def _failed(fields: _Fields) -> Failed:
+    fields.text("code")
+    fields.text("message")
+    place = _Fields(fields.mapping("place"), "place")
+    for name, type_ in (("file", str), ("line", int), ("column", int)) if place.values else ():
+        place.expect(place.values.get(name), type_, name)
+    return Failed.of(GhcmError.of(fields.values))
 
 
 def _instruction_to_json(instruction: Instruction) -> dict[str, object]:
@@ -263,81 +268,82 @@ def _largest(document: Mapping[str, object]) -> str:
     return f'The largest part is "{name}" with {sizes[name]:,} bytes.'
 
 
-def _state(document: Mapping[str, object]) -> State:
-    text = text_of(document, "state", "feedback")
+def _state(fields: _Fields) -> State:
+    text = fields.text("state")
     try:
         return State(text)
     except ValueError:
         known = ", ".join(state.value for state in State)
-        raise invalid("feedback", f'unknown state "{text}"', f"Known states: {known}.") from None
+        raise fields.invalid(f'unknown state "{text}"', f"Known states: {known}.") from None
 
 
-def _sink_version(name: str, sinks: Mapping[str, object]) -> SinkVersion:
-    entry = mapping(sinks, name, "feedback")
-    return SinkVersion(
-        text_of(entry, "version", f"sinks.{name}"), expect(entry.get("rows", 0), int, f"sinks.{name}.rows", "feedback")
-    )
+def _sink_version(name: str, sinks: _Fields) -> SinkVersion:
+    entry = _Fields(sinks.mapping(name), f"sinks.{name}")
+    return SinkVersion(entry.text("version"), sinks.expect(entry.values.get("rows", 0), int, f"sinks.{name}.rows"))
 
 
-T = TypeVar("T")
-
-
-def document_of(data: bytes | str, kind: str, *, version: int, limit: int) -> Mapping[str, object]:
-    """The JSON object in an encoded envelope of at most `limit` bytes, written in format `version`."""
-    if len(data) > limit:
-        raise invalid(kind, "too large", f"{len(data):,} bytes, the limit is {limit:,}")
+def _decoded(data: bytes | str, kind: str) -> _Fields:
+    """The fields of an encoded envelope."""
+    empty = _Fields({}, kind)
+    if len(data) > LIMIT:
+        raise empty.invalid("too large", f"{len(data):,} bytes, the limit is {LIMIT:,}")
     try:
         document: object = json.loads(data)
     except ValueError as error:
-        raise invalid(kind, "no JSON", str(error)) from error
+        raise empty.invalid("no JSON", str(error)) from error
     if not isinstance(document, dict):
-        raise invalid(kind, "no JSON object", f"found {type(document).__name__}")
-    found = cast("dict[str, object]", document)
-    written = found.get("v")
-    if written != version:
-        raise invalid(kind, f"format {written!r} is not known", f"This GHCM reads format {version}.")
+        raise empty.invalid("no JSON object", f"found {type(document).__name__}")
+    found = _Fields(cast("dict[str, object]", document), kind)
+    written = found.values.get("v")
+    if written != FORMAT:
+        raise found.invalid(f"format {written!r} is not known", f"This GHCM reads format {FORMAT}.")
     return found
 
 
-def text_of(document: Mapping[str, object], name: str, kind: str) -> str:
-    """A text that must be there and not be empty."""
-    value = document.get(name)
-    if value is None:
-        raise invalid(kind, f'the field "{name}" is missing', f"Found the fields {', '.join(document) or 'none'}.")
-    text = expect(value, str, name, kind)
-    if not text:
-        raise invalid(kind, f'the field "{name}" is empty', "")
-    return text
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """The fields of a JSON object, read with care: what comes over a wire is refused with a reason, never believed.
+    `kind` is what it should be ("instruction"), for the message.
+    """
 
+    values: Mapping[str, object]
+    kind: str
 
-def mapping(document: Mapping[str, object], name: str, kind: str) -> Mapping[str, object]:
-    """An object; an empty one where it is missing or null."""
-    value = document.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
-    return cast("dict[str, object]", value)
+    def text(self, name: str) -> str:
+        """A text that must be there and not be empty."""
+        value = self.values.get(name)
+        if value is None:
+            found = ", ".join(self.values) or "none"
+            raise self.invalid(f'the field "{name}" is missing', f"Found the fields {found}.")
+        text = self.expect(value, str, name)
+        if not text:
+            raise self.invalid(f'the field "{name}" is empty', "")
+        return text
 
+    def mapping(self, name: str) -> Mapping[str, object]:
+        """An object; an empty one where it is missing or null."""
+        value = self.values.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.invalid(f'the field "{name}" is no object', f"found {value!r}")
+        return cast("dict[str, object]", value)
 
-def optional(document: Mapping[str, object], name: str, expected: type[T], kind: str) -> T | None:
-    """A value of that type, or None where it is missing or null."""
-    value = document.get(name)
-    return None if value is None else expect(value, expected, name, kind)
+    def optional(self, name: str, expected: type[T]) -> T | None:
+        """A value of that type, or None where it is missing or null."""
+        value = self.values.get(name)
+        return None if value is None else self.expect(value, expected, name)
 
+    def number(self, value: object, name: str) -> float:
+        """A number, whole or not."""
+        return float(self.expect(value, int, name)) if isinstance(value, int) else self.expect(value, float, name)
 
-def number(value: object, name: str, kind: str) -> float:
-    """A number, whole or not."""
-    return float(expect(value, int, name, kind)) if isinstance(value, int) else expect(value, float, name, kind)
+    def expect(self, value: object, expected: type[T], name: str) -> T:
+        """The value, if it is of that type; true and false are no numbers."""
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+            raise self.invalid(f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
+        return value
 
-
-def expect(value: object, expected: type[T], name: str, kind: str) -> T:
-    """The value, if it is of that type; true and false are no numbers."""
-    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-        raise invalid(kind, f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
-    return value
-
-
-def invalid(kind: str, what: str, detail: str) -> GhcmError:
-    """The refusal, to be raised."""
-    return GhcmError(f"not a valid {kind}: {what}", code="GHCM-710", detail=detail)
+    def invalid(self, what: str, detail: str) -> GhcmError:
+        """The refusal, to be raised."""
+        return GhcmError(f"not a valid {self.kind}: {what}", code="GHCM-710", detail=detail)
