@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from ghcm.codes import Code
 from ghcm.errors import T
-from ghcm.expr import Lambda
+from ghcm.expr import Expr, Lambda, Literal
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.typed import lambda_of
+from ghcm.lowering.expressions.records import fits
+from ghcm.lowering.expressions.typed import lambda_of, typed
 from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Mode
@@ -174,6 +175,11 @@ class UnitDraft:
         return self.declaration.name.text
 
     @property
+    def values(self) -> Scope:
+        """What stands for a value where there is no record."""
+        return Scope(parameters=self.scope.parameters, collections=self.scope.collections)
+
+    @property
     def engine(self) -> Engine:
         """Who runs it."""
         return Engine.SPARK if self.declaration.kind == "batch" else Engine.ROW
@@ -235,6 +241,16 @@ class Step:
         what = f'"{argument}" of "{self.name}"'
         return lambda_of(written, types, self.unit.scope, self.context, what, test=test)
 
+    def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr | None:
+        """The argument as a value of that type: a constant or a parameter of the unit, not of a record."""
+        written = self.given.expr(argument)
+        made = None if written is None else typed(written, self.unit.values, self.context)
+        if written is None or made is None:
+            return None
+        if least is not None and isinstance(made, Literal) and isinstance(made.value, int) and made.value < least:
+            return self.report(Code.OUT_OF_RANGE, f"{what} is less than {least}", written.span)
+        return fits(made, type_, what, written.span, self.context)
+
     def add(
         self,
         op: Op,
@@ -254,8 +270,26 @@ class Step:
         return self.add(op, collection, (flow, Forward()))
 
 
-Rule: TypeAlias = Callable[[Step, Flow], Bound]
-SourceRule: TypeAlias = Callable[[Step], Bound]
+SOURCES: dict[str, Callable[[Step], Bound]] = {}
+"""The rules of what stands at the beginning."""
+READS: dict[str, Callable[[Step, ast.Expr], Bound]] = {}
+"""Of what begins with a name that is no collection."""
+UNIONS: dict[str, Callable[[Step, Flow | Raw], Bound]] = {}
+"""Of what takes raw collections, too."""
+RULES: dict[str, Callable[[Step, Flow], Bound]] = {}
+"""Of what takes a collection."""
+
+_R = TypeVar("_R")
+
+
+def rule(table: dict[str, _R], operator: str) -> Callable[[_R], _R]:
+    """A decorator: the function is the rule of the operator."""
+
+    def put(function: _R) -> _R:
+        table[operator] = function
+        return function
+
+    return put
 
 
 def ends_as_pairs(collection: Collection) -> bool:

@@ -16,7 +16,9 @@ from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.drafts import Bound, Flow, Raw, Step, UnitDraft, final, wants_final
 from ghcm.lowering.expressions.applications import CALLABLE
-from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS, behind_mistake, settle
+from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
+from ghcm.lowering.operators.ends import behind_mistake
+from ghcm.lowering.operators.sources import settle
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
 from ghcm.spg.connectors import SINKS

@@ -347,6 +347,12 @@ class Collection:
         element = self.element
         return element if isinstance(element, Struct) else Struct((Field("value", element),))
 
+    @property
+    def pair(self) -> tuple[Type, Type]:
+        """The types of key and value, of pairs and tables."""
+        assert isinstance(self.element, Struct), "pairs are structs"
+        return self.element.fields[0].type, self.element.fields[1].type
+
     def __str__(self) -> str:
         names = {Shape.STREAM: "Stream", Shape.PAIRS: "Pairs", Shape.TABLE: "Table"}
         element = self.element

@@ -10,8 +10,8 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
-from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.drafts import Bound, Flow, Signature, SinkPlace, Step, ends_as_pairs, final
+from ghcm.lowering.context import Context
+from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkPlace, Step, ends_as_pairs, final, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.typed import typed
@@ -26,6 +26,7 @@ from ghcm.types.unification import accepts
 _MOMENTS = ("window_close", "completion")
 
 
+@rule(RULES, "to")
 def to(step: Step, flow: Flow) -> Bound:
     """Writes to a sink; the collection goes on to `publish`."""
     name = sink_of(step)
@@ -42,6 +43,7 @@ def to(step: Step, flow: Flow) -> Bound:
     return replace(flow, written=draft)
 
 
+@rule(RULES, "publish")
 def publish(step: Step, flow: Flow) -> Bound:
     """Calls a unit by a policy."""
     policy = _policy(step, flow)
@@ -53,6 +55,7 @@ def publish(step: Step, flow: Flow) -> Bound:
     return replace(flow, ended=True)
 
 
+@rule(RULES, "reply")
 def reply(step: Step, flow: Flow) -> Bound:
     """The result of the call."""
     if not step.unit.declaration.responsive:
@@ -254,8 +257,7 @@ def _argument(
         message = f'"{column}" has a value in each record, and the call carries one'
         hint = f"An aggregate makes one of them, for example max({column})."
         return step.report(Code.BAD_AGGREGATE, message, written.span, hint=hint)
-    scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
-    made = typed(written, scope, step.context)
+    made = typed(written, step.unit.values, step.context)
     if made is None or wanted is None:
         return None
     return fits(made, wanted, what, written.span, step.context, Code.CALL_ARGUMENT_TYPE)

@@ -8,33 +8,32 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.expr import Expr, Lambda, Literal
+from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.language.literals import CLAIMS
-from ghcm.lowering.context import Scope
-from ghcm.lowering.drafts import Bound, Flow, Step
+from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
-from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import typed
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
 from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type, is_nullable
 
 
+@rule(RULES, "reduce_by_key")
 def reduce_by_key(step: Step, flow: Flow) -> Bound:
     """One value per key."""
-    value = _pair(flow)[1]
+    value = flow.collection.pair[1]
     endless = not flow.collection.bounded and not flow.collection.windowed
     reducer = reducer_of(step, value, endless=endless)
     return None if reducer is None else _grouped(step, flow, ReduceByKey(reducer), value)
 
 
+@rule(RULES, "aggregate_by_key")
 def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     """Named aggregates per key, or one without a name, which is the value itself."""
-    value = _pair(flow)[1]
+    value = flow.collection.pair[1]
     names = [argument.name for argument in step.given.rest]
     scalar = names == [None]
     if not scalar and None in names:
@@ -53,14 +52,16 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     return _grouped(step, flow, AggregateByKey(aggregates, scalar), result)
 
 
+@rule(RULES, "group_by_key")
 def group_by_key(step: Step, flow: Flow) -> Bound:
     """The values of a key as an ascending list."""
-    value = _pair(flow)[1]
+    value = flow.collection.pair[1]
     if not comparable(value):
         return step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
     return _grouped(step, flow, GroupByKey(), List(value))
 
 
+@rule(RULES, "count")
 def count(step: Step, flow: Flow) -> Bound:
     """The number of values per key, or of records."""
     collection = flow.collection
@@ -74,6 +75,7 @@ def count(step: Step, flow: Flow) -> Bound:
     return Flow(step.add(Count(), after, (flow, Global()), keeps_state=True), after, regrouped=True)
 
 
+@rule(RULES, "distinct")
 def distinct(step: Step, flow: Flow) -> Bound:
     """Each different record once."""
     collection = flow.collection
@@ -84,16 +86,11 @@ def distinct(step: Step, flow: Flow) -> Bound:
     return Flow(step.add(Distinct(), after, (flow, Hash(())), keeps_state=True), after, regrouped=True)
 
 
+@rule(RULES, "changes")
 def changes(step: Step, flow: Flow) -> Bound:
     """The pairs of a table as records, as its values change."""
     after = Collection(Shape.PAIRS, flow.collection.element, flow.collection.bounded)
     return Flow(step.add(Changes(), after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
-
-
-def _pair(flow: Flow) -> tuple[Type, Type]:
-    element = flow.collection.element
-    assert isinstance(element, Struct), "pairs are structs"
-    return element.fields[0].type, element.fields[1].type
 
 
 def _struct(aggregates: tuple[Aggregate, ...]) -> Struct:
@@ -103,7 +100,7 @@ def _struct(aggregates: tuple[Aggregate, ...]) -> Struct:
 def _grouped(step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | ReduceByKey, value: Type) -> Flow:
     """The result of a keyed aggregation: pairs, or a table where the unit lives on and the groups never close."""
     collection = flow.collection
-    fields = [Field("key", _pair(flow)[0]), Field("value", value)]
+    fields = [Field("key", flow.collection.pair[0]), Field("value", value)]
     fields += [Field("window", WINDOW)] if collection.windowed else []
     kept = not collection.bounded or id(step.written) in step.unit.named_nodes
     table = step.unit.lives_on and not collection.windowed and kept
@@ -196,6 +193,7 @@ def _report_nullable(step: Step, what: str) -> None:
     step.report(Code.MAY_BE_NULL, message, step.given.span("function"), detail=detail, hint=hint)
 
 
+@rule(RULES, "sort")
 def sort(step: Step, flow: Flow) -> Bound:
     """All records in order."""
     by = _by(step, flow)
@@ -203,13 +201,14 @@ def sort(step: Step, flow: Flow) -> Bound:
     return flow if by is None else _ordered(step, flow, Sort(by, descending))
 
 
+@rule(RULES, "top")
 def top(step: Step, flow: Flow) -> Bound:
     """The first records of an order, the greatest unless told otherwise."""
     if not flow.collection.bounded and not flow.collection.windowed:
         hint = "window(...) before it gives the top of each window; what is read from a sink or a table ends."
         step.report(Code.NEEDS_BOUNDED, '"top" needs input that ends or is in windows, and this never ends', hint=hint)
         return flow
-    count = _count(step)
+    count = step.of_unit("count", Int(), '"count" of "top"', least=1)
     by = _by(step, flow)
     ascending = step.given.flag("ascending", False)
     if by is None or count is None:
@@ -230,17 +229,3 @@ def _by(step: Step, flow: Flow) -> Lambda | None:
         if not comparable(type_):
             return step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
     return by
-
-
-def _count(step: Step) -> Expr | None:
-    """The number of records: a constant or a parameter of the unit, not of a record."""
-    written = step.given.expr("count")
-    if written is None:
-        return None
-    scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
-    count = typed(written, scope, step.context)
-    if count is None:
-        return None
-    if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 1:
-        return step.report(Code.OUT_OF_RANGE, '"count" of "top" is less than 1', written.span)
-    return fits(count, Int(), '"count" of "top"', written.span, step.context)

@@ -6,21 +6,18 @@ from dataclasses import replace
 
 from ghcm.codes import Code
 from ghcm.errors import suggest
-from ghcm.expr import Expr
 from ghcm.language import ast
-from ghcm.lowering.context import Scope
 from ghcm.lowering.declarations.types import LINE
-from ghcm.lowering.drafts import Bound, Flow, Raw, Step, ends_as_pairs, final
-from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import typed
+from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.operators.sources import decode, settle
 from ghcm.source import Span
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import ReadSink, ReadTable, Union
-from ghcm.types import Collection, Shape, Struct, Type
+from ghcm.types import Collection, Shape, Struct
 from ghcm.types.unification import accepts, unify
 
 
+@rule(READS, "read")
 def read(step: Step, receiver: ast.Expr) -> Bound:
     """The records of what stands before `.read()`."""
     around = step.unit.around
@@ -67,24 +64,14 @@ def _table(step: Step, unit: str, name: str, place: Span | None) -> Bound:
     flow = step.unit.around.table_of(unit, name, place)
     if flow is None:
         return None
-    element = flow.collection.element
-    assert isinstance(element, Struct), "tables hold pairs"
-    key = _key(step, element.fields[0].type)
+    key = step.of_unit("key", flow.collection.pair[0], "the key of the table")
     if step.given.expr("key") is not None and key is None:
         return None
-    collection = Collection(Shape.PAIRS, element, True)
+    collection = Collection(Shape.PAIRS, flow.collection.element, True)
     return Flow(step.add(ReadTable(unit, flow.draft.id, key), collection), collection)
 
 
-def _key(step: Step, type_: Type) -> Expr | None:
-    written = step.given.expr("key")
-    if written is None:
-        return None
-    scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
-    key = typed(written, scope, step.context)
-    return None if key is None else fits(key, type_, "the key of the table", written.span, step.context)
-
-
+@rule(UNIONS, "as")
 def as_record(step: Step, of: Flow | Raw) -> Bound:
     """Raw records become records; the sources decode them themselves."""
     element = _record(step)
@@ -96,6 +83,7 @@ def as_record(step: Step, of: Flow | Raw) -> Bound:
     return None if element is None else decode(step, of, element)
 
 
+@rule(UNIONS, "union")
 def union(step: Step, first: Flow | Raw | None) -> Bound:
     """All records of all inputs; raw inputs stay raw."""
     inputs: list[Bound] = [] if first is None else [first]

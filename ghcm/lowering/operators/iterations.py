@@ -10,14 +10,13 @@ from typing import cast
 
 from ghcm.codes import Code
 from ghcm.expr import Call as TypedCall
-from ghcm.expr import Expr, Get, Lambda, Literal, Var, walk
+from ghcm.expr import Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
-from ghcm.lowering.drafts import Bound, Draft, Flow, Raw, RoundDrafts, Step
+from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, RoundDrafts, Step, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
-from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import condition, typed
+from ghcm.lowering.expressions.typed import condition
 from ghcm.lowering.operators.sources import settle
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Global
@@ -26,9 +25,10 @@ from ghcm.types import Collection, Field, Int, Struct, Type, as_nullable
 from ghcm.types.unification import accepts
 
 
+@rule(RULES, "iterate")
 def iterate(step: Step, flow: Flow) -> Bound:
     """A step, repeated until a condition holds, at most `limit` times."""
-    limit = _limit(step)
+    limit = step.of_unit("limit", Int(), '"limit" of "iterate"', least=1)
     if flow.collection.windowed:
         return step.report(Code.BAD_STEP, "an iteration of records in windows cannot be", hint="Aggregate them first.")
     collection = replace(flow.collection, timed=False)
@@ -42,20 +42,6 @@ def iterate(step: Step, flow: Flow) -> Bound:
     draft = step.add(op, collection, *inputs, keeps_state=True)
     draft.step = round_
     return Flow(draft, collection, regrouped=True)
-
-
-def _limit(step: Step) -> Expr | None:
-    """The greatest number of rounds: a constant or a parameter of the unit, not of a record."""
-    written = step.given.expr("limit")
-    if written is None:
-        return None
-    scope = Scope(parameters=step.unit.scope.parameters, collections=step.unit.scope.collections)
-    limit = typed(written, scope, step.context)
-    if limit is None:
-        return None
-    if isinstance(limit, Literal) and isinstance(limit.value, int) and limit.value < 1:
-        return step.report(Code.OUT_OF_RANGE, '"limit" of "iterate" is less than 1', written.span)
-    return fits(limit, Int(), '"limit" of "iterate"', written.span, step.context)
 
 
 def _round(step: Step, collection: Collection) -> RoundDrafts | None:

@@ -9,18 +9,19 @@ from collections.abc import Sequence
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
-from ghcm.lowering.drafts import Bound, Draft, Flow, Raw, Step, ends_as_pairs, final
+from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.operators import ENGINE_OF_STREAMS
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.ops import Join, Sessions, Window
-from ghcm.types import WINDOW, Collection, Shape, Struct, Type, strip
+from ghcm.types import WINDOW, Collection, Shape, Struct, strip
 
 _KINDS = tuple(kind.value for kind in JoinKind)
 
 
+@rule(RULES, "join")
 def join(step: Step, left: Flow) -> Bound:
     """Joins of what ends; of streams with what ends, with tables, and with streams where times or windows meet."""
     kind = JoinKind(step.given.choice("kind", _KINDS, "inner"))
@@ -44,14 +45,14 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     if not check_windows(step, left, right):
         return None
     windowed = left.collection.windowed
-    mine, other = (_pair(side) for side in sides)
+    mine, other = left.collection.pair, right.collection.pair
     left_key, right_key = mine[0], other[0]
     if strip(left_key) != strip(right_key):
         step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
         return None
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
-    left_keys, right_keys = (_keys_of(name, side.element, windowed) for name, side in zip("lr", sides, strict=True))
+    left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
     within, asof = step.given.duration("within"), step.given.flag("asof", False)
     op = Join(kind, left_keys, right_keys, None, True, within, asof)
     if not check_meeting(step, left, right, op):
@@ -114,18 +115,11 @@ def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, E
     return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped)
 
 
-def _pair(collection: Collection) -> tuple[Type, Type]:
-    element = collection.element
-    assert isinstance(element, Struct), "pairs are structs"
-    return element.fields[0].type, element.fields[1].type
-
-
-def _keys_of(name: str, element: Type, windowed: bool) -> tuple[Lambda, ...]:
+def _keys_of(name: str, side: Collection, windowed: bool) -> tuple[Lambda, ...]:
     """The key of a pair, and its window where it is in one."""
-    assert isinstance(element, Struct), "pairs are structs"
-    parameter = Var(name, element)
+    parameter = Var(name, side.element)
     window = Get(parameter, "window", WINDOW)
-    parts = [Get(parameter, "key", element.fields[0].type)]
+    parts = [Get(parameter, "key", side.pair[0])]
     parts += [Get(window, field.name, field.type) for field in WINDOW.fields] if windowed else []
     return tuple(Lambda((parameter,), part) for part in parts)
 

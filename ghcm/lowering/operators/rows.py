@@ -16,7 +16,7 @@ from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.declarations.types import has_null
-from ghcm.lowering.drafts import Bound, Flow, Step
+from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.lowering.expressions.conversion import to_known
 from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import conforming
@@ -27,6 +27,7 @@ _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+@rule(RULES, "filter")
 def filter_(step: Step, flow: Flow) -> Bound:
     """Keeps records; what the predicate tests for null is not null behind it."""
     predicate = step.function("predicate", flow.collection.element, test=True)
@@ -60,12 +61,14 @@ def _narrowed(expr: Expr, type_: Type) -> Expr:
     return MakeStruct(tuple(_narrowed(Get(known, had.name, had.type), has.type) for had, has in parts), type_)
 
 
+@rule(RULES, "map")
 def map_(step: Step, flow: Flow) -> Bound:
     """One record for one record."""
     function = _function(step, flow)
     return None if function is None else _made(step, flow, Map(function), types.Shape.STREAM, function.body.type)
 
 
+@rule(RULES, "flat_map")
 def flat_map(step: Step, flow: Flow) -> Bound:
     """The items of a list for one record."""
     function = _function(step, flow)
@@ -79,6 +82,7 @@ def flat_map(step: Step, flow: Flow) -> Bound:
     return _made(step, flow, FlatMap(function), types.Shape.STREAM, items.item)
 
 
+@rule(RULES, "map_to_pair")
 def map_to_pair(step: Step, flow: Flow) -> Bound:
     """A pair for each record."""
     function = _function(step, flow)
@@ -94,6 +98,7 @@ def map_to_pair(step: Step, flow: Flow) -> Bound:
     return _made(step, flow, MapToPair(_as_pair(function, pair)), types.Shape.PAIRS, pair_of(key, value))
 
 
+@rule(RULES, "map_values")
 def map_values(step: Step, flow: Flow) -> Bound:
     """A new value under the same key; a window stays."""
     element = flow.collection.element
@@ -108,6 +113,7 @@ def map_values(step: Step, flow: Flow) -> Bound:
     return replace(flow, draft=step.row(MapValues(function), flow, collection), collection=collection)
 
 
+@rule(RULES, "key_by")
 def key_by(step: Step, flow: Flow) -> Bound:
     """The record under a key made from it."""
     function = _function(step, flow)
@@ -116,6 +122,7 @@ def key_by(step: Step, flow: Flow) -> Bound:
     return _made(step, flow, KeyBy(function), types.Shape.PAIRS, pair_of(function.body.type, flow.collection.element))
 
 
+@rule(RULES, "python")
 def python(step: Step, flow: Flow) -> Bound:
     """A user's function by row or by batch, of the type behind the colon."""
     name = step.given.string("function")
@@ -136,6 +143,7 @@ def python(step: Step, flow: Flow) -> Bound:
     return conforming(step, _made(step, flow, op, types.Shape.STREAM, type_))
 
 
+@rule(RULES, "sample")
 def sample(step: Step, flow: Flow) -> Bound:
     """A part of the records, the same in every run."""
     fraction = step.given.number("fraction")
@@ -154,6 +162,7 @@ def sample(step: Step, flow: Flow) -> Bound:
     return replace(flow, draft=step.row(Filter(predicate), flow, flow.collection))
 
 
+@rule(RULES, "named")
 def named(step: Step, flow: Flow) -> Bound:
     """The name of the task before it."""
     name = step.given.string("name")

@@ -11,7 +11,7 @@ from ghcm.expr import Lambda, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
 from ghcm.lowering.declarations.types import LINE, has_null
-from ghcm.lowering.drafts import Bound, Draft, Flow, Raw, RawSource, Step
+from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, Step, rule
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
 from ghcm.lowering.expressions.records import fits
@@ -38,6 +38,7 @@ _SECOND = 1_000_000
 _PORTS = range(1, 65536)
 
 
+@rule(SOURCES, "files")
 def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
     path = step.given.string("path")
@@ -59,6 +60,7 @@ def format_of(path: str) -> str | None:
     return next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), None)
 
 
+@rule(SOURCES, "socket")
 def socket(step: Step) -> Bound:
     """Lines of a TCP server."""
     address = step.given.string("address")
@@ -71,6 +73,7 @@ def socket(step: Step) -> Bound:
     return _of_format(step, Socket(host, int(port), format_), format_, bounded=False)
 
 
+@rule(SOURCES, "kafka")
 def kafka(step: Step) -> Bound:
     """Records of a topic."""
     topic = step.given.string("topic")
@@ -78,6 +81,7 @@ def kafka(step: Step) -> Bound:
     return None if topic is None else _of_format(step, Kafka(topic, format_), format_, bounded=False)
 
 
+@rule(SOURCES, "memory")
 def memory(step: Step) -> Bound:
     """Rows that stand in the program; they need no `as`, which gives them a type where the rows alone do not."""
     rows = step.given.expr("rows")
@@ -86,6 +90,7 @@ def memory(step: Step) -> Bound:
     return Raw((RawSource(step.name, None, rows.items, True, step.span),))
 
 
+@rule(SOURCES, "generate")
 def generate(step: Step) -> Bound:
     """A clock of numbered records."""
     rows = step.given.integer("rows")

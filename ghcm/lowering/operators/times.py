@@ -8,7 +8,7 @@ from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.drafts import Bound, Flow, Step
+from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.operators import ENGINE_OF_STREAMS, Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
@@ -27,6 +27,7 @@ WINDOWS = {
 """What assigns windows, with the arguments."""
 
 
+@rule(RULES, "event_time")
 def event_time(step: Step, flow: Flow) -> Bound:
     """Declares when records happened; before anything that mixes the partitions of the source."""
     disorder = step.given.duration("disorder")
@@ -70,6 +71,7 @@ def _idle(step: Step, flow: Flow) -> int | None:
     return idle
 
 
+@rule(RULES, "window")
 def window(step: Step, flow: Flow) -> Bound:
     """Puts records into windows: the column `window`."""
     assigner = _assigner(step)
