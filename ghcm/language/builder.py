@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeAlias, TypeVar
 
 from lark import Token, Tree
 from lark.tree import Meta
@@ -19,22 +19,8 @@ from ghcm.types import INT_MAX, Bool, Duration, Float, Int, Null, String
 
 _C = TypeVar("_C")
 
-Node = (
-    ast.Program
-    | ast.Declaration
-    | ast.Statement
-    | ast.FieldDecl
-    | ast.TypeExpr
-    | ast.Expr
-    | ast.Name
-    | ast.Range
-    | ast.AnyOf
-    | ast.Case
-    | ast.Argument
-    | ast.Parameter
-    | ast.VariantDecl
-    | tuple[object, ...]
-)
+Node: TypeAlias = object
+"""A node of the syntax tree, or what a rule hands to the one around it."""
 
 _BINARY: dict[str, ast.BinaryOp] = {
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "FLOOR": "//", "MODULO": "%", "EQ": "==", "NE": "!=",
@@ -66,10 +52,9 @@ def build(tree: Tree[Token], source: Source, problems: Diagnostics) -> Node:
     for part in tree.iter_subtrees():
         children = [built[id(each)] if isinstance(each, Tree) else each for each in part.children]
         built[id(part)] = builder.node(part.data, part.meta, children)
-    node = cast(Node, built[id(tree)])
     for span in builder.too_large.values():
         problems.error("GHCM-104", "the number does not fit into 64 bits", span)
-    return node
+    return built[id(tree)]
 
 
 class _Builder:

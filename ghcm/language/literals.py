@@ -17,14 +17,7 @@ RESERVED = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or"
 CLAIMS = ("associative", "commutative")
 """What can be claimed of a reducer: `@associative @commutative (a, b) => ...`."""
 
-_UNITS = {
-    "d": 86_400_000_000,
-    "h": 3_600_000_000,
-    "m": 60_000_000,
-    "s": 1_000_000,
-    "ms": 1_000,
-    "us": 1,
-}
+_UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 _PRINTED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\\": "\\\\", '"': '\\"'}
 _HEX = {"x": 2, "u": 4, "U": 8}

@@ -16,7 +16,7 @@ from lark.exceptions import UnexpectedToken
 from ghcm.errors import Diagnostic
 from ghcm.language.literals import RESERVED
 from ghcm.language.tables import fed_parser, grammar
-from ghcm.language.tokens import SEPARATOR, Tokens, begins_declaration, span_of
+from ghcm.language.tokens import DECLARING, SEPARATOR, Tokens, begins_declaration, span_of
 from ghcm.source import Source, Span
 
 _WORDS = {
@@ -28,29 +28,11 @@ _WORDS = {
     "DURATION": "a duration",
     "FLOAT": "a number",
 }
-_SOFT = frozenset(
-    (
-        *("PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE"),
-        *("ON", "BY", "FROM", "FUNCTION", "WITH"),
-    )
-)
+_SOFT = DECLARING | {"ON", "BY", "FROM", "WITH"}
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS", "IN"))
 _INFIX = _COMPARISONS | {
-    "COALESCE",
-    "PLUS",
-    "MINUS",
-    "FLOOR",
-    "TIMES",
-    "OVER",
-    "MODULO",
-    "AND",
-    "OR",
-    "DOT",
-    "LPAR",
-    "LSQB",
-    "NOT",
-    "WITH",
-}
+    "COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO", "AND", "OR", "DOT", "LPAR", "LSQB", "NOT", "WITH",
+}  # fmt: skip
 _OPERAND = frozenset(("INT", "FLOAT", "DURATION", "STRING", "TRUE", "FALSE", "NULL", "LPAR", "LSQB", "LBRACE", "NAME"))
 _VALUE = _OPERAND | _SOFT | {"MINUS", "NOT", "IF", "MATCH", "LET", "AT"}
 _HABITS = {

@@ -25,7 +25,7 @@ _ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", 
 _LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW", "IN", "RANGE"))
 _NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH", "LET"}
 _NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
-_DECLARES = frozenset(
+DECLARING = frozenset(
     ["PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"]
 )
 
@@ -74,10 +74,10 @@ def read_tokens(source: Source, problems: Diagnostics) -> Tokens:
 def begins_declaration(tokens: list[Token], index: int) -> bool:
     """Whether a declaration begins at `index`: its word, and behind it on the line a name. Only a pattern of a match
     looks like that, too, and an arrow or `or` stands behind it."""
-    if tokens[index].type not in _DECLARES or index + 1 >= len(tokens):
+    if tokens[index].type not in DECLARING or index + 1 >= len(tokens):
         return False
     behind = tokens[index + 1]
-    named = behind.line == tokens[index].line and (behind.type == "NAME" or behind.type in _DECLARES)
+    named = behind.line == tokens[index].line and (behind.type == "NAME" or behind.type in DECLARING)
     return named and not (index + 2 < len(tokens) and tokens[index + 2].type in ("ARROW", "OR"))
 
 
@@ -181,7 +181,7 @@ def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list
             why = f'"{_SIGNS[token.type]}" on line {token.line} comes first.'
             result += _close_from(depth + 1, stack, token, why, found, problems)
             stack.pop()
-        elif stack and first_of_line and token.type in _DECLARES and begins_declaration(code, position[id(token)]):
+        elif stack and first_of_line and token.type in DECLARING and begins_declaration(code, position[id(token)]):
             why = f"A declaration begins on line {token.line}, inside it."
             result += _close_from(0, stack, token, why, found, problems)
             result.append((Token.new_borrow_pos("NEWLINE", "\n", token), 0))

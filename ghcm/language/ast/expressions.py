@@ -158,26 +158,8 @@ class Unary:
 
 
 BinaryOp: TypeAlias = OneOf[
-    "+",
-    "-",
-    "*",
-    "/",
-    "//",
-    "%",
-    "==",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "and",
-    "or",
-    "??",
-    "in",
-    "not in",
-    "is",
-    "is not",
-]
+    "+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "??", "in", "not in", "is", "is not",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

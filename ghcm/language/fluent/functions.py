@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from ghcm.language import ast
 from ghcm.language.fluent.positions import here, mistake
@@ -101,81 +101,65 @@ class _Functions:
 fn = _Functions()
 
 
+_Of = str | Callable[[Any], Any]
+"""What an aggregate is of: a field by its name, or an expression."""
+
+
+class _Aggregate(Protocol):
+    def __call__(self, of: _Of | None = None) -> Any: ...
+
+
+class _Ordered(Protocol):
+    def __call__(self, of: _Of | None = None, *, order: _Of | None = None) -> Any: ...
+
+
+def _aggregate(name: str) -> _Aggregate:
+    def aggregate(of: _Of | None = None) -> Any:
+        return _made(name, of)
+
+    aggregate.__qualname__ = f"agg.{name}"  # as Python's own messages call it
+    return aggregate
+
+
+def _ordered(name: str) -> _Ordered:
+    def aggregate(of: _Of | None = None, *, order: _Of | None = None) -> Any:
+        return _made(name, of, order=order)
+
+    aggregate.__qualname__ = f"agg.{name}"
+    return aggregate
+
+
 class agg:
-    """Aggregates of a field (`agg.min("ts")`), an expression (`agg.sum(lambda f: f.bytes)`), or the value itself."""
+    """Aggregates of a field (`agg.min("ts")`), an expression (`agg.sum(lambda f: f.bytes)`), or the value itself.
+
+    What each gives is in the table of the aggregates; `first` and `last` go by event time, or by `order`.
+    """
+
+    count = staticmethod(_aggregate("count"))
+    sum = staticmethod(_aggregate("sum"))
+    mean = staticmethod(_aggregate("mean"))
+    min = staticmethod(_aggregate("min"))
+    max = staticmethod(_aggregate("max"))
+    var = staticmethod(_aggregate("var"))
+    std = staticmethod(_aggregate("std"))
+    first = staticmethod(_ordered("first"))
+    last = staticmethod(_ordered("last"))
+    collect = staticmethod(_aggregate("collect"))
+    distinct_count = staticmethod(_aggregate("distinct_count"))
+    approx_distinct = staticmethod(_aggregate("approx_distinct"))
 
     @staticmethod
-    def count(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """How many records, or how many values that are not null."""
-        return _aggregate("count", of)
-
-    @staticmethod
-    def sum(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The sum, null of nothing."""
-        return _aggregate("sum", of)
-
-    @staticmethod
-    def mean(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The mean, null of nothing."""
-        return _aggregate("mean", of)
-
-    @staticmethod
-    def min(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The least, null of nothing."""
-        return _aggregate("min", of)
-
-    @staticmethod
-    def max(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The greatest, null of nothing."""
-        return _aggregate("max", of)
-
-    @staticmethod
-    def var(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The sample variance, null of fewer than two values."""
-        return _aggregate("var", of)
-
-    @staticmethod
-    def std(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The sample standard deviation, null of fewer than two values."""
-        return _aggregate("std", of)
-
-    @staticmethod
-    def first(of: str | Callable[[Any], Any] | None = None, *, order: str | Callable[[Any], Any] | None = None) -> Any:
-        """The value that comes first by event time, or by `order`."""
-        return _aggregate("first", of, order=order)
-
-    @staticmethod
-    def last(of: str | Callable[[Any], Any] | None = None, *, order: str | Callable[[Any], Any] | None = None) -> Any:
-        """The value that comes last by event time, or by `order`."""
-        return _aggregate("last", of, order=order)
-
-    @staticmethod
-    def collect(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """The values as an ascending list."""
-        return _aggregate("collect", of)
-
-    @staticmethod
-    def distinct_count(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """How many different values."""
-        return _aggregate("distinct_count", of)
-
-    @staticmethod
-    def approx_distinct(of: str | Callable[[Any], Any] | None = None) -> Any:
-        """About how many different values, in bounded memory."""
-        return _aggregate("approx_distinct", of)
-
-    @staticmethod
-    def quantile(of: str | Callable[[Any], Any], fraction: float) -> Any:
+    def quantile(of: _Of, fraction: float) -> Any:
         """The value that so large a fraction of the values does not exceed."""
-        return _aggregate("quantile", of, fraction)
+        return _made("quantile", of, fraction)
 
     @staticmethod
-    def top_k(of: str | Callable[[Any], Any], count: int) -> Any:
+    def top_k(of: _Of, count: int) -> Any:
         """The so many greatest values as a descending list."""
-        return _aggregate("top_k", of, count)
+        return _made("top_k", of, count)
 
 
-def _aggregate(name: str, of: object, *others: object, order: object = None) -> Traced:
+def _made(name: str, of: object, *others: object, order: object = None) -> Traced:
     span = here()
     if of is None and order is None:
         return Traced(ast.Ref(name, span)) if name != "count" else call(ast.Ref(name, span), span)

@@ -201,21 +201,11 @@ def assigned_name(frame: FrameType) -> tuple[str, Span] | None:
             return None
 
 
-@lru_cache(maxsize=16)
-def _parsed(text: str) -> python.Module | None:
-    try:
-        return python.parse(text)
-    except SyntaxError:
-        return None
-
-
 def _find(text: str, name: str, line: int) -> _Node | None:
-    tree = _parsed(text)
-    for node in python.walk(tree) if tree is not None else ():
-        if isinstance(node, _Node) and node.name == name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first <= line <= (node.end_lineno or node.lineno):
-                return node
+    for node in _index(text).definitions:
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        if node.name == name and first <= line <= (node.end_lineno or node.lineno):
+            return node
     return None
 
 
@@ -288,6 +278,7 @@ class _Index:
         default_factory=dict[_Whole, python.BinOp | python.Compare]
     )
     lambdas: dict[_Whole, python.Lambda] = field(default_factory=dict[_Whole, python.Lambda])
+    definitions: list[_Node] = field(default_factory=list[_Node])
 
 
 @lru_cache(maxsize=16)
@@ -305,6 +296,8 @@ def _index(text: str) -> _Index:
                 found.infix[_whole(node)] = node
             case python.Lambda():
                 found.lambdas[_whole(node)] = node
+            case python.ClassDef() | python.FunctionDef() | python.AsyncFunctionDef():
+                found.definitions.append(node)
             case _:  # no other node of Python's is looked for
                 pass
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
@@ -26,6 +26,9 @@ from ghcm.language.fluent.stores import Cache, Sink, declare_store
 from ghcm.language.fluent.units import Function, OwnFunction, Unit, declare_function, declare_unit
 from ghcm.language.fluent.values import name_of, resolve, targets
 from ghcm.source import Span
+
+_T = TypeVar("_T")
+_D = TypeVar("_D", bound=ast.Declaration)
 
 
 class Program:
@@ -107,17 +110,16 @@ class Program:
         with collecting() as problems:
             found: list[tuple[int, ast.Declaration]] = []
             for store in self._stores:
-                found += _kept(store.order, lambda store=store: declare_store(store))  # type: ignore[misc]
+                found += _kept(store.order, declare_store, store)
             for own in self._functions:
-                found += _kept(own.order, lambda own=own: declare_function(own))  # type: ignore[misc]
+                found += _kept(own.order, declare_function, own)
             for unit in self._units:
-                found += _kept(unit.__ghcm_unit__.order, lambda unit=unit: declare_unit(unit))  # type: ignore[misc]
+                found += _kept(unit.__ghcm_unit__.order, declare_unit, unit)
             for union in _unions_in([declaration for _, declaration in found], self._namespace):
-                order = union.__ghcm_made__.order
-                found += _kept(order, lambda union=union: declare_union(union))  # type: ignore[misc]
+                found += _kept(union.__ghcm_made__.order, declare_union, union)
             found += self._records([declaration for _, declaration in found])
-            for each in _enums_in([declaration for _, declaration in found]):
-                found += _kept(-1, lambda each=each: declare_enum(each))  # type: ignore[misc]
+            for enum in _enums_in([declaration for _, declaration in found]):
+                found += _kept(-1, declare_enum, enum)
             ordered = [declaration for _, declaration in sorted(found, key=lambda each: each[0])]
             program = self._named(ordered)
         problems.check()
@@ -143,16 +145,16 @@ class Program:
             if record in seen:
                 continue
             seen.add(record)
-            declared = _kept(made(record).order, lambda record=record: declare(record))  # type: ignore[misc]
+            declared = _kept(made(record).order, declare, record)
             found += declared
             waiting += _records_in([declaration for _, declaration in declared])
         return found
 
 
-def _kept(order: int, make: Callable[[], Any]) -> list[tuple[int, Any]]:
-    """What is made, unless it is a mistake, which is noted."""
+def _kept(order: int, declare: Callable[[_T], _D], what: _T) -> list[tuple[int, _D]]:
+    """The declaration of something, unless that is a mistake, which is noted."""
     try:
-        return [(order, make())]
+        return [(order, declare(what))]
     except ProgramError as error:
         keep(error)
         return []

@@ -37,11 +37,9 @@ _ASKED = {
 
 def decided(span: Span) -> tuple[str, str]:
     """Message and hint for where Python asked whether a value is true."""
-    try:
-        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
-    except SyntaxError:
-        return _ANYTHING
-    match node:
+    match _written(span):
+        case None:
+            return _ANYTHING
         case python.BoolOp(op=python.And()):
             return '"and" cannot be traced', "write (a) & (b), with parentheses around comparisons"
         case python.BoolOp():
@@ -61,6 +59,14 @@ def decided(span: Span) -> tuple[str, str]:
             return f'"{name}" cannot be traced', _ASKED.get(name, 'call a Python function: .python("module:function")')
         case _:  # whatever else Python asks whether it is true
             return _of_choice(span)
+
+
+def _written(span: Span) -> python.expr | None:
+    """What the user wrote there; None where it is no expression alone."""
+    try:
+        return python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
+    except SyntaxError:
+        return None
 
 
 def _of_choice(span: Span) -> tuple[str, str]:
@@ -90,11 +96,7 @@ _LOOPED = {
 
 def iterated(span: Span) -> tuple[str, str]:
     """Message and hint for where Python went through the items of a value."""
-    try:
-        node = python.parse(span.source.text[span.start : span.end].strip(), mode="eval").body
-    except SyntaxError:
-        return _LOOP
-    match node:
+    match _written(span):
         case python.Call(func=python.Name(id=name)):
             return f'"{name}" of Python cannot be traced', _LOOPED.get(name, _LOOP[1])
         case python.Compare(ops=[python.In() | python.NotIn()]):

@@ -84,6 +84,19 @@ def type_of(annotation: object, span: Span) -> ast.TypeExpr:
             raise _unknown(annotation, span)
 
 
+def hints_of(
+    annotated: Any, span: Span, names: dict[str, Any] | None = None, local: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The annotations of a class or function, by name. Raises `ProgramError` where they make no sense."""
+    try:
+        return typing.get_type_hints(annotated, names, local, include_extras=True)
+    except NameError as error:
+        message = f'"{error.name}" is not defined'
+        raise mistake("GHCM-132", message, span, detail="An annotation names it.") from None
+    except TypeError as error:
+        raise mistake("GHCM-132", f"an annotation makes no sense: {error}", span) from None
+
+
 def _nullable(arguments: tuple[object, ...], span: Span) -> ast.TypeExpr:
     given = [each for each in arguments if each is not types.NoneType]
     if len(given) != 1 or len(given) == len(arguments):
@@ -274,13 +287,7 @@ def _hints(record: type[Record]) -> dict[str, Any]:
     for each in _lineage(record):
         here = made(each)
         own = SimpleNamespace(__annotations__=inspect.get_annotations(each))
-        try:
-            found |= typing.get_type_hints(own, here.namespace, here.local, include_extras=True)
-        except NameError as error:
-            message = f'"{error.name}" is not defined'
-            raise mistake("GHCM-132", message, here.definition.name, detail="An annotation names it.") from None
-        except TypeError as error:
-            raise mistake("GHCM-132", f"an annotation makes no sense: {error}", here.definition.name) from None
+        found |= hints_of(own, here.definition.name, here.namespace, here.local)
     return found
 
 
@@ -328,14 +335,10 @@ def declare_union(union: type[OneOf]) -> ast.UnionDecl:
 
 
 def variants_of(union: type[OneOf]) -> Iterator[tuple[str, type[Record], Span]]:
-    """The tags, records and operands of a union. Raises `ProgramError`."""
+    """The tags, records and source positions of a union. Raises `ProgramError`."""
     made = union.__ghcm_made__
     own = SimpleNamespace(__annotations__=inspect.get_annotations(union))
-    try:
-        hints: dict[str, Any] = typing.get_type_hints(own, made.namespace, made.local)
-    except NameError as error:
-        message = f'"{error.name}" is not defined'
-        raise mistake("GHCM-132", message, made.definition.name, detail="An annotation names it.") from None
+    hints = hints_of(own, made.definition.name, made.namespace, made.local)
     for name, record in hints.items():
         if name.startswith("__"):
             continue

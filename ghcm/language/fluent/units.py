@@ -7,7 +7,6 @@ wherever a lambda calls it.
 from __future__ import annotations
 
 import inspect
-import typing
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.pipelines import Body, Pipeline, recording
 from ghcm.language.fluent.positions import Definition, here, innermost, keep, mistake, report
-from ghcm.language.fluent.records import type_of
+from ghcm.language.fluent.records import hints_of, type_of
 from ghcm.language.fluent.stores import Cache
 from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
 from ghcm.language.fluent.values import Later, Written, later, name_of, next_order, plain, resolve, targets
@@ -58,7 +57,7 @@ def declare_function(own: OwnFunction) -> ast.FunctionDecl:
     code = function.__code__
     definition = Definition(code.co_filename, own.name, code.co_firstlineno)
     parameters = parameters_of(function, definition)
-    hints = hints_of(function, definition)
+    hints = hints_of(function, definition.name)
     if "return" not in hints:
         hint = f"write def {own.name}(...) -> int, or the type that it has"
         raise mistake("GHCM-134", f'the result of function "{own.name}" has no type', definition.name, hint=hint)
@@ -151,7 +150,7 @@ def _check_form(declared: Declared, definition: Definition) -> None:
 
 def parameters_of(function: Function, definition: Definition) -> tuple[ast.Parameter, ...]:
     """The parameters of a function of the program with their types. Raises `ProgramError`."""
-    hints = hints_of(function, definition)
+    hints = hints_of(function, definition.name)
     found: list[ast.Parameter] = []
     for each in inspect.signature(function).parameters.values():
         span = definition.parameter(each.name)
@@ -163,18 +162,6 @@ def parameters_of(function: Function, definition: Definition) -> tuple[ast.Param
         default = None if each.default is inspect.Parameter.empty else expr_of(each.default, span)
         found.append(ast.Parameter(name_of(each.name, span), type_of(hints[each.name], span), default, span))
     return tuple(found)
-
-
-def hints_of(function: Function, definition: Definition) -> dict[str, Any]:
-    """The annotations of a function, by parameter and `return`. Raises `ProgramError`."""
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise mistake(
-            "GHCM-132", f'"{error.name}" is not defined', definition.name, detail="An annotation names it."
-        ) from None
-    except TypeError as error:
-        raise mistake("GHCM-132", f"an annotation makes no sense: {error}", definition.name) from None
 
 
 # --- body ------------------------------------------------------------------------------------------------------------

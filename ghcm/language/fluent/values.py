@@ -228,13 +228,8 @@ def decimal_of(value: Decimal, span: Span) -> ast.Expr:
     text = f"{value:f}"
     digits = text.lstrip("-").replace(".", "").lstrip("0")
     scale = len(text.partition(".")[2])
-    operands = (
-        ast.Literal(text, String(), span),
-        *(int_of(each, span) for each in (max(len(digits), scale, 1), scale)),
-    )
-    return ast.Apply(
-        ast.Ref("to_decimal", span), tuple(ast.Argument(each, None, span) for each in operands), None, span
-    )
+    precision = max(len(digits), scale, 1)
+    return _call("to_decimal", span, ast.Literal(text, String(), span), int_of(precision, span), int_of(scale, span))
 
 
 def timestamp_of(value: datetime, span: Span) -> ast.Expr:
@@ -242,11 +237,13 @@ def timestamp_of(value: datetime, span: Span) -> ast.Expr:
     if value.tzinfo is None:
         hint = "write datetime(..., tzinfo=UTC)"
         raise mistake("GHCM-132", "this moment has no time zone", span, detail="Timestamps are UTC.", hint=hint)
-    micros = int_of(micros_of(value - _EPOCH), span)
-    return ast.Apply(ast.Ref("from_micros", span), (ast.Argument(micros, None, span),), None, span)
+    return _call("from_micros", span, int_of(micros_of(value - _EPOCH), span))
 
 
 def date_of(value: date, span: Span) -> ast.Expr:
     """A constant date."""
-    parts = (int_of(each, span) for each in (value.year, value.month, value.day))
-    return ast.Apply(ast.Ref("date_of", span), tuple(ast.Argument(each, None, span) for each in parts), None, span)
+    return _call("date_of", span, *(int_of(each, span) for each in (value.year, value.month, value.day)))
+
+
+def _call(function: str, span: Span, *operands: ast.Expr) -> ast.Expr:
+    return ast.Apply(ast.Ref(function, span), tuple(ast.Argument(each, None, span) for each in operands), None, span)
