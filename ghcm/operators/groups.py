@@ -12,10 +12,7 @@ GROUPS = (
         "reduce_by_key",
         Role.TRANSFORM,
         takes=(Shape.PAIRS,),
-        arguments=(
-            Argument("function", "lambda2"),
-            option("order", "lambda1"),
-        ),
+        arguments=(Argument("function", "lambda2"), option("order", "lambda1")),
         gives="Pairs<K, V>, or Table<K, V> of unbounded unwindowed input",
         meaning=(
             "one value per key; what is proven to be associative and commutative is a + b of numbers, min, "
@@ -101,10 +98,7 @@ GROUPS = (
         "sort",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("by", "lambda1"),
-            option("descending", "bool"),
-        ),
+        arguments=(Argument("by", "lambda1"), option("descending", "bool")),
         gives="the same",
         meaning="in order",
         exchange="global",
@@ -117,11 +111,7 @@ GROUPS = (
         "top",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("count", "int"),
-            Argument("by", "lambda1"),
-            option("ascending", "bool"),
-        ),
+        arguments=(Argument("count", "int"), Argument("by", "lambda1"), option("ascending", "bool")),
         gives="the same",
         meaning="the greatest by a value, of each window where records are in windows; other input is bounded",
         exchange="global",
@@ -184,11 +174,7 @@ GROUPS = (
         "iterate",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("step", "lambda1"),
-            option("until", "lambda2"),
-            Argument("limit", "int", positional=False),
-        ),
+        arguments=(Argument("step", "lambda1"), option("until", "lambda2"), Argument("limit", "int", positional=False)),
         gives="the same, without event time",
         meaning=(
             "a pipeline that each round runs on what the round before gave, until totals of the two "

@@ -38,11 +38,7 @@ ROWS = (
         "event_time",
         Role.TRANSFORM,
         takes=(Shape.STREAM,),
-        arguments=(
-            Argument("time", "lambda1"),
-            option("disorder", "duration"),
-            option("idle", "duration"),
-        ),
+        arguments=(Argument("time", "lambda1"), option("disorder", "duration"), option("idle", "duration")),
         gives="the same, with event time",
         meaning=(
             "declares when a record happened and how far records may come out of order. A partition that "
@@ -163,10 +159,7 @@ ROWS = (
         "python",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("function", "string"),
-            option("by", "name", "row", "batch"),
-        ),
+        arguments=(Argument("function", "string"), option("by", "name", "row", "batch")),
         gives="Stream<U>, the type behind the colon",
         meaning=(
             "a user's Python function, which gives one record for one record: by row it is called with one "
@@ -191,10 +184,7 @@ ROWS = (
         "sample",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("fraction", "float"),
-            option("seed", "int"),
-        ),
+        arguments=(Argument("fraction", "float"), option("seed", "int")),
         gives="the same",
         meaning=(
             "a part of the records by a hash of their fields and the seed, so that equal records stay "
@@ -207,10 +197,7 @@ ROWS = (
         "window",
         Role.TRANSFORM,
         takes=FLOWING,
-        arguments=(
-            Argument("assigner", "window"),
-            option("allowed_lateness", "duration"),
-        ),
+        arguments=(Argument("assigner", "window"), option("allowed_lateness", "duration")),
         gives="the same with the column window",
         meaning=(
             "puts records into windows of event time; a record is in each of its windows that its "

@@ -60,11 +60,7 @@ SOURCES = (
     Operator(
         "socket",
         Role.SOURCE,
-        arguments=(
-            Argument("address", "string"),
-            _FORMAT,
-            option("separator", "string"),
-        ),
+        arguments=(Argument("address", "string"), _FORMAT, option("separator", "string")),
         gives="raw records, unbounded; text gives Stream<Line>",
         meaning="lines from a TCP server, until it closes",
         exchange="none",
@@ -99,12 +95,7 @@ SOURCES = (
     Operator(
         "generate",
         Role.SOURCE,
-        arguments=(
-            option("rows", "int"),
-            option("rate", "float"),
-            option("start", "time"),
-            option("step", "duration"),
-        ),
+        arguments=(option("rows", "int"), option("rate", "float"), option("start", "time"), option("step", "duration")),
         gives="Stream<{number: int, time: timestamp}>, bounded when rows is given",
         meaning='a clock of numbered records, from start ("2026-01-02T03:04:05Z"; 1970 without) on',
         exchange="none",
@@ -122,10 +113,7 @@ SOURCES = (
     Operator(
         "kafka",
         Role.SOURCE,
-        arguments=(
-            Argument("topic", "string"),
-            _FORMAT,
-        ),
+        arguments=(Argument("topic", "string"), _FORMAT),
         gives="raw records, unbounded",
         meaning="records of a topic",
         exchange="none",

@@ -157,13 +157,7 @@ def duration_text(micros: int) -> str:
     >>> duration_text(90_000_000), duration_text(1500)
     ('90s', '1500us')
     """
-    for unit, size in (
-        ("d", 86_400_000_000),
-        ("h", 3_600_000_000),
-        ("m", 60_000_000),
-        ("s", 1_000_000),
-        ("ms", 1_000),
-    ):
+    for unit, size in (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000)):
         if micros and micros % size == 0:
             return f"{micros // size}{unit}"
     return f"{micros}us"

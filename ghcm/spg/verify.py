@@ -10,18 +10,7 @@ from typing import assert_never
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import CACHES, SINKS, Mode
-from ghcm.spg.graph import (
-    Broadcast,
-    Exchange,
-    Forward,
-    Global,
-    Hash,
-    Program,
-    Rebalance,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit
 from ghcm.spg.ops import (
     Changes,
     Iterate,

@@ -10,19 +10,7 @@ from typing import Any, assert_never, cast
 
 from ghcm.source import Origin
 from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional, Plain, TypeOf, form_of, parts_of
-from ghcm.spg.graph import (
-    Broadcast,
-    Exchange,
-    Forward,
-    Global,
-    Hash,
-    Input,
-    Program,
-    Rebalance,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Input, Program, Rebalance, Sink, Task, Unit
 from ghcm.spg.notation.expressions import print_expr, print_lambda
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import print_node

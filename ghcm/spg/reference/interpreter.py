@@ -12,34 +12,9 @@ from pathlib import Path
 from typing import TypeAlias, assert_never, cast
 
 from ghcm.reducers import Aggregate
+from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    Publish,
-    PythonBatch,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    RowOp,
-    Sessions,
-    Sort,
-    Source,
-    To,
-    Top,
-    Union,
-    Until,
-    traits_of,
-)
+from ghcm.spg.ops import RowOp, traits_of
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.expressions import evaluate
@@ -56,7 +31,7 @@ Outputs: TypeAlias = dict[str, list[Record]]
 
 
 def iterated(
-    run: Run, step: Step, op: Iterate, inputs: Sequence[list[Record]], round_of: Callable[[Outputs], Outputs]
+    run: Run, step: Step, op: ops.Iterate, inputs: Sequence[list[Record]], round_of: Callable[[Outputs], Outputs]
 ) -> list[Record]:
     """What the last round gave. `round_of` runs the tasks of the step on what its entries hold."""
     state = _timeless(inputs[0])
@@ -76,7 +51,7 @@ def _timeless(records: Sequence[Record]) -> list[Record]:
     return [Record(record.value) for record in records]
 
 
-def _limit(run: Run, step: Step, op: Iterate) -> int:
+def _limit(run: Run, step: Step, op: ops.Iterate) -> int:
     try:
         limit = evaluate(op.limit, {}, run.parameters)
     except Failed as failure:
@@ -85,7 +60,7 @@ def _limit(run: Run, step: Step, op: Iterate) -> int:
     return max(0, cast("int", limit or 0))
 
 
-def _ended(run: Run, step: Step, until: Until, before: Sequence[Record], after: Sequence[Record]) -> bool:
+def _ended(run: Run, step: Step, until: ops.Until, before: Sequence[Record], after: Sequence[Record]) -> bool:
     element = step.gives.element
     try:
         totals = [_totals(run, until.before, before, element), _totals(run, until.after, after, element)]
@@ -135,7 +110,7 @@ def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Rec
         if task.id in outputs:
             continue
         inputs = [outputs[edge.producer] for edge in task.inputs]
-        if isinstance(task.op, Join) and (table_at := _table_at(run, task, outputs)) is not None:
+        if isinstance(task.op, ops.Join) and (table_at := _table_at(run, task, outputs)) is not None:
             outputs[task.id] = looked_up_in_time(run, _step(run, task), task.op, _sides(run, task, inputs), table_at)
         else:
             outputs[task.id] = _run_task(run, task, inputs)
@@ -177,52 +152,52 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
     if isinstance(op, RowOp):
         return row_operation(run, step, op, records)
     match op:
-        case Source():
+        case ops.Source():
             return source(run, step, op)
-        case ReadSink():
+        case ops.ReadSink():
             return read_sink(run, step, op)
-        case ReadTable():
+        case ops.ReadTable():
             return read_table(run, step, op)
-        case EventTime():
+        case ops.EventTime():
             return event_time(run, step, op, records)
-        case ArrivalTime():
+        case ops.ArrivalTime():
             return arrival_time(run, step, records)
-        case PythonBatch():
+        case ops.PythonBatch():
             return row_operation(run, step, op, records)
-        case Sessions():
+        case ops.Sessions():
             return in_sessions(run, step, op, records)
-        case Fused():
+        case ops.Fused():
             return fused(run, step, op, records)
-        case Union():
+        case ops.Union():
             return records
-        case ReduceByKey():
+        case ops.ReduceByKey():
             return reduced(run, step, op, records)
-        case AggregateByKey():
+        case ops.AggregateByKey():
             return aggregated(run, step, op, records)
-        case GroupByKey():
+        case ops.GroupByKey():
             return grouped(run, step, op, records)
-        case Count():
+        case ops.Count():
             return counted(run, step, op, records)
-        case Changes():  # a run has one commit, at its end
+        case ops.Changes():  # a run has one commit, at its end
             return records
-        case Distinct():
+        case ops.Distinct():
             return distinct(run, step, op, records)
-        case Sort():
+        case ops.Sort():
             return sorted_records(run, step, op, records)
-        case Top():
+        case ops.Top():
             return top(run, step, op, records)
-        case Join():
+        case ops.Join():
             return joined(run, step, op, _sides(run, task, inputs))
-        case Iterate():
+        case ops.Iterate():
             inner = replace(run, unit=step_unit(run.unit, task, op))
             return iterated(run, step, op, inputs, lambda given: _run_tasks(inner, given))
-        case To():
+        case ops.To():
             write(run, step, op, records)
             return []
-        case Publish():
+        case ops.Publish():
             publish(run, step, op, records)
             return []
-        case Reply():
+        case ops.Reply():
             run.result.reply = [*(run.result.reply or ()), *(record.value for record in records)]
             return []
         case _:

@@ -9,61 +9,46 @@ from typing import assert_never, cast
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
-from ghcm.spg.ops import (
-    EventTime,
-    Filter,
-    FlatMap,
-    Fused,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    PythonBatch,
-    PythonCall,
-    RowOp,
-    Sliding,
-    Tumbling,
-    Window,
-    traits_of,
-)
+from ghcm.spg import ops
+from ghcm.spg.ops import RowOp, traits_of
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.python import batch_result, load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.types import Collection, Shape, Struct
 
 
-def row_operation(run: Run, step: Step, op: RowOp | PythonBatch, records: Sequence[Record]) -> list[Record]:
+def row_operation(run: Run, step: Step, op: RowOp | ops.PythonBatch, records: Sequence[Record]) -> list[Record]:
     """What the operation makes of the records, in order."""
     match op:
-        case Filter(predicate=predicate):
+        case ops.Filter(predicate=predicate):
             tested = run.each(step, records, lambda record: run.apply(predicate, record.value))
             return [record for record, holds in tested if holds is True]
-        case Map(function=function) | MapToPair(function=function):
+        case ops.Map(function=function) | ops.MapToPair(function=function):
             return _mapped(run, step, function, records)
-        case FlatMap(function=function):
+        case ops.FlatMap(function=function):
             several = run.each(step, records, lambda record: run.apply(function, record.value))
             return [
                 record.with_value(item)
                 for record, items in several
                 for item in cast("list[object] | None", items) or ()
             ]
-        case MapValues(function=function):
+        case ops.MapValues(function=function):
             return _new_values(run, step, function, records)
-        case KeyBy(function=function):
+        case ops.KeyBy(function=function):
             keyed = run.each(step, records, lambda record: run.apply(function, record.value))
             return [record.with_value((key, record.value)) for record, key in keyed]
-        case PythonCall():
+        case ops.PythonCall():
             function_ = load(op.module, op.function, run.outside.base)
             takes, gives = step.takes.element, step.gives.element
             made = run.each(step, records, lambda record: result_of(function_, record.value, takes, gives))
             return [record.with_value(value) for record, value in made]
-        case PythonBatch():
+        case ops.PythonBatch():
             by_batch = load(op.module, op.function, run.outside.base)
             made = run.each(
                 step, records, lambda record: batch_result(by_batch, record.value, step.takes, step.gives.element)
             )
             return [record.with_value(value) for record, value in made]
-        case Window():
+        case ops.Window():
             found = run.each(step, records, lambda record: _windowed(step, op, record))
             return [new for _, several in found for new in several]
         case _:
@@ -85,7 +70,7 @@ def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record
     return result
 
 
-def _windowed(step: Step, op: Window, record: Record) -> list[Record]:
+def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
     """The record in each of its windows that is open."""
     windows = _windows(op.assigner, cast("int", record.time))
     still_open = [window for window in windows if window[1] + op.allowed_lateness_us > record.watermark]
@@ -95,12 +80,12 @@ def _windowed(step: Step, op: Window, record: Record) -> list[Record]:
     return [record.with_value((*plain, window)) for window in still_open]
 
 
-def _windows(assigner: Tumbling | Sliding, time: int) -> list[tuple[int, int]]:
+def _windows(assigner: ops.Tumbling | ops.Sliding, time: int) -> list[tuple[int, int]]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
     match assigner:
-        case Tumbling(size_us=size):
+        case ops.Tumbling(size_us=size):
             every = size
-        case Sliding(size_us=size, every_us=every):
+        case ops.Sliding(size_us=size, every_us=every):
             pass
         case _:
             assert_never(assigner)
@@ -112,7 +97,7 @@ def _windows(assigner: Tumbling | Sliding, time: int) -> list[tuple[int, int]]:
     return windows
 
 
-def event_time(run: Run, step: Step, op: EventTime, records: Sequence[Record]) -> list[Record]:
+def event_time(run: Run, step: Step, op: ops.EventTime, records: Sequence[Record]) -> list[Record]:
     """The records with their time, and with the watermark of their partition before them, which an idle one follows."""
     timed: list[Record] = []
     greatest: dict[tuple[str, str], int] = {}
@@ -126,7 +111,7 @@ def event_time(run: Run, step: Step, op: EventTime, records: Sequence[Record]) -
     return timed
 
 
-def _time(run: Run, op: EventTime, record: Record) -> int:
+def _time(run: Run, op: ops.EventTime, record: Record) -> int:
     time = run.apply(op.time, record.value)
     if time is None:
         raise Failed(Failure.NULL_TIME, "the record has no time")
@@ -147,11 +132,11 @@ def arrival_time(run: Run, step: Step, records: Sequence[Record]) -> list[Record
     return timed
 
 
-def fused(run: Run, step: Step, op: Fused, records: Sequence[Record]) -> list[Record]:
+def fused(run: Run, step: Step, op: ops.Fused, records: Sequence[Record]) -> list[Record]:
     """What the stages make of the records, one after the other."""
     takes = step.takes
     for stage in op.stages:
-        windowed = takes.windowed if _keeps_window(stage.op) else isinstance(stage.op, Window)
+        windowed = takes.windowed if _keeps_window(stage.op) else isinstance(stage.op, ops.Window)
         gives = Collection(Shape.STREAM, stage.element, takes.bounded, takes.timed, windowed)
         inner = Step(stage.id, stage.op, takes, gives, stage.origin)
         records = row_operation(run, inner, stage.op, records)
@@ -160,4 +145,4 @@ def fused(run: Run, step: Step, op: Fused, records: Sequence[Record]) -> list[Re
 
 
 def _keeps_window(op: RowOp) -> bool:
-    return traits_of(op).picks or isinstance(op, MapValues)
+    return traits_of(op).picks or isinstance(op, ops.MapValues)

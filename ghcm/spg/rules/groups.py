@@ -14,18 +14,7 @@ from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
-from ghcm.spg.ops import (
-    AggregateByKey,
-    Count,
-    Distinct,
-    GroupByKey,
-    Iterate,
-    Join,
-    ReduceByKey,
-    Sort,
-    Top,
-    Until,
-)
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, Iterate, Join, ReduceByKey, Sort, Top, Until
 from ghcm.spg.rules.expressions import expr_problems
 from ghcm.spg.rules.parts import Around, collection_problems, flowing, keyed, part, with_value
 from ghcm.spg.traversal import entry_of

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
-from ghcm.spg.ops import (
-    Op,
-)
+from ghcm.spg.ops import Op
 from ghcm.spg.rules.expressions import lambda_problems
 from ghcm.types import Bool, Collection, Nullable, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts

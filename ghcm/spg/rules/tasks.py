@@ -11,42 +11,9 @@ from dataclasses import fields, replace
 from typing import assert_never
 
 from ghcm.expr import Lambda
+from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    FlatMap,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Publish,
-    PythonBatch,
-    PythonCall,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    RowOp,
-    Sessions,
-    Sliding,
-    Sort,
-    Source,
-    To,
-    Top,
-    Tumbling,
-    Union,
-    Window,
-    traits_of,
-)
+from ghcm.spg.ops import RowOp, traits_of
 from ghcm.spg.rules.expressions import is_value
 from ghcm.spg.rules.groups import (
     changes_problems,
@@ -55,30 +22,8 @@ from ghcm.spg.rules.groups import (
     join_problems,
     whole_record_problems,
 )
-from ghcm.spg.rules.parts import (
-    Around,
-    collection_problems,
-    flowing,
-    function_problems,
-    keyed,
-    pairs,
-    part,
-    with_value,
-)
-from ghcm.types import (
-    WINDOW,
-    Bool,
-    Collection,
-    Field,
-    Int,
-    List,
-    Shape,
-    Struct,
-    Timestamp,
-    Type,
-    pair_of,
-    strip,
-)
+from ghcm.spg.rules.parts import Around, collection_problems, flowing, function_problems, keyed, pairs, part, with_value
+from ghcm.types import WINDOW, Bool, Collection, Field, Int, List, Shape, Struct, Timestamp, Type, pair_of, strip
 
 
 def task_problems(around: Around) -> Iterator[str]:
@@ -87,31 +32,31 @@ def task_problems(around: Around) -> Iterator[str]:
     if isinstance(op, RowOp):
         return _row(around, op)
     match op:
-        case Source(connector=connector):
+        case ops.Source(connector=connector):
             return _source(connector, gives)
-        case ReadSink() | ReadTable():
+        case ops.ReadSink() | ops.ReadTable():
             return collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
-        case EventTime() | ArrivalTime():
+        case ops.EventTime() | ops.ArrivalTime():
             return _timed(around, op)
-        case PythonBatch():
+        case ops.PythonBatch():
             return _row(around, op)
-        case Sessions():
+        case ops.Sessions():
             return _sessions(around, op)
-        case Fused():
+        case ops.Fused():
             return _fused(around, op)
-        case Union():
+        case ops.Union():
             return _union(around)
-        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+        case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             return grouped_problems(around, op)
-        case Changes(final=final):
+        case ops.Changes(final=final):
             return changes_problems(around, final=final)
-        case Distinct() | Sort() | Top():
+        case ops.Distinct() | ops.Sort() | ops.Top():
             return whole_record_problems(around, op)
-        case Join():
+        case ops.Join():
             return join_problems(around, op)
-        case Iterate():
+        case ops.Iterate():
             return iterate_problems(around, op)
-        case To() | Publish() | Reply():
+        case ops.To() | ops.Publish() | ops.Reply():
             return collection_problems(gives, around.takes[0])
         case _:
             assert_never(op)
@@ -140,10 +85,10 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
             assert_never(connector)
 
 
-def _timed(around: Around, op: EventTime | ArrivalTime) -> Iterator[str]:
+def _timed(around: Around, op: ops.EventTime | ops.ArrivalTime) -> Iterator[str]:
     takes = around.takes[0]
     yield from flowing(takes)
-    if isinstance(op, EventTime):
+    if isinstance(op, ops.EventTime):
         yield from function_problems(around, op.time, takes.element, Timestamp())
         if op.idle_us is not None and op.idle_us <= 0:
             yield "a partition becomes idle after no time"
@@ -164,7 +109,7 @@ def _picked(around: Around) -> Iterator[str]:
     yield from collection_problems(around.gives, takes, narrowed=True)
 
 
-def _row(around: Around, op: RowOp | PythonBatch) -> Iterator[str]:
+def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
     takes, gives = around.takes[0], around.gives
     made = replace(takes, shape=Shape.STREAM, windowed=False)
     yield from flowing(takes)
@@ -172,17 +117,17 @@ def _row(around: Around, op: RowOp | PythonBatch) -> Iterator[str]:
         yield from _picked(around)
         return
     match op:
-        case Map(function=function):
+        case ops.Map(function=function):
             yield from around.of(function, takes.element)
             yield from collection_problems(gives, replace(made, element=function.body.type))
-        case FlatMap(function=function):
+        case ops.FlatMap(function=function):
             yield from around.of(function, takes.element)
             items = strip(function.body.type)
             if isinstance(items, List):
                 yield from collection_problems(gives, replace(made, element=items.item))
             else:
                 yield f'flat_map makes "{items}", which is no list'
-        case MapToPair(function=function):
+        case ops.MapToPair(function=function):
             yield from around.of(function, takes.element)
             pair = function.body.type
             if isinstance(pair, Struct) and pair.names == ("_1", "_2"):
@@ -190,17 +135,17 @@ def _row(around: Around, op: RowOp | PythonBatch) -> Iterator[str]:
                 yield from pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
             else:
                 yield f'map_to_pair makes "{pair}", which is no pair'
-        case MapValues(function=function):
+        case ops.MapValues(function=function):
             yield from keyed(takes)
             yield from around.of(function, part(takes, "value"))
             yield from collection_problems(gives, replace(takes, element=with_value(takes, function.body.type)))
-        case KeyBy(function=function):
+        case ops.KeyBy(function=function):
             yield from around.of(function, takes.element)
             element = pair_of(function.body.type, takes.element)
             yield from pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
-        case PythonCall() | PythonBatch():
+        case ops.PythonCall() | ops.PythonBatch():
             yield from collection_problems(gives, replace(made, element=gives.element))
-        case Window(assigner=assigner):
+        case ops.Window(assigner=assigner):
             yield from _assigner(assigner)
             yield from _windowed(takes, gives)
         case _:  # those that pick are done
@@ -214,7 +159,7 @@ def _windowed(takes: Collection, gives: Collection) -> Iterator[str]:
     yield from collection_problems(gives, replace(takes, element=columns, windowed=True))
 
 
-def _sessions(around: Around, op: Sessions) -> Iterator[str]:
+def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     takes = around.takes[0]
     yield from flowing(takes)
     if op.gap_us < 1:
@@ -222,11 +167,11 @@ def _sessions(around: Around, op: Sessions) -> Iterator[str]:
     yield from _windowed(takes, around.gives)
 
 
-def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:
+def _assigner(assigner: ops.Tumbling | ops.Sliding) -> Iterator[str]:
     match assigner:
-        case Tumbling(size_us=size):
+        case ops.Tumbling(size_us=size):
             every = size
-        case Sliding(size_us=size, every_us=every):
+        case ops.Sliding(size_us=size, every_us=every):
             pass
         case _:
             assert_never(assigner)
@@ -236,7 +181,7 @@ def _assigner(assigner: Tumbling | Sliding) -> Iterator[str]:
         yield f"windows every {every} us do not start {assigner.offset_us} us later"
 
 
-def _fused(around: Around, op: Fused) -> Iterator[str]:
+def _fused(around: Around, op: ops.Fused) -> Iterator[str]:
     takes = around.takes[0]
     if not op.stages:
         yield "it has no stages"
@@ -249,9 +194,9 @@ def _fused(around: Around, op: Fused) -> Iterator[str]:
 
 
 def _after(op: RowOp, takes: Collection, element: Type) -> Collection:
-    if traits_of(op).picks or isinstance(op, MapValues | Window):
-        return replace(takes, element=element, windowed=takes.windowed or isinstance(op, Window))
-    shape = Shape.PAIRS if isinstance(op, MapToPair | KeyBy) else Shape.STREAM
+    if traits_of(op).picks or isinstance(op, ops.MapValues | ops.Window):
+        return replace(takes, element=element, windowed=takes.windowed or isinstance(op, ops.Window))
+    shape = Shape.PAIRS if isinstance(op, ops.MapToPair | ops.KeyBy) else Shape.STREAM
     return replace(takes, shape=shape, element=element, windowed=False)
 
 
