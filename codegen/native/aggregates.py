@@ -8,11 +8,10 @@ from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
-from ghcm.codegen.native.column_text import Unsupported
-from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.columns.text import Unsupported, dtype_text
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, extreme_partial, wide
-from ghcm.codegen.native.row_text import Module, order_text
+from ghcm.codegen.native.rows.text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import (
     Bool,

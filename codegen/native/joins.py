@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import can_fail
-from ghcm.codegen.native.column_chains import selection
-from ghcm.codegen.native.column_expressions import ColumnScope, frame_function, guard
-from ghcm.codegen.native.column_text import Column, Unsupported, either
-from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_lines import (
-    Made,
-    bind_record,
-    condition_function,
-    input_of,
-    per_row,
-)
-from ghcm.codegen.native.row_text import Code, Module, order_text, tuple_text
+from ghcm.codegen.native.columns.chains import selection
+from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
+from ghcm.codegen.native.columns.text import Column, Unsupported, either
+from ghcm.codegen.native.rows.expressions import RowScope
+from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, input_of, per_row
+from ghcm.codegen.native.rows.text import Code, Module, order_text, tuple_text
 from ghcm.expr import Lambda
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup

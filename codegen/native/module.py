@@ -7,15 +7,14 @@ from typing import assert_never
 
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.native.chains import chain_of, operator_name, panes_of
-from ghcm.codegen.native.column_chains import column_chain
-from ghcm.codegen.native.column_text import Unsupported
+from ghcm.codegen.native.columns.chains import column_chain
+from ghcm.codegen.native.columns.text import Unsupported
 from ghcm.codegen.native.groups import GroupOp, group_code
-from ghcm.codegen.native.imports import imports_of
 from ghcm.codegen.native.joins import join_functions
-from ghcm.codegen.native.names import RESERVED, Names
-from ghcm.codegen.native.row_chains import row_chain
-from ghcm.codegen.native.row_lines import expression_function
-from ghcm.codegen.native.row_text import Module
+from ghcm.codegen.native.names import RESERVED, Names, imports_of
+from ghcm.codegen.native.rows.chains import row_chain
+from ghcm.codegen.native.rows.lines import expression_function
+from ghcm.codegen.native.rows.text import Module
 from ghcm.codegen.native.tasks import iterate_functions, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.templating import render
 from ghcm.spg.graph import Program, Task, Unit

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from ghcm.codegen.expressions import plainly_ordered
-from ghcm.codegen.native.column_text import Unsupported
-from ghcm.codegen.native.column_types import dtype_text
-from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_text import Binding, Code, Module, order_text, tuple_text
+from ghcm.codegen.native.columns.text import Unsupported, dtype_text
+from ghcm.codegen.native.rows.expressions import RowScope
+from ghcm.codegen.native.rows.text import Binding, Code, Module, order_text, tuple_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
 from ghcm.types.unification import MAX_SUMMED_PRECISION

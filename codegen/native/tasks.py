@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered
 from ghcm.codegen.native.aggregates import Added, add_text, result_text, zero_text
-from ghcm.codegen.native.column_expressions import ColumnScope, frame_function, guard
-from ghcm.codegen.native.column_text import Column, Unsupported
+from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
+from ghcm.codegen.native.columns.text import Column, Unsupported
 from ghcm.codegen.native.groups import totals_functions
-from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_lines import (
+from ghcm.codegen.native.rows.expressions import RowScope
+from ghcm.codegen.native.rows.lines import (
     Made,
     bind_record,
     condition_function,
@@ -23,7 +23,7 @@ from ghcm.codegen.native.row_lines import (
     scope_function,
     scope_of,
 )
-from ghcm.codegen.native.row_text import Code, Module, order_text, tuple_text
+from ghcm.codegen.native.rows.text import Code, Module, order_text, tuple_text
 from ghcm.expr import Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ghcm.codegen.native import column_text, row_text
 from ghcm.expr import Call
 from ghcm.types import Decimal, strip
 
@@ -30,38 +29,6 @@ class Precedences:
     compared: int
     comparison: int
     operators: Mapping[type[ast.AST], int]
-
-
-_ARITHMETIC = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
-ROWS = Precedences(
-    row_text.IF,
-    row_text.ATOM,
-    row_text.BITOR,
-    row_text.COMPARE,
-    {
-        ast.Or: row_text.OR,
-        ast.And: row_text.AND,
-        ast.Not: row_text.NOT,
-        **dict.fromkeys(_ARITHMETIC[0], row_text.SUM),
-        **dict.fromkeys(_ARITHMETIC[1], row_text.PRODUCT),
-        ast.USub: row_text.UNARY,
-    },
-)
-COLUMNS = Precedences(
-    column_text.COMPARE,
-    column_text.ATOM,
-    column_text.OR,
-    column_text.COMPARE,
-    {
-        ast.BitOr: column_text.OR,
-        ast.BitXor: column_text.XOR,
-        ast.BitAnd: column_text.AND,
-        **dict.fromkeys(_ARITHMETIC[0], column_text.SUM),
-        **dict.fromkeys(_ARITHMETIC[1], column_text.PRODUCT),
-        ast.USub: column_text.UNARY,
-        ast.Invert: column_text.UNARY,
-    },
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +94,7 @@ def _level(node: ast.expr, precedences: Precedences) -> int:
         case ast.Compare():
             return precedences.comparison
         case ast.IfExp():
-            return row_text.IF
+            return precedences.inner
         case _:  # calls, attributes, subscripts, displays
             return precedences.atom
 
@@ -143,7 +110,7 @@ def _needed(parent: ast.AST, child: ast.expr, precedences: Precedences) -> int:
         case ast.Compare():
             return precedences.compared
         case ast.IfExp(orelse=otherwise):
-            return row_text.IF if child is otherwise else row_text.OR
+            return precedences.inner if child is otherwise else precedences.operators[ast.Or]
         case ast.Attribute() | ast.Call(func=ast.Name()) if getattr(parent, "func", child) is child:
             return precedences.atom
         case ast.Subscript(value=value) if child is value:

@@ -2,7 +2,7 @@
 
 The lowering types calls with it, the documentation and the conformance tests are driven by it, and a test holds every
 engine total over it. What a row says is binding; `ghcm.spg.reference.functions` executes it. A row has the texts by
-which engines write a call; where no text can say it, an emitter stands in `row_functions` or `column_functions` of
+which engines write a call; where no text can say it, an emitter stands in `rows.functions` or `columns.functions` of
 `ghcm.codegen.native` or in `ghcm.codegen.spark.functions`. What texts call stands in the packages of these names in
 `ghcm.runtime.native`.
 """

@@ -1,6 +1,6 @@
 """How values of a type go out to users' Python functions and come back, made from the type while a program runs.
 
-Generated code writes the same out for functions by row (`ghcm.codegen.native.python_types`).
+Generated code writes the same out for functions by row (`ghcm.codegen.native.rows.text`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS
-from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
+from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS
+from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.expr import Call, Expr, Literal, Try
 from ghcm.types import Bool, Float, Int, List, String, Type, as_nullable

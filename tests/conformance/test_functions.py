@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ghcm.codegen.native.column_expressions import ColumnScope
-from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS, REFUSALS, refusal
-from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
+from ghcm.codegen.native.columns.expressions import ColumnScope
+from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, REFUSALS, refusal
+from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.expr import Call, Get, Var
 from ghcm.functions import FAMILIES, FUNCTIONS, Nulls

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS
-from ghcm.codegen.native.column_functions.emitting import written as written_column
-from ghcm.codegen.native.row_functions import HANDLED, ROW_FUNCTIONS
-from ghcm.codegen.native.row_functions.emitting import written as written_row
-from ghcm.codegen.native.row_text import PRODUCT, SUM, Code
-from ghcm.codegen.native.texts import COLUMNS, ROWS, Slot, snippet
+from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS
+from ghcm.codegen.native.columns.functions.emitting import written as written_column
+from ghcm.codegen.native.columns.text import PRECEDENCES as COLUMNS
+from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS
+from ghcm.codegen.native.rows.functions.emitting import written as written_row
+from ghcm.codegen.native.rows.text import PRECEDENCES as ROWS
+from ghcm.codegen.native.rows.text import PRODUCT, SUM, Code
+from ghcm.codegen.native.texts import Slot, snippet
 from ghcm.functions import FUNCTIONS
 from ghcm.functions.table import Text
 

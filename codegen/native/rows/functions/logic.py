@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from ghcm.codegen.expressions import constant, plainly_ordered
-from ghcm.codegen.native.row_functions.emitting import Emit, Handled, Scope, helper, perhaps_null
-from ghcm.codegen.native.row_text import AND, BITOR, COMPARE, IF, NOT, OR, Code
+from ghcm.codegen.native.rows.functions.emitting import Emit, Handled, Scope, helper, perhaps_null
+from ghcm.codegen.native.rows.text import AND, BITOR, COMPARE, IF, NOT, OR, Code
 from ghcm.expr import Call, Literal
 from ghcm.types import Float, Type, is_nullable, strip
 from ghcm.types.unification import unify

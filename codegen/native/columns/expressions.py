@@ -13,10 +13,19 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.expressions import can_fail
-from ghcm.codegen.native.column_functions import COLUMN_FUNCTIONS, refusal
-from ghcm.codegen.native.column_text import AND, ATOM, Column, Unsupported, either, literal, typed, where
-from ghcm.codegen.native.column_types import dtype_text
-from ghcm.codegen.native.row_text import function_text
+from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, refusal
+from ghcm.codegen.native.columns.text import (
+    AND,
+    ATOM,
+    Column,
+    Unsupported,
+    dtype_text,
+    either,
+    literal,
+    typed,
+    where,
+)
+from ghcm.codegen.native.rows.text import function_text
 from ghcm.expr import (
     Call,
     Each,

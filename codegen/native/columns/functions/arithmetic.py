@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import constant
-from ghcm.codegen.native.column_functions.emitting import (
+from ghcm.codegen.native.columns.functions.emitting import (
     Emit,
     Scope,
     arguments_of,
@@ -18,7 +18,7 @@ from ghcm.codegen.native.column_functions.emitting import (
     number,
     with_masks,
 )
-from ghcm.codegen.native.column_text import AND, ATOM, COMPARE, OR, PRODUCT, SUM, Column, either, where
+from ghcm.codegen.native.columns.text import AND, ATOM, COMPARE, OR, PRODUCT, SUM, Column, either, where
 from ghcm.expr import Call
 from ghcm.types import Decimal, Duration, Float, List, String, is_nullable, strip
 

@@ -5,8 +5,8 @@ Most are texts of that table; what no text can say stands in `logic` and `values
 
 from __future__ import annotations
 
-from ghcm.codegen.native.row_functions import logic, values
-from ghcm.codegen.native.row_functions.emitting import Emit, Handled, Scope, perhaps_null, written
+from ghcm.codegen.native.rows.functions import logic, values
+from ghcm.codegen.native.rows.functions.emitting import Emit, Handled, Scope, perhaps_null, written
 from ghcm.functions import FUNCTIONS
 
 __all__ = ["HANDLED", "ROW_FUNCTIONS", "Scope", "perhaps_null"]

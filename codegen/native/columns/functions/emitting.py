@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ghcm.codegen.expressions import call_can_fail, constant
-from ghcm.codegen.native.column_text import COMPARE, OR, Column, bare_text, either
-from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.columns.text import COMPARE, OR, PRECEDENCES, Column, bare_text, dtype_text, either
 from ghcm.codegen.native.patterns import polars_pattern
-from ghcm.codegen.native.texts import ALL, COLUMNS, Slot, Snippet, digits, snippet
+from ghcm.codegen.native.texts import ALL, Slot, Snippet, digits, snippet
 from ghcm.expr import Call, Expr
 from ghcm.functions import FUNCTIONS, chosen
 from ghcm.types import Decimal, Duration, Timestamp, Type, strip
@@ -38,7 +37,7 @@ def written(scope: Scope, expr: Call) -> Column:
     assert isinstance(text, str), f"no text of {expr.function} of {kind}"
     fails = chosen(function.polars_fails, kind, count, safe=safe) or ""
     assert isinstance(fails, str), f"no text of {expr.function} of {kind}"
-    texts = [snippet(each, COLUMNS) for each in (text, fails) if each]
+    texts = [snippet(each, PRECEDENCES) for each in (text, fails) if each]
     mentioned = frozenset[int]().union(*(each.arguments() for each in texts))
     everything = any(isinstance(part, Slot) and part.index == ALL for each in texts for part in each.parts)
     wanted = range(count) if everything else sorted(index for index in mentioned if index < count)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import constant, plainly_ordered
-from ghcm.codegen.native.row_functions.emitting import Emit, Scope, helper, kind_of, zone
-from ghcm.codegen.native.row_text import ATOM, BITOR, COMPARE, PRODUCT, SUM, Code, quoted
+from ghcm.codegen.native.rows.functions.emitting import Emit, Scope, helper, kind_of, zone
+from ghcm.codegen.native.rows.text import ATOM, BITOR, COMPARE, PRODUCT, SUM, Code, quoted
 from ghcm.expr import Call
 from ghcm.functions import FAMILIES
 from ghcm.types import (

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from ghcm.codegen.expressions import call_can_fail, constant
 from ghcm.codegen.native.patterns import python_pattern
-from ghcm.codegen.native.row_text import Code, Module, quoted
-from ghcm.codegen.native.texts import ROWS, Slot, digits, snippet
+from ghcm.codegen.native.rows.text import PRECEDENCES, Code, Module, quoted
+from ghcm.codegen.native.texts import Slot, digits, snippet
 from ghcm.expr import Call, Expr, Literal
 from ghcm.functions import FUNCTIONS, chosen
 from ghcm.types import Type, is_nullable, strip
@@ -47,7 +47,7 @@ def written(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     assert isinstance(text, str), f"no text of {expr.function} of {kind}"
     if text == "{0}":
         return codes[0]
-    found = snippet(text, ROWS)
+    found = snippet(text, PRECEDENCES)
 
     def write(slot: Slot) -> str:
         if slot.way == "zone":

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
-from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_text import Binding, Code, Module, function_text, targets_text
+from ghcm.codegen.native.rows.expressions import RowScope
+from ghcm.codegen.native.rows.text import Binding, Code, Module, function_text, targets_text
 from ghcm.expr import Expr, Lambda, Var
 from ghcm.spg.graph import Task, Unit
 from ghcm.types import Collection, Struct, Type, is_nullable

@@ -6,8 +6,8 @@ because of their types or constants are refused with the reason; such a chain ru
 
 from __future__ import annotations
 
-from ghcm.codegen.native.column_functions import arithmetic, values
-from ghcm.codegen.native.column_functions.emitting import Emit, Refusal, Scope, kind_of, written
+from ghcm.codegen.native.columns.functions import arithmetic, values
+from ghcm.codegen.native.columns.functions.emitting import Emit, Refusal, Scope, kind_of, written
 from ghcm.expr import Call
 from ghcm.functions import FUNCTIONS, chosen
 from ghcm.support import Never

@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
-from typing import cast
+from typing import assert_never, cast
 
 from ghcm.codegen.expressions import mentions_record
-from ghcm.codegen.native.column_types import dtype_text
-from ghcm.codegen.native.row_text import tuple_text
+from ghcm.codegen.native.rows.text import tuple_text
+from ghcm.codegen.native.texts import Precedences
 from ghcm.expr import Expr
-from ghcm.types import Date, Decimal, Duration, Int, List, Map, Struct, Timestamp, Type, strip
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
 
 # Python's precedences of the operators that Polars overloads, loosest first.
 COMPARE, OR, XOR, AND, SUM, PRODUCT, UNARY, ATOM = range(8)
+PRECEDENCES = Precedences(
+    COMPARE,
+    ATOM,
+    OR,
+    COMPARE,
+    {
+        ast.BitOr: OR,
+        ast.BitXor: XOR,
+        ast.BitAnd: AND,
+        **dict.fromkeys((ast.Add, ast.Sub), SUM),
+        **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod), PRODUCT),
+        ast.USub: UNARY,
+        ast.Invert: UNARY,
+    },
+)
 
 
 class Unsupported(Exception):
@@ -123,3 +158,45 @@ def bare_text(value: bool | str) -> str:
     """As Python writes it, in double quotes where that is easy."""
     text = repr(value)
     return text if not isinstance(value, str) or '"' in text or "\\'" in text else f'"{text[1:-1]}"'
+
+
+def dtype_text(type_: Type) -> str:
+    """The data type that holds values of a type, as `ghcm.runtime.data.columns.dtype` makes it.
+
+    >>> dtype_text(Nullable(List(Int())))
+    'pl.List(pl.Int64)'
+    """
+    match type_:
+        case Nullable(of=of):
+            return dtype_text(of)
+        case List(item=item):
+            return f"pl.List({dtype_text(item)})"
+        case Map(key=key, value=value):
+            return f'pl.List(pl.Struct({{"key": {dtype_text(key)}, "value": {dtype_text(value)}}}))'
+        case Struct(fields=fields):
+            parts = [f'"{part.name}": {dtype_text(part.type)}' for part in fields]
+            return f"pl.Struct({{{', '.join(parts)}}})"
+        case Decimal(precision=precision, scale=scale):
+            return f"pl.Decimal({precision}, {scale})"
+        case Bool():
+            return "pl.Boolean"
+        case Int():
+            return "pl.Int64"
+        case Int32():
+            return "pl.Int32"
+        case Float():
+            return "pl.Float64"
+        case String() | Enumeration():
+            return "pl.String"
+        case Bytes():
+            return "pl.Binary"
+        case Timestamp():
+            return "columns.TIMESTAMP"
+        case Date():
+            return "pl.Date"
+        case Duration():
+            return "columns.DURATION"
+        case Null():
+            return "pl.Null"
+        case _:
+            assert_never(type_)

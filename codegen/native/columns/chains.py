@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm.codegen.native.chains import Chain, Step, columns_of
-from ghcm.codegen.native.column_expressions import ColumnScope, frame_function, guard
-from ghcm.codegen.native.column_text import Column, Unsupported, varies
+from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
+from ghcm.codegen.native.columns.text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg.ops import (
     Filter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.codegen.expressions import constant
-from ghcm.codegen.native.column_functions.emitting import (
+from ghcm.codegen.native.columns.functions.emitting import (
     Emit,
     Refusal,
     Scope,
@@ -17,10 +17,9 @@ from ghcm.codegen.native.column_functions.emitting import (
     with_masks,
     zone,
 )
-from ghcm.codegen.native.column_text import ATOM, COMPARE, OR, Column, bare_text
-from ghcm.codegen.native.column_types import dtype_text
+from ghcm.codegen.native.columns.text import ATOM, COMPARE, OR, Column, bare_text, dtype_text
 from ghcm.codegen.native.patterns import may_be_empty
-from ghcm.codegen.native.row_text import quoted
+from ghcm.codegen.native.rows.text import quoted
 from ghcm.expr import Call
 from ghcm.functions.comparison import NESTED
 from ghcm.types import (

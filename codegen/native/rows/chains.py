@@ -13,10 +13,9 @@ from typing import assert_never
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
-from ghcm.codegen.native.python_types import python_text
-from ghcm.codegen.native.row_expressions import RowScope
-from ghcm.codegen.native.row_lines import Lines, bind_record, catch, loop_head, parameter_lines
-from ghcm.codegen.native.row_text import Binding, Code, Module, targets_text, tuple_text
+from ghcm.codegen.native.rows.expressions import RowScope
+from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, loop_head, parameter_lines
+from ghcm.codegen.native.rows.text import Binding, Code, Module, python_text, targets_text, tuple_text
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg.ops import (
     Filter,
