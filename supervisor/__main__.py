@@ -18,7 +18,7 @@ def main() -> None:
     """Serve until told to end."""
     parser = argparse.ArgumentParser(prog="python -m ghcm.supervisor", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory of the daemon")
-    parser.add_argument("--redis", required=True, help="the URL of the caches and places")
+    parser.add_argument("--redis", required=True, help="the URL of caches and sinks")
     parser.add_argument("--fd", type=int, help="a listening socket to take over")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)

@@ -76,7 +76,7 @@ class Shown:
         for sink in self.program(program).program.sinks:
             try:
                 commit = self._watch(program, sink).latest()
-            except Problem:  # a place that nobody can look at
+            except Problem:  # nobody can look at it
                 continue
             here = f"/programs/{program}/sinks/{sink.name}"
             found.append(

@@ -146,7 +146,7 @@ class Jobs:
                 self._resume(job, program, base)
 
     def _resume(self, job: Job, program: Program, base: Path) -> None:
-        """Start a job of an earlier daemon, unless another has taken its place meanwhile."""
+        """Start a job of an earlier daemon, unless another runs instead by now."""
         try:
             self._appending.take(job.id, program, base, beside=self._state.beside(job.id).exists())
         except GhcmError as error:

@@ -132,11 +132,6 @@ class JobStore:
         )
         return [_job(row) for row in rows]
 
-    def forget(self, ended_before: int) -> int:
-        """Remove jobs that were over before this moment; how many."""
-        with self._database.transaction() as connection:
-            return connection.execute("DELETE FROM jobs WHERE ended < ?", (ended_before,)).rowcount
-
 
 def _job(row: sqlite3.Row) -> Job:
     return Job(

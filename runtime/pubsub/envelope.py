@@ -73,7 +73,7 @@ class SinkVersion:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a call failed, as in `GhcmError`: a stable code (`GHCM-7xx`), what, why, what to do, and the place in the
+    """Why a call failed, as in `GhcmError`: a stable code (`GHCM-7xx`), what, why, what to do, and where in the
     program.
     """
 

@@ -103,8 +103,8 @@ class Sheet:
     def note(self, text: str) -> None:
         """A quiet word in the upper right corner."""
         if text:
-            place = {"x": 1 - 12 / self.width, "y": 1 - 7 / self.height, "ha": "right", "va": "top"}
-            self._figure.text(s=text, color=self.colours.quiet, fontsize=_SMALL, **place)
+            corner = {"x": 1 - 12 / self.width, "y": 1 - 7 / self.height, "ha": "right", "va": "top"}
+            self._figure.text(s=text, color=self.colours.quiet, fontsize=_SMALL, **corner)
 
     def say(self, text: str) -> None:
         """A word in the middle, where there is nothing to draw."""
@@ -122,9 +122,9 @@ class Sheet:
         return out.getvalue()
 
     def _heading(self) -> None:
-        place = {"x": 12 / self.width, "y": 1 - 8 / self.height, "ha": "left", "va": "top"}
+        corner = {"x": 12 / self.width, "y": 1 - 8 / self.height, "ha": "left", "va": "top"}
         title = self._order.drawing.title
-        self._figure.text(s=title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **place)
+        self._figure.text(s=title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **corner)
 
     def _bare(self, axes: Axes) -> None:
         each: Any = axes

@@ -61,7 +61,7 @@ def _axes(lines: Lines, sheet: Sheet, xs: Any) -> None:
     axes.grid(axis="y", color=sheet.colours.grid, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
-    def said(value: float, _place: int) -> str:
+    def said(value: float, _tick: int) -> str:
         return quantity(value, lines.unit)
 
     axes.yaxis.set_major_formatter(FuncFormatter(said))
@@ -135,17 +135,17 @@ def draw_bars(bars: Bars, order: Order) -> bytes:
         sheet.colours.rest if name == "other" else sheet.colours.series[at % len(sheet.colours.series)]
         for at, name in enumerate(names)
     ]
-    places = range(len(names))
+    rows = range(len(names))
     axes = sheet.axes
-    axes.barh(places, bars.values, height=0.62, color=colours if bars.parts else sheet.colours.series[0])
-    axes.set_yticks(places, names, color=sheet.colours.ink)
+    axes.barh(rows, bars.values, height=0.62, color=colours if bars.parts else sheet.colours.series[0])
+    axes.set_yticks(rows, names, color=sheet.colours.ink)
     axes.set_xticks([])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(min(0.0, *bars.values), max(0.0, *bars.values) or 1.0)
-    for place, value in zip(places, bars.values, strict=True):
+    for row, value in zip(rows, bars.values, strict=True):
         text = quantity(100 * value / total, "percent") if bars.parts and total else quantity(value, bars.unit)
         axes.annotate(
-            text, (max(value, 0.0), place), (6, 0), textcoords="offset points", va="center", color=sheet.colours.ink,
+            text, (max(value, 0.0), row), (6, 0), textcoords="offset points", va="center", color=sheet.colours.ink,
             fontsize=8.5, annotation_clip=False,
         )  # fmt: skip
     return sheet.save()
