@@ -221,7 +221,7 @@ def _hashed_text(type_: Type) -> str:
             return "str"
         case Bytes():
             return "bytes.hex"
-        case _:
+        case _:  # `hyperloglog.lower` takes any other value
             return "hyperloglog.lower"
 
 
@@ -237,7 +237,7 @@ def gathered(column: str, type_: Type) -> str:
             return f"{column}.cast(pl.Int64)"
         case Date():
             return f"{column}.cast(pl.Int32)"
-        case _:
+        case _:  # Polars gives canonical values of the rest
             return column
 
 

@@ -145,7 +145,7 @@ def _groups(task: Task, consumers: dict[str, list[Task]]) -> Iterator[Task | Non
                 yield from _groups(consumer, consumers)
             case op if _is_blind(op):
                 yield from _groups(consumer, consumers)
-            case _:
+            case _:  # whatever else may look at the window
                 yield None
 
 
@@ -156,7 +156,7 @@ def _is_blind(op: Op) -> bool:
             return not can_fail(predicate.body) and not _reads_window(predicate)
         case MapValues(function=function):
             return not can_fail(function.body)
-        case _:
+        case _:  # whatever else may read or fail
             return False
 
 

@@ -235,7 +235,7 @@ def wide(column: str, type_: Type) -> str:
             raise Unsupported(f"the sum of {type_}: it may leave 128 bits")
         case Decimal():
             return f"columns.units({column})"
-        case _:
+        case _:  # whole numbers
             pass
     micros = isinstance(strip(type_), Timestamp | Duration)
     return f"{column}.cast(pl.Int64).cast(pl.Int128)" if micros else f"{column}.cast(pl.Int128)"

@@ -92,7 +92,7 @@ def series(name: str, values: Sequence[object], type_: Type) -> pl.Series:
             return pl.Series(name, values, dtype=pl.Int32).cast(pl.Date)
         case Struct():
             return pl.Series(name, [None if each is None else {} for each in values], dtype=pl.Struct({}))
-        case _:
+        case _:  # Polars takes canonical values of the rest
             return pl.Series(name, values, dtype=dtype(plain))
 
 
@@ -118,7 +118,7 @@ def values(column: pl.Series, type_: Type) -> list[object]:
             return [None if each is None else _decimal(each) for each in column.to_list()]
         case Struct():
             return [None if each is None else () for each in column.to_list()]
-        case _:
+        case _:  # Polars gives canonical values of the rest
             return column.to_list()
 
 

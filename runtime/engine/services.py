@@ -147,7 +147,7 @@ class Services:
                 )
             case ReadTable():
                 return RowsSource(partial(self._copy, task, unit, parameters), task.schema, task.id, replayable=False)
-            case _:
+            case _:  # only what reads is asked for its source
                 raise AssertionError(f"{task.id} reads nothing")
 
     def _copy(self, task: Task, unit: Unit, parameters: Mapping[str, object]) -> list[tuple[object, object]]:

@@ -18,7 +18,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
 from ghcm.runtime.engine.host import Counters, Host, Outputs
 from ghcm.runtime.engine.scheduler import Progress
-from ghcm.runtime.engine.watermarks import Inputs, Member, least_of_partitions
+from ghcm.runtime.engine.watermarks import Follower, Inputs, least_of_partitions
 
 _FORGETS, _DEAR = 1.05, 2.0
 """By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
@@ -50,7 +50,7 @@ class StepSize:
 
 class OperatorTasklet:
     """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
-    from. `member`: what it is told of other event times that its own may have to follow.
+    from. `follower`: what it is told of other event times that its own may have to follow.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OperatorTasklet:
         *,
         urgent: bool = False,
         done_before: bool = False,
-        member: Member | None = None,
+        follower: Follower | None = None,
     ) -> None:
         self.name = name
         self.urgent = urgent
@@ -85,9 +85,9 @@ class OperatorTasklet:
         self._done_before = done_before
         self._done = False
         self._idler = operator if isinstance(operator, Idler) else None
-        self._member = member if self._idler is not None else None
-        if self._member is not None:
-            self._member.wake = partial(host.scheduler.wake, self)
+        self._follower = follower if self._idler is not None else None
+        if self._follower is not None:
+            self._follower.wake = partial(host.scheduler.wake, self)
 
     @property
     def ended(self) -> bool:
@@ -102,8 +102,8 @@ class OperatorTasklet:
         """Finish what was refused, then handle one item."""
         if self._done:
             return Progress.DONE
-        if self._member is not None and self._member.stirred:
-            self._member.stirred = False
+        if self._follower is not None and self._follower.stirred:
+            self._follower.stirred = False
             self._todo.append(self._tick)
         self.outbox.begin(time.perf_counter() + self._host.scheduler.step_s)
         if not self._work_off():
@@ -189,8 +189,8 @@ class OperatorTasklet:
     def _tick(self) -> bool:
         """Let event time go on as far as the inputs, or the clock, allow."""
         if self._clock is not None:
-            if self._member is not None and self._idler is not None:
-                self._member.settle(self._inputs.partitions, self._idler)
+            if self._follower is not None and self._idler is not None:
+                self._follower.settle(self._inputs.partitions, self._idler)
             moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
         else:
             moment = self._inputs.watermark if self._wall is None else self._wall.moment()
@@ -212,9 +212,9 @@ class OperatorTasklet:
             self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
             return self.outbox.send(Barrier(snapshot))
 
-        if self._member is not None and self._idler is not None and self._inputs.partitions is not None:
+        if self._follower is not None and self._idler is not None and self._inputs.partitions is not None:
             self._idler.look(self._inputs.partitions)
-        if self._wall is not None or self._member is not None:  # windows close whether records come or not
+        if self._wall is not None or self._follower is not None:  # windows close whether records come or not
             self._todo.append(self._tick)
         self._todo.append(lambda: self.operator.flush(self.outbox))
         self._todo.append(pass_on)

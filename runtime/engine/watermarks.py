@@ -94,33 +94,33 @@ class Idleness:
 
     def __init__(self, unit: Unit) -> None:
         idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
-        self._companies = {id: company for id, company in watermark_groups(unit).items() if company & idle}
-        self._reached = dict.fromkeys(self._companies, _Reached())
-        self._members: dict[str, Member] = {}
+        self._groups = {id: group for id, group in watermark_groups(unit).items() if group & idle}
+        self._reached = dict.fromkeys(self._groups, _Reached())
+        self._followers: dict[str, Follower] = {}
 
-    def member(self, task: str) -> Member | None:
+    def follower(self, task: str) -> Follower | None:
         """The part of a task in it; None where no partition that its records may meet is ever idle."""
-        if task not in self._companies:
+        if task not in self._groups:
             return None
-        return self._members.setdefault(task, Member(self, task))
+        return self._followers.setdefault(task, Follower(self, task))
 
     def tell(self, task: str, reached: _Reached) -> int | None:
-        """A task has come so far; how far idle partitions of its company go on: as far as the least that is not silent,
+        """A task has come so far; how far idle partitions of its group go on: as far as the least that is not silent,
         or, once there is none, as far as what has ended had come. None: nowhere.
         """
-        company = self._companies[task]
+        group = self._groups[task]
         if self._reached[task] != reached:
             self._reached[task] = reached
-            for other in company - {task}:
-                if other in self._members:
-                    self._members[other].stir()
-        all_reached = [self._reached[id] for id in company]
+            for other in group - {task}:
+                if other in self._followers:
+                    self._followers[other].stir()
+        all_reached = [self._reached[id] for id in group]
         awake = [each.least for each in all_reached if each.least is not None]
         ended = [each.ended for each in all_reached if each.ended is not None]
         return min(awake) if awake else max(ended, default=None)
 
 
-class Member:
+class Follower:
     """The part of one task. `wake` is called when another task has gone on, `stirred` asks for
     a `settle`."""
 
@@ -131,7 +131,7 @@ class Member:
         self._task = task
 
     def stir(self) -> None:
-        """Another task of the company has gone on."""
+        """Another task of the group has gone on."""
         self.stirred = True
         self.wake()
 

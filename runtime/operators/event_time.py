@@ -261,5 +261,5 @@ def _behind(task: Task, unit: Unit) -> int:
             return before + lateness
         case Fused(stages=stages):
             return before + sum(stage.op.allowed_lateness_us for stage in stages if isinstance(stage.op, Window))
-        case _:
+        case _:  # nothing else delays the closing of windows
             return before

@@ -291,7 +291,7 @@ class UnitParts:
             outputs,
             self._host,
             done_before=saved.finished,
-            member=self._idleness.member(task.id),
+            follower=self._idleness.follower(task.id),
         )
 
     def _begun(self, policy: Task) -> TaskState:

@@ -109,7 +109,7 @@ def typed(text: str, type_: Type) -> Column:
             return Column(f"pl.lit({text}, dtype={dtype_text(type_)})")
         case List() | Struct() | Map():
             raise Unsupported(f"a constant of {type_}")
-        case _:
+        case _:  # a scalar
             return Column(f"pl.lit({text}, {dtype_text(type_)})")
 
 
@@ -134,7 +134,7 @@ def literal(value: object, type_: Type) -> Column:
         case int(), Int():
             text = f"{value:_}" if abs(value) >= 100_000 else str(value)
             return Column(f"pl.lit({text}, pl.Int64)", bare=text)
-        case _:
+        case _:  # what has no literal of its own
             return typed(_plain_text(value), type_)
 
 

@@ -195,7 +195,7 @@ def order_text(type_: Type) -> str:
             return f"order.struct({', '.join(order_text(part.type) for part in fields)})"
         case Map(key=key, value=value):
             return f"order.pairs({order_text(key)}, {order_text(value)})"
-        case _:
+        case _:  # Python orders the rest as the language does
             return "order.plain"
 
 
