@@ -7,11 +7,10 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
 from decimal import Decimal as Exact
 from typing import Any, assert_never, cast
 
-from ghcm.language.fluent.records import Digits, enum_type, int32, is_enum, is_literal
+from ghcm.language.fluent.records import PLAIN, Digits, enum_type, is_enum, is_literal
 from ghcm.schemas.records import Unmapped, inside, tagged, union_of_records
 from ghcm.types import (
     Bool,
@@ -37,17 +36,6 @@ from ghcm.types import (
     tuple_of,
 )
 
-_PLAIN: dict[object, Type] = {
-    bool: Bool(),
-    int: Int(),
-    int32: Int32(),
-    float: Float(),
-    str: String(),
-    bytes: Bytes(),
-    datetime: Timestamp(),
-    date: Date(),
-    timedelta: Duration(),
-}
 _Part = tuple[str, object, str | None]
 """A field of a class: its name, annotation and path in the source."""
 
@@ -149,8 +137,8 @@ _INSTEAD = {
 
 
 def _type(annotation: object, open_: tuple[type, ...]) -> Type:
-    if isinstance(annotation, type) and annotation in _PLAIN:
-        return _PLAIN[annotation]
+    if isinstance(annotation, type) and annotation in PLAIN:
+        return PLAIN[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         given = [each for each in arguments if each is not types.NoneType]
@@ -235,6 +223,6 @@ def annotation_of(type_: Type, classes: Classes, plain: Mapping[Type, object] | 
         case Null():
             raise Unmapped("null alone is no type of the language")
         case Bool() | Int() | Int32() | Float() | String() | Bytes() | Timestamp() | Date() | Duration():
-            return next(known for known, found in _PLAIN.items() if found == type_)
+            return next(known for known, found in PLAIN.items() if found == type_)
         case _:
             assert_never(type_)

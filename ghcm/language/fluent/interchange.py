@@ -41,17 +41,8 @@ def record_of(source: object, name: str | None = None) -> type[Record]:
     name is none of the language gets one and is read from where it stood. Defaults are left out: a field with one has
     to be there, unless its type allows null. ProgramError where a type does not map.
     """
-    try:
-        found = _struct(source)
-        given = name or found.name
-        if given is None:
-            raise Unmapped("it has no name: record_of(schema, name=...)")
-        if found.variants:
-            raise Unmapped("it is one of several records: union_of makes a union of it")
-        made: Any = _classes(named(found, record_name(given)))
-        return cast("type[Record]", made)
-    except Unmapped as error:
-        raise _refused(source, error) from None
+    made: Any = _declared(source, name, is_union=False)
+    return cast("type[Record]", made)
 
 
 def union_of(source: object, name: str | None = None) -> type[OneOf]:
@@ -60,15 +51,22 @@ def union_of(source: object, name: str | None = None) -> type[OneOf]:
 
     `name` is by default its own. ProgramError where it does not map.
     """
+    made: Any = _declared(source, name, is_union=True)
+    return cast("type[OneOf]", made)
+
+
+def _declared(source: object, name: str | None, *, is_union: bool) -> type[Record] | type[OneOf]:
     try:
         found = _struct(source)
         given = name or found.name
         if given is None:
-            raise Unmapped("it has no name: union_of(source, name=...)")
-        if not found.variants:
+            example = "union_of(source, name=...)" if is_union else "record_of(schema, name=...)"
+            raise Unmapped(f"it has no name: {example}")
+        if found.variants and not is_union:
+            raise Unmapped("it is one of several records: union_of makes a union of it")
+        if is_union and not found.variants:
             raise Unmapped("it is one record: record_of makes a record of it")
-        made: Any = _classes(named(found, record_name(given)))
-        return cast("type[OneOf]", made)
+        return _classes(named(found, record_name(given)))
     except Unmapped as error:
         raise _refused(source, error) from None
 

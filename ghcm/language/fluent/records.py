@@ -22,7 +22,7 @@ from ghcm.language.fluent.positions import Definition, call_operands, caller, he
 from ghcm.language.fluent.tracing import expr_of
 from ghcm.language.fluent.values import Later, later, name_of, next_order
 from ghcm.source import Span
-from ghcm.types import Enumeration
+from ghcm.types import Bool, Bytes, Date, Duration, Enumeration, Float, Int, Int32, String, Timestamp, Type
 
 _KNOWN = (
     "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
@@ -42,23 +42,24 @@ class Digits:
     scale: int
 
 
-_PLAIN: dict[object, str] = {
-    bool: "bool",
-    int: "int",
-    int32: "int32",
-    float: "float",
-    str: "string",
-    bytes: "bytes",
-    datetime: "timestamp",
-    date: "date",
-    timedelta: "duration",
+PLAIN: dict[object, Type] = {
+    bool: Bool(),
+    int: Int(),
+    int32: Int32(),
+    float: Float(),
+    str: String(),
+    bytes: Bytes(),
+    datetime: Timestamp(),
+    date: Date(),
+    timedelta: Duration(),
 }
+"""The annotations that are a type by themselves."""
 
 
 def type_of(annotation: object, span: Span) -> ast.TypeExpr:
     """The type that an annotation means. Raises `ProgramError` where it means none."""
-    if annotation in _PLAIN if isinstance(annotation, type) else False:
-        return ast.NamedType(_PLAIN[annotation], (), span)
+    if isinstance(annotation, type) and annotation in PLAIN:
+        return ast.NamedType(str(PLAIN[annotation]), (), span)
     if isinstance(annotation, type) and hasattr(annotation, "__ghcm_name__"):
         return ast.NamedType(Later.of(annotation), (), span)
     if is_enum(annotation):
