@@ -8,7 +8,7 @@ from ghcm.codegen.backend import Artifact, Backend
 from ghcm.codegen.native import NATIVE
 from ghcm.codegen.spark import SPARK
 from ghcm.errors import GhcmError, suggest
-from ghcm.source import Place
+from ghcm.source import SourceLine
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import Iterate
 from ghcm.spg.traversal import step_unit
@@ -55,7 +55,7 @@ def emit(backend: Backend, program: Program, unit: Unit) -> Artifact:
     for task, step in _tasks(unit):
         answer = backend.supports(program, step, task)
         if not isinstance(answer, Yes):
-            raise GhcmError(answer.reason, code=answer.code, hint=answer.hint, place=Place(task.origin))
+            raise GhcmError(answer.reason, code=answer.code, hint=answer.hint, place=SourceLine(task.origin))
     return backend.emit(program, unit)
 
 

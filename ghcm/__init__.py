@@ -12,6 +12,21 @@ from ghcm.version import __version__
 
 if TYPE_CHECKING:
     from ghcm.errors import GhcmError, ProgramError
+    from ghcm.language.fluent.connectors import (
+        Cache,
+        Sink,
+        files,
+        generate,
+        kafka,
+        memory,
+        parquet,
+        redis,
+        session,
+        sliding,
+        socket,
+        tumbling,
+        union,
+    )
     from ghcm.language.fluent.functions import (
         agg,
         associative,
@@ -35,20 +50,6 @@ if TYPE_CHECKING:
     from ghcm.language.fluent.pipelines import Pipeline
     from ghcm.language.fluent.program import Program
     from ghcm.language.fluent.records import Digits, OneOf, Record, at, int32
-    from ghcm.language.fluent.sources import (
-        files,
-        generate,
-        kafka,
-        memory,
-        parquet,
-        redis,
-        session,
-        sliding,
-        socket,
-        tumbling,
-        union,
-    )
-    from ghcm.language.fluent.stores import Cache, Sink
     from ghcm.language.fluent.units import Unit
 
 __all__ = [
@@ -94,7 +95,7 @@ __all__ = [
     "union_of",
 ]
 
-_FRONT_END = ("functions", "interchange", "pipelines", "program", "records", "sources", "stores", "units")
+_FRONT_END = ("connectors", "functions", "interchange", "pipelines", "program", "records", "units")
 
 
 def __getattr__(name: str) -> object:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ghcm.errors import GhcmError, suggest_file
-from ghcm.source import Place, Source
+from ghcm.source import Source, SourceLine
 
 if TYPE_CHECKING:
     from ghcm.language import ast
@@ -112,7 +112,7 @@ def _generate(draft: Draft) -> Draft:
         if error.place is not None and error.place.origin.file == draft.path.name:
             origin = error.place.origin
             text = Source(origin.file, draft.path.read_text(encoding="utf-8")).line(origin.line)
-            error.place = Place(origin, text)
+            error.place = SourceLine(origin, text)
         raise
 
 

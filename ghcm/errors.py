@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeVar, cast
 
-from ghcm.source import Origin, Place, Span
+from ghcm.source import Origin, SourceLine, Span
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class GhcmError(Exception):
     what to do. The command line prints it without a traceback."""
 
     def __init__(
-        self, message: str, *, code: str = "GHCM-700", detail: str = "", hint: str = "", place: Place | None = None
+        self, message: str, *, code: str = "GHCM-700", detail: str = "", hint: str = "", place: SourceLine | None = None
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -74,7 +74,7 @@ class GhcmError(Exception):
         if isinstance(found, Mapping):
             at = cast("Mapping[str, str]", found)
             origin = Origin(str(at.get("file", "")), int(at.get("line", 1)), int(at.get("column", 1)))
-            place = Place(origin, str(at.get("text", "")))
+            place = SourceLine(origin, str(at.get("text", "")))
         return GhcmError(message, code=code or "GHCM-700", detail=detail, hint=hint, place=place)
 
 
@@ -177,7 +177,7 @@ def render(diagnostic: Diagnostic) -> str:
     return "\n".join(lines)
 
 
-def _shown(place: Place) -> list[str]:
+def _shown(place: SourceLine) -> list[str]:
     """Where a thing of the program stands, with carets under its name if its line is known."""
     line, column = place.origin.line, place.origin.column
     margin = " " * len(str(line))

@@ -81,7 +81,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLine:
     """An origin with the text of its line, for messages of a time when the program is no more at hand; `text` is empty
     where it is not known.
     """

@@ -15,7 +15,7 @@ from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import quote
 from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
-from ghcm.source import Place
+from ghcm.source import SourceLine
 from ghcm.spg.graph import Parameter, Program, Task, Unit
 from ghcm.spg.ops import Iterate, Publish, Reply, To
 from ghcm.spg.traversal import entry_of, step_unit
@@ -182,7 +182,7 @@ def _placed_body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
     try:
         return task_body(scope, task, step)
     except GhcmError as error:  # what Spark cannot do stands somewhere in the program
-        error.place = error.place or Place(task.origin)
+        error.place = error.place or SourceLine(task.origin)
         raise
 
 

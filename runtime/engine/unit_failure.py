@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from ghcm.errors import GhcmError
-from ghcm.source import Origin, Place
+from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Unit
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def unit_failure(
     """
     task = next((task for task in unit.tasks if task.id == part), None)
     origin = unit.origin if task is None else task.origin
-    place = Place(origin, line(origin))
+    place = SourceLine(origin, line(origin))
     if isinstance(error, GhcmError):
         message = f'unit "{unit.name}" has failed in "{part}": {error.message}'
         failure = GhcmError(message, code=error.code, detail=error.detail, hint=error.hint, place=error.place or place)

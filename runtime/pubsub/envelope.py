@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TypeVar, assert_never, cast
 
 from ghcm.errors import GhcmError
-from ghcm.source import Place
+from ghcm.source import SourceLine
 
 FORMAT = 1
 """The version of the encoding; a reader refuses others and ignores fields it does not know."""
@@ -81,12 +81,12 @@ class Failed:
     message: str
     detail: str = ""
     hint: str = ""
-    place: Place | None = None
+    place: SourceLine | None = None
 
     @classmethod
     def of(cls, error: GhcmError) -> Failed:
         """What a caller is told of an error, no longer than an envelope can hold."""
-        place = error.place and Place(error.place.origin, error.place.text[:_LONGEST_LINE])
+        place = error.place and SourceLine(error.place.origin, error.place.text[:_LONGEST_LINE])
         return cls(error.code, error.message[:4000], error.detail[:4000], error.hint[:1000], place)
 
     @property

@@ -7,7 +7,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.engine.unit_failure import unit_failure
-from ghcm.source import Origin, Place
+from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To
 
@@ -28,7 +28,7 @@ def spark_failure(unit: Unit, error: Exception, line: Callable[[Origin], str]) -
         f'unit "{unit.name}" has failed on Spark: {type(error).__name__}: {first}'[:1000],
         code="GHCM-751",
         hint="ghcm logs spark has all of it.",
-        place=Place(unit.origin, line(unit.origin)),
+        place=SourceLine(unit.origin, line(unit.origin)),
     )
 
 

@@ -10,7 +10,7 @@ from ghcm.errors import GhcmError, suggest_file
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.pubsub.envelope import decode_feedback, encode, failure
 from ghcm.runtime.spark.failure import spark_failure
-from ghcm.source import Origin, Place
+from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Forward, Input, Task, Unit
 from ghcm.spg.ops import Files, Format, Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
@@ -54,7 +54,7 @@ def test_a_line_that_is_not_known_leaves_the_place() -> None:
         'error[GHCM-730]: unit "u" has failed in "out.to": no',
         "   --> p.istream:13:8",
     ]
-    assert unit_failure(UNIT, "dead", GhcmError("no")).place == Place(UNIT.origin)
+    assert unit_failure(UNIT, "dead", GhcmError("no")).place == SourceLine(UNIT.origin)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_job_that_failed_ends_with_1_whatever_its_code() -> None:
 def test_what_spark_says_that_is_no_refusal_names_the_unit() -> None:
     error = spark_failure(UNIT, RuntimeError("\n[INTERNAL] x\n at y"), line)
     assert (error.code, error.message) == ("GHCM-751", 'unit "u" has failed on Spark: RuntimeError: [INTERNAL] x')
-    assert error.place == Place(UNIT.origin)
+    assert error.place == SourceLine(UNIT.origin)
 
 
 def test_files_that_share_only_their_ending_are_not_alike() -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.connectors import Cache, Sink, declare_store
 from ghcm.language.fluent.pipelines import Pipeline
 from ghcm.language.fluent.positions import caller, collecting, here, keep, mistake, report
 from ghcm.language.fluent.records import (
@@ -22,7 +23,6 @@ from ghcm.language.fluent.records import (
     records_of,
     unions_of,
 )
-from ghcm.language.fluent.stores import Cache, Sink, declare_store
 from ghcm.language.fluent.units import Function, OwnFunction, Unit, declare_function, declare_unit
 from ghcm.language.fluent.values import name_of, resolve, targets
 from ghcm.source import Span
@@ -34,7 +34,7 @@ _D = TypeVar("_D", bound=ast.Declaration)
 class Program:
     """A program in Python.
 
-    >>> from ghcm.language.fluent.sources import files
+    >>> from ghcm.language.fluent.connectors import files
     >>> words = Program("words")
     >>> @words.stream
     ... def monitor():

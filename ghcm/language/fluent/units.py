@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.connectors import Cache
 from ghcm.language.fluent.pipelines import Body, Pipeline, recording
 from ghcm.language.fluent.positions import Definition, here, innermost, keep, mistake, report
 from ghcm.language.fluent.records import hints_of, type_of
-from ghcm.language.fluent.stores import Cache
 from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
 from ghcm.language.fluent.values import Later, Written, later, name_of, next_order, plain, resolve, targets
 from ghcm.source import Span
