@@ -250,5 +250,5 @@ def _tight(type_: Type, values: Sequence[object]) -> Type:
             return Map(key, _tight(held, [each for value in maps for each in value.values()]))
         case Struct():
             return _tightened(type_, cast("list[Row]", given))
-        case _:
+        case _:  # a type that holds no others
             return type_

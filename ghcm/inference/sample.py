@@ -140,7 +140,7 @@ def _open(type_: Type) -> Type:
         case Struct(fields=fields):
             names = distinct(field_name(field.name) for field in fields)
             return Nullable(Struct(tuple(map(_open_field, names, fields))))
-        case _:
+        case _:  # a type that holds no others
             return as_nullable(type_)
 
 

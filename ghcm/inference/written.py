@@ -84,7 +84,7 @@ def _written(type_: Type) -> ast.TypeExpr:
             return ast.NamedType("decimal", (precision, scale))
         case Enumeration(values=values):
             return ast.EnumType(tuple(map(ast.Name, values)))
-        case _:
+        case _:  # a type that is written as one word; a struct is written by its name
             return ast.NamedType(str(type_))
 
 

@@ -88,7 +88,7 @@ def _exact(type_: Type) -> pa.DataType:
             return cast("pa.DataType", arrow.map_(_exact(key), arrow_field("value", value)))
         case Struct(fields=fields):
             return pa.struct([arrow_field(field.path or field.name, field.type) for field in fields])
-        case _:
+        case _:  # a type that holds no others
             return arrow_type(type_)
 
 

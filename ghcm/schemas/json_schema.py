@@ -112,7 +112,7 @@ def _schema(type_: Type, definitions: dict[str, Schema]) -> Schema:
         case Struct(name=str(name)):
             definitions.setdefault(name, _object(type_, definitions))
             return {"$ref": f"#/$defs/{name}"}
-        case _:
+        case _:  # a row of the table says it
             return dict(next(said for known, said in _SAID if known == type_))
 
 

@@ -122,7 +122,7 @@ def _structs(type_: Type) -> list[Struct]:
             return [each for field in type_.fields for each in _structs(field.type)]
         case Struct():
             return [type_]
-        case _:
+        case _:  # a type that holds no others
             return []
 
 
@@ -171,7 +171,7 @@ class _Names:
                 return Struct(tuple(replace(each, type=self.type(each.type, name, outer)) for each in fields))
             case Struct():
                 return self.struct(type_, type_.name or name, outer)
-            case _:
+            case _:  # a type that holds no others
                 return type_
 
 

@@ -13,10 +13,7 @@ from typing import Generic, TypeVar
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-    Unit,
-)
+from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import To
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon import processes
-from ghcm.runtime.daemon.appending import Appending
+from ghcm.runtime.daemon.append_lock import AppendLocks
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, Stop
@@ -59,7 +59,7 @@ class Jobs:
         self._submitting = asyncio.Lock()
         self._background: set[asyncio.Task[Any]] = set()
         self._retirements: dict[str, asyncio.Task[Settled]] = {}
-        self._appending = Appending(options.state.path)
+        self._append_locks = AppendLocks(options.state.path)
         self._stops: dict[str, Stop] = {}
         self._stopping: dict[str, asyncio.Task[None]] = {}
 
@@ -86,12 +86,12 @@ class Jobs:
             resumed = await asyncio.to_thread(self._earlier.resumed, bundle, base, again)
             # Unique for ever, not only here: sinks keep the versions that jobs have written.
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
-            self._appending.take(id, program, base, beside=beside)
+            self._append_locks.take(id, program, base, beside=beside)
             try:
                 await self._leases.take(program.name)
                 job, upgrade = resumed or (await self._new(path, program.name, base, id), None)
             except BaseException:
-                self._appending.drop(id)
+                self._append_locks.drop(id)
                 raise
             if beside:
                 self._state.beside(id).touch()
@@ -105,11 +105,11 @@ class Jobs:
     async def _upgrade(
         self, runner: JobRunner, bundle: Bundle, base: Path, again: Again, *, beside: bool
     ) -> tuple[Job, Upgrade]:
-        taken = self._appending.take(runner.id, bundle.program, base, beside=beside)
+        taken = self._append_locks.take(runner.id, bundle.program, base, beside=beside)
         try:
             changed = await upgrade_running(runner, bundle, base, again, self._state, self._store)
         except BaseException:
-            self._appending.drop(runner.id, taken)
+            self._append_locks.drop(runner.id, taken)
             raise
         await self._adopt(runner)
         return runner.job, changed
@@ -148,7 +148,7 @@ class Jobs:
     def _resume(self, job: Job, program: Program, base: Path) -> None:
         """Start a job of an earlier daemon, unless another runs instead by now."""
         try:
-            self._appending.take(job.id, program, base, beside=self._state.beside(job.id).exists())
+            self._append_locks.take(job.id, program, base, beside=self._state.beside(job.id).exists())
         except GhcmError as error:
             log.error('job "%s" cannot go on: %s', job.id, error.message)
             failed = self._store.jobs.move(job.id, JobState.FAILED, f"{error.message}. {error.detail}", error=error)
@@ -284,7 +284,7 @@ class Jobs:
             await self._processes.release_spark(job.id)
         settled = await self._settle(job)
         await self._give_up(job.program)
-        self._appending.drop(job.id)
+        self._append_locks.drop(job.id)
         self.runners.pop(runner.id, None)
         return settled
 

@@ -22,10 +22,7 @@ from ghcm.runtime.jobs.store import Job, Store
 from ghcm.runtime.upgrade.changes import Upgrade
 from ghcm.runtime.upgrade.compare import compare, version_of
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-    Unit,
-)
+from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Publish, To
 
 

@@ -26,12 +26,7 @@ from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
-from ghcm.spg.graph import (
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import (
     ReadSink,
     ReadTable,

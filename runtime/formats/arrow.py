@@ -58,7 +58,7 @@ def _has_map(type_: Type) -> bool:
             return _has_map(item)
         case Struct(fields=fields):
             return any(_has_map(field.type) for field in fields)
-        case _:
+        case _:  # a type that holds no others
             return False
 
 
@@ -75,7 +75,7 @@ def _plain(value: object, type_: Type) -> object:
         case Struct(fields=fields):
             parts = cast("tuple[object, ...]", value)
             return {field.name: _plain(part, field.type) for field, part in zip(fields, parts, strict=True)}
-        case _:
+        case _:  # a type that holds no others
             return value
 
 

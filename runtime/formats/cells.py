@@ -115,7 +115,7 @@ def _typed(name: str, text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dia
         case Date():
             date = text.str.to_date("%Y-%m-%d", strict=False).alias(name)
             return Typed(made, ~text.str.contains(_DATE) | made.is_null(), date)
-        case _:
+        case _:  # `has_columns` lets no other through but lists of strings
             return _strings(text, dialect, escapes=escapes)
 
 

@@ -66,7 +66,7 @@ def union_check(type_: Type) -> Check | None:
                 wanted.setdefault(tag, []).append((places[field], f'field "{field}" of "{record}" is missing'))
             parts = [(place, check) for place, field in enumerate(fields) if (check := union_check(field.type))]
             return _of_struct(wanted, parts) if wanted or parts else None
-        case _:
+        case _:  # a type that holds no others
             return None
 
 

@@ -185,7 +185,7 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
             return values if _within(values.to_physical(), _DAYS) else None
         case Enumeration(values=allowed):
             return values if values.drop_nulls().is_in(list(allowed)).all() else None
-        case _:
+        case _:  # of the other types every value is one
             return values
 
 
@@ -214,7 +214,7 @@ def _is_exact(found: Any, field: Field) -> bool:
             return bool(types.is_timestamp(found) and found.unit == "us")
         case Date():
             return bool(types.is_date32(found))
-        case _:
+        case _:  # the other types are read value by value
             return False
 
 
@@ -235,7 +235,7 @@ def _said(value: Any) -> Json:
             return decimal_text(value)
         case float() if math.isfinite(value):
             return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
-        case _:
+        case _:  # what JSON says as it is
             return cast("Json", value)
 
 

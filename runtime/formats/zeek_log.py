@@ -161,7 +161,7 @@ def _reader(type_: Type, dialect: Dialect) -> Callable[[str], object]:
         case List(item=item):
             each = _reader(item, dialect)
             return _set(type_, dialect, lambda cell: [each(part) for part in cell.split(dialect.set_separator)], [])
-        case _:
+        case _:  # cells of the other types are those of CSV
             return _set(type_, dialect, from_text_field(type_), None)
 
 

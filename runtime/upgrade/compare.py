@@ -15,12 +15,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.upgrade.changes import Change, Kind, Obstacle, Part, Upgrade
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
 from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
 

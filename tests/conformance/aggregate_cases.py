@@ -9,15 +9,7 @@ from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory, Mode, Parquet
-from ghcm.spg.graph import (
-    Forward,
-    Hash,
-    Input,
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Forward, Hash, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import AggregateByKey, EventTime, KeyBy, MapToPair, Op, Source, To
 from ghcm.types import (
     Collection,

@@ -12,11 +12,7 @@ from ghcm.expr import Param
 from ghcm.operators import OPERATORS
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Files, Format, Generate, Mode, Socket
-from ghcm.spg.graph import (
-    Program,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,

@@ -13,13 +13,7 @@ from ghcm.expr import Lambda, Param, Var
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Generate, Mode, Parquet, Redis, Socket
-from ghcm.spg.graph import (
-    Cache,
-    Forward,
-    Program,
-    Sink,
-    Unit,
-)
+from ghcm.spg.graph import Cache, Forward, Program, Sink, Unit
 from ghcm.spg.ops import EventTime, Filter, ReadSink, Reply, Source
 from ghcm.types import Collection, Field, Int, Shape, Struct, Timestamp
 from tests.laws.covered_types import is_union

@@ -20,15 +20,7 @@ from ghcm.expr import Get, Lambda, Literal, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Mode, Parquet, Redis
-from ghcm.spg.graph import (
-    Cache,
-    Forward,
-    Global,
-    Parameter,
-    Program,
-    Sink,
-    Unit,
-)
+from ghcm.spg.graph import Cache, Forward, Global, Parameter, Program, Sink, Unit
 from ghcm.spg.ops import CallTemplate, MapToPair, Policy, Publish, ReadSink, Reply, Source, To
 from ghcm.types import (
     Bool,

@@ -18,9 +18,7 @@ from ghcm.lowering.expressions.typed import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
-from ghcm.spg.graph import (
-    Cache,
-)
+from ghcm.spg.graph import Cache
 from ghcm.support import NotYet
 from ghcm.types import Struct, Type
 from ghcm.types.unification import accepts, unify

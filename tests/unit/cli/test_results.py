@@ -8,14 +8,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Forward,
-    Input,
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Files, Format, Memory, Redis, Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
 

@@ -21,15 +21,7 @@ from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Forward,
-    Input,
-    Parameter,
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,

@@ -8,14 +8,7 @@ import pytest
 from ghcm.expr import Call, Get, Lambda, Literal, Var
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Forward,
-    Input,
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.ops import Files, Filter, Format, Memory, Parquet, Source, To
 from ghcm.types import Bool, Collection, Field, Int, Nullable, Shape, String, Struct

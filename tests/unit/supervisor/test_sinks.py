@@ -10,9 +10,7 @@ from ghcm.runtime.sinks import table_sink
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Sink,
-)
+from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Parquet
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import snapshots

@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Memory, Mode
-from ghcm.spg.graph import (
-    Forward,
-    Input,
-    Parameter,
-    Program,
-    Sink,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import (
     EventTime,
     MapToPair,

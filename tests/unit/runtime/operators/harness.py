@@ -32,11 +32,7 @@ from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory, Mode
-from ghcm.spg.graph import (
-    Program,
-    Task,
-    Unit,
-)
+from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import Reply, Source, To
 from ghcm.types import Shape, Struct
 

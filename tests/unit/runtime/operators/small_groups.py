@@ -11,9 +11,7 @@ from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-)
+from ghcm.spg.graph import Program
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import (
     AggregateByKey,

@@ -20,9 +20,7 @@ from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Sink,
-)
+from ghcm.spg.graph import Sink
 from ghcm.spg.ops import Connector, Files, Format, Kafka, Parquet, Redis
 from ghcm.types import (
     Bool,

@@ -1,4 +1,4 @@
-"""Which job appends to a folder: held by a lock in it, so that rows of two writers do not mix unless that is meant.
+"""The append lock: which job appends to a folder, so that rows of two writers do not mix unless that is meant.
 
 The kernel gives a lock back when the daemon that holds it ends, however it ends. Writers of replaced and keyed sinks
 need none: what they write stands for itself.
@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from ghcm.errors import GhcmError
-from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-)
-from ghcm.spg.ops import Files, Parquet, To
+from ghcm.spg.connectors import SINKS, Mode
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import To
 
 LOCK = ".appending"
 """The name of the lock in a folder; files whose names begin with a point are no data."""
 
 
-class Appending:
+class AppendLocks:
     """The folders that the jobs of one daemon append to. `state` is its state directory."""
 
     def __init__(self, state: Path) -> None:
@@ -83,8 +81,8 @@ def _folders(program: Program, base: Path) -> Iterator[tuple[str, Path]]:
     """The append sinks that units of the program write, with their folders."""
     written = {task.op.sink for unit in program.units for task in unit.tasks if isinstance(task.op, To)}
     for sink in program.sinks:
-        if sink.name in written and sink.mode is Mode.APPEND and isinstance(sink.connector, Files | Parquet):
-            yield sink.name, Path(os.path.realpath(base / sink.connector.path))
+        if sink.name in written and sink.mode is Mode.APPEND and SINKS[sink.connector.word].locked:
+            yield sink.name, Path(os.path.realpath(base / sink.connector.address[1]))
 
 
 def _taken(sink: str, folder: Path, said: bytes) -> GhcmError:

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.appending import Appending
+from ghcm.runtime.daemon.append_lock import AppendLocks
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import (
-    Program,
-)
+from ghcm.spg.graph import Program
 from ghcm.spg.ops import To
 from ghcm.types import Int, pair_of
 from tests.unit.runtime.small_operators import sink, task, unit
@@ -23,7 +21,7 @@ def writing(name: str, path: str, mode: Mode = Mode.APPEND, *, unused: str = "")
 
 
 def test_a_second_appender_is_refused_and_told_who_is_first(tmp_path: Path) -> None:
-    one, other = Appending(tmp_path / "one"), Appending(tmp_path / "other")
+    one, other = AppendLocks(tmp_path / "one"), AppendLocks(tmp_path / "other")
     one.take("first-1", writing("first", "out/lake"), tmp_path)
     with pytest.raises(GhcmError) as refused:
         other.take("second-1", writing("second", "out/lake"), tmp_path)
@@ -40,7 +38,7 @@ def test_a_second_appender_is_refused_and_told_who_is_first(tmp_path: Path) -> N
 
 def test_the_same_folder_by_another_name_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path / "out")
-    one = Appending(tmp_path)
+    one = AppendLocks(tmp_path)
     one.take("first-1", writing("first", "out/lake"), tmp_path)
     for path in ("linked/lake", "out/../out/lake", str(tmp_path / "out/lake")):
         with pytest.raises(GhcmError, match="GHCM-757"):
@@ -48,7 +46,7 @@ def test_the_same_folder_by_another_name_is_the_same(tmp_path: Path) -> None:
 
 
 def test_what_is_separate_goes_on(tmp_path: Path) -> None:
-    one = Appending(tmp_path)
+    one = AppendLocks(tmp_path)
     one.take("first-1", writing("first", "out/lake", unused="out/unused"), tmp_path)
     one.take("second-1", writing("second", "out/sea"), tmp_path)
     one.take("third-1", writing("third", "out/lake", Mode.REPLACE), tmp_path)
@@ -58,7 +56,7 @@ def test_what_is_separate_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_refused_job_holds_nothing(tmp_path: Path) -> None:
-    one = Appending(tmp_path)
+    one = AppendLocks(tmp_path)
     one.take("first-1", writing("first", "b"), tmp_path)
     both = Program(
         "second",
@@ -73,4 +71,4 @@ def test_a_refused_job_holds_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_left_to_its_writer(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    assert Appending(tmp_path).take("first-1", writing("first", "out/lake"), tmp_path) == []
+    assert AppendLocks(tmp_path).take("first-1", writing("first", "out/lake"), tmp_path) == []
