@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from ghcm.spg.graph import Program, Task, Unit
@@ -15,13 +15,9 @@ from ghcm.support import Support
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a back end makes of a unit: the text of its module, and files that stand beside it, by path in the bundle.
-
-    Files that several units share have the same path and text.
-    """
+    """What a back end makes of a unit: the text of its module."""
 
     module: str
-    shared: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Backend(Protocol):
@@ -40,6 +36,11 @@ class Backend(Protocol):
     @property
     def requirements(self) -> tuple[str, ...]:
         """The packages that its modules need where they run."""
+        ...
+
+    @property
+    def shared(self) -> Mapping[str, bytes]:
+        """Files that all its modules need beside them, by path in the bundle."""
         ...
 
     def supports(self, program: Program, unit: Unit, task: Task) -> Support:

@@ -80,6 +80,7 @@ def build(
     files = {path: text.encode() for path, text in code.items()}
     files |= {f"source/{path}": text.encode() for path, text in sources.items()}
     files |= {f"python/{path}": text.encode() for path, text in python.items()}
+    files |= {path: data for unit in optimised.units for path, data in backend_of(unit).shared.items()}
     files["spg.json"] = _json(program_to_json(program))
     files["plan.json"] = _json(program_to_json(optimised))
     files["manifest.json"] = _json(_manifest(optimised, files, requirements))

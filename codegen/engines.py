@@ -43,11 +43,7 @@ def generate(program: Program) -> Mapping[str, str]:
     """The generated files of all units of an (optimised) program, by their path in the bundle; GhcmError where an
     engine does not support a task.
     """
-    files: dict[str, str] = {}
-    for unit in program.units:
-        artifact = emit(backend_of(unit), program, unit)
-        files |= {module_path(unit): artifact.module, **artifact.shared}
-    return files
+    return {module_path(unit): emit(backend_of(unit), program, unit).module for unit in program.units}
 
 
 def emit(backend: Backend, program: Program, unit: Unit) -> Artifact:

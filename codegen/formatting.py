@@ -6,6 +6,7 @@ changes: lines are broken inside brackets only, and one trailing comma is added 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,10 +25,58 @@ _WORDS = (
 )
 
 
-def format_python(text: str, width: int = 120) -> str:
-    """The text with every line that is too long broken over several, where that can be done."""
+def format_python(text: str, width: int = 120, *, texts: bool = False) -> str:
+    """The text with its long lines broken over several, where that can be done; with `texts`, long texts too."""
     lines = [piece for line in text.split("\n") for piece in _fit(line, width)]
+    if texts:
+        lines = [piece for line in _filled(lines, width) for piece in _cut(line, width)]
     return "\n".join(line.rstrip() for line in lines)
+
+
+_SHORT = re.compile(r" +(?:[\w.*=()]+|r?f?\"[^\"\\ ]*\"|Step\([^()]*\)),")
+"""A short argument on a line of its own."""
+_SHORTS = re.compile(f"(?:{_SHORT.pattern})+")
+
+
+def _filled(lines: list[str], width: int) -> list[str]:
+    """The lines with short arguments that follow one another on as few lines as hold them."""
+    filled: list[str] = []
+    for line in lines:
+        before = filled[-1] if filled else ""
+        indent = len(line) - len(line.lstrip())
+        alike = _SHORT.fullmatch(line) and before.endswith(",") and before[:indent].isspace() and before[indent] != " "
+        if alike and len(before) + len(line) - indent + 1 <= width and _SHORTS.fullmatch(before):
+            filled[-1] = f"{before} {line.lstrip()}"
+        else:
+            filled.append(line)
+    return filled
+
+
+_TEXT = re.compile(r"""( +(?:"[^"]*": )?)(r?f?)"((?:[^"\\]|\\.)*)"(,?)""")
+
+
+def _cut(line: str, width: int) -> list[str]:
+    """A line that is a long text between brackets as several texts, those behind the first indented."""
+    found = _TEXT.fullmatch(line)
+    if len(line) <= width or found is None:
+        return [line]
+    before, prefix, text, comma = found[1], found[2], found[3], found[4]
+    indent = " " * (len(before) - len(before.lstrip()) + 4)
+    lines: list[str] = []
+    while len(before) + len(prefix) + len(text) + len(comma) + 2 > width:
+        room = width - len(before) - len(prefix) - 2
+        cut = _break_before(text, room)
+        if cut <= 0:
+            break
+        lines.append(f'{before}{prefix}"{text[:cut]}"')
+        before, text = indent, text[cut:]
+    return [*lines, f'{before}{prefix}"{text}"{comma}']
+
+
+def _break_before(text: str, room: int) -> int:
+    """Where a text is cut so that at most so much of it stands before: behind a space, if need be within a word."""
+    cut = text.rfind(" ", 0, room) + 1
+    return cut if cut > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

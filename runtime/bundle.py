@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -147,7 +148,8 @@ class Bundle:
         try:
             code = compile(file.read_bytes(), str(file), "exec")
             sys.modules[name] = module  # its dataclasses and pickled states look themselves up by name
-            exec(code, module.__dict__)
+            with job_library(file.parent):
+                exec(code, module.__dict__)
         except Exception as error:  # it is anybody's code: a user may have edited it
             sys.modules.pop(name, None)
             raise GhcmError(
@@ -157,6 +159,44 @@ class Bundle:
                 hint="build the bundle again, or undo what was changed in that file",
             ) from error
         return module
+
+
+_LIBRARY = "ghcm_spark"
+_libraries: dict[str, dict[str, ModuleType]] = {}
+"""The modules of each library of Spark jobs that was imported, by the hash of its zip."""
+
+
+@contextmanager
+def job_library(folder: Path) -> Iterator[None]:
+    """Where the jobs of a folder are imported: `ghcm_spark` is the zip beside them, which no other job sees.
+
+    Bundles of different versions share a driver. Each keeps the modules that it was imported with, and functions go to
+    Spark's Python workers by value, so that nothing there has to find a module by its name.
+    """
+    path = folder / f"{_LIBRARY}.zip"
+    if not path.is_file():
+        yield
+        return
+    with _importing:
+        known = _libraries.setdefault(_hash_file(path), {})
+        before = _taken_out(_LIBRARY)
+        if known:  # what was not imported yet is found in this zip: the one before may be gone
+            known[_LIBRARY].__path__ = [str(path / _LIBRARY)]
+        sys.modules.update(known)
+        sys.path.insert(0, str(path))
+        importlib.invalidate_caches()  # the zip may have been written anew
+        try:
+            yield
+        finally:
+            sys.path.remove(str(path))
+            known |= _taken_out(_LIBRARY)
+            sys.modules.update(before)
+
+
+def _taken_out(package: str) -> dict[str, ModuleType]:
+    """The modules of a package that are known by name, which they are no longer."""
+    names = [name for name in sys.modules if name.partition(".")[0] == package]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def _manifest(path: Path, folder: Path) -> Mapping[str, object]:

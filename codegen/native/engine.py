@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ghcm.codegen.backend import Artifact
@@ -19,6 +20,11 @@ class Native:
     name: str = "native"
     kinds: frozenset[str] = frozenset({"stream"})
     requirements: tuple[str, ...] = ()
+
+    @property
+    def shared(self) -> Mapping[str, bytes]:
+        """Nothing: its modules import the runtime."""
+        return {}
 
     def supports(self, program: Program, unit: Unit, task: Task) -> Support:
         """The checker says the same to users; this is for graphs that it has not seen."""

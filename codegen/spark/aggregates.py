@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
-from ghcm.codegen.spark.text import quote
+from ghcm.codegen.spark.functions.arithmetic import decimal_of_units, decimal_units
+from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
+from ghcm.codegen.spark.sql import Checked, ddl, first, variable
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.ops.traits import TIME
@@ -19,7 +21,7 @@ RECORD = "@record"
 _F = AggregateFunction
 
 
-def grouped_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
+def read_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
     """The columns that an aggregate reads, with the functions of the record that give them."""
     if aggregate.argument is not None and not _of_record(aggregate):
         yield f"@{aggregate.name}", aggregate.argument
@@ -27,95 +29,89 @@ def grouped_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
         yield f"@{aggregate.name}.order", aggregate.order
 
 
-def argument_columns(aggregate: Aggregate) -> Iterator[tuple[str, str]]:
-    """The grouped columns behind an aggregate of the column `@<name>`."""
+def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str]]:
+    """The grouped columns behind an aggregate, by their names, of what it reads."""
     name = f"@{aggregate.name}"
-    value = _quoted(name)
     match aggregate.function:
         case _F.COUNT:
-            yield name, quote("count(1)" if aggregate.argument is None else f"count({value})")
+            yield name, "count(1)" if aggregate.argument is None else f"count({value})"
         case _F.SUM:
             yield from _sum_columns(aggregate, name, value)
         case _F.MIN:
-            yield name, quote(f"min({value})")
+            yield name, f"min({value})"
         case _F.MAX:
-            yield name, quote(f"max({value})")
+            yield name, f"max({value})"
         case _F.MEAN:
-            yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"avg({value})")
+            yield name, wide_sum(value) if _sums(aggregate) else f"avg({value})"
             if _sums(aggregate):
-                yield f"{name}.count", quote(f"count({value})")
+                yield f"{name}.count", f"count({value})"
         case _F.VAR | _F.STD:
-            yield name, quote(f"var_samp(double({value}))")
-            yield f"{name}.count", quote(f"count({value})")
-            yield f"{name}.odd", quote(f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))")
+            yield name, f"var_samp(double({value}))"
+            yield f"{name}.count", f"count({value})"
+            yield f"{name}.odd", f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))"
         case _F.FIRST | _F.LAST:
-            yield name, quote(_picked(aggregate, name, value))
+            yield name, _picked(aggregate, name, value)
         case _F.COLLECT | _F.QUANTILE:
-            yield name, quote(f"sort_array(collect_list({value}))")
+            yield name, f"sort_array(collect_list({value}))"
         case _F.DISTINCT_COUNT:
-            yield name, quote(f"count(DISTINCT {value})")
+            yield name, f"count(DISTINCT {value})"
         case _F.APPROX_DISTINCT:
             assert aggregate.argument is not None
-            yield name, f"hash_places({quote(_hashed(value, aggregate.argument.body.type))})"
+            yield name, hash_places(_hashed(value, aggregate.argument.body.type))
         case _F.TOP_K:
-            yield name, quote(f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})")
+            yield name, f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})"
         case _:
             assert_never(aggregate.function)
 
 
 def _sum_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[str, str]]:
     if not isinstance(to := strip(aggregate.type), Decimal):
-        yield name, f"wide_sum({quote(value)})" if _sums(aggregate) else quote(f"sum({value})")
+        yield name, wide_sum(value) if _sums(aggregate) else f"sum({value})"
     elif _in_parts(aggregate):
-        yield name, f"high_sum({quote(value)}, {decimal_text(to)})"
-        yield f"{name}.low", f"low_sum({quote(value)}, {decimal_text(to)})"
+        yield name, high_sum(value, to)
+        yield f"{name}.low", low_sum(value, to)
     else:
-        yield name, quote(f"cast(sum({value}) AS decimal({to.precision}, {to.scale}))")
+        yield name, f"cast(sum({value}) AS {ddl(to)})"
 
 
 def _picked(aggregate: Aggregate, name: str, value: str) -> str:
     """The value of the record in the first or last place, as SQL."""
-    by = _quoted(TIME) if aggregate.by_time else _quoted(f"{name}.order")
+    by = quoted(TIME) if aggregate.by_time else quoted(f"{name}.order")
     pick = "min" if aggregate.function is _F.FIRST else "max"
-    place = f"named_struct('by', {by}, 'record', {_quoted(RECORD)})"
+    record = f"named_struct('by', {by}, 'record', {quoted(RECORD)})"
     if _of_record(aggregate):  # which stands in its place already, and is not carried twice
-        return f"({pick}({place}) FILTER (WHERE {_quoted(RECORD)} IS NOT NULL)).record"
-    return f"{pick}_by({value}, {place}) FILTER (WHERE {value} IS NOT NULL)"
+        return f"({pick}({record}) FILTER (WHERE {quoted(RECORD)} IS NOT NULL)).record"
+    return f"{pick}_by({value}, {record}) FILTER (WHERE {value} IS NOT NULL)"
 
 
-def final_value(aggregate: Aggregate) -> str:
+def final_value(aggregate: Aggregate) -> Checked:
     """The aggregate as an expression over the grouped columns."""
     name = f"@{aggregate.name}"
-    column, count = column_of(name), column_of(f"{name}.count")
+    column, count = quoted(name), quoted(f"{name}.count")
     match aggregate.function:
         case _F.SUM if isinstance(to := strip(aggregate.type), Decimal) and _in_parts(aggregate):
-            return f"whole_of_parts({column}, {column_of(f'{name}.low')}, {decimal_text(to)})"
+            return whole_of_parts(column, quoted(f"{name}.low"), to)
         case _F.SUM if _sums(aggregate):
-            return f"narrow({column})"
+            return narrow(column)
         case _F.MEAN if _sums(aggregate):
-            mean = "rounded_mean" if isinstance(strip(aggregate.type), Duration) else "mean_of_whole"
-            return f"Checked({mean}({column}, {count}))"
+            is_duration = isinstance(strip(aggregate.type), Duration)
+            return Checked((rounded_mean if is_duration else mean_of_whole)(column, count))
         case _F.VAR | _F.STD:
-            word = "variance" if aggregate.function is _F.VAR else "deviation"
-            return f"Checked(sample_{word}({column}, {count}, {column_of(f'{name}.odd')}))"
+            spread = sample_variance if aggregate.function is _F.VAR else sample_deviation
+            return Checked(spread(column, count, quoted(f"{name}.odd")))
         case _F.QUANTILE:
             assert aggregate.fraction is not None
             rank = rank_fraction(aggregate.fraction)
-            return f"Checked(at_rank({column}, {rank.numerator}, {rank.denominator}))"
+            return Checked(at_rank(column, rank.numerator, rank.denominator))
         case _F.APPROX_DISTINCT:
-            return f"Checked(about_distinct({column}))"
-        case _:
-            return f"col({quote(name)})"
+            return Checked(about_distinct(column))
+        case _:  # the grouped column itself
+            return Checked(column)
 
 
-def aggregate_can_fail(aggregate: Aggregate) -> bool:
-    """Whether a group may have no result: its sum of whole numbers or of long decimals does not fit."""
-    return _in_parts(aggregate) or (aggregate.function is _F.SUM and _sums(aggregate))
-
-
-def column_of(name: str) -> str:
-    """A column as the text of a Python string."""
-    return quote(_quoted(name))
+def is_exact(aggregate: Aggregate) -> bool:
+    """Whether its grouped column is of the type of the aggregate as it stands."""
+    return aggregate.function in (_F.COUNT, _F.MIN, _F.MAX, _F.FIRST, _F.LAST, _F.COLLECT, _F.DISTINCT_COUNT, _F.TOP_K)
 
 
 def _of_record(aggregate: Aggregate) -> bool:
@@ -138,11 +134,6 @@ def _in_parts(aggregate: Aggregate) -> bool:
     return aggregate.function is _F.SUM and isinstance(of, Decimal) and of.precision > MAX_SUMMED_PRECISION
 
 
-def decimal_text(type_: Decimal) -> str:
-    """A decimal type as the job writes it."""
-    return f"DecimalType({type_.precision}, {type_.scale})"
-
-
 def _hashed(value: str, type_: Type) -> str:
     match strip(type_):
         case String() | Enumeration():
@@ -157,5 +148,129 @@ def _hashed(value: str, type_: Type) -> str:
             return f"string({value})"
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+# --- sums, means and the like as SQL ---------------------------------------------------------------------------------
+
+
+def wide_sum(value: str) -> str:
+    """A sum without a bound; it is checked when it is emitted."""
+    return f"cast(sum(cast({value} AS decimal(19, 0))) AS decimal(38, 0))"
+
+
+def narrow(value: str) -> Checked:
+    """A wide sum as a number of 64 bits."""
+    fits = f"{value} BETWEEN {-(2**63)}BD AND {2**63 - 1}BD"
+    error = fails(f"NOT ({fits})", "overflow", "the sum does not fit into 64 bits")
+    return Checked(when(fits, f"bigint({value})"), error)
+
+
+PART = "100000000000000000000BD"
+
+
+def high_sum(value: str, type_: Decimal) -> str:
+    """The sum of the digits of long decimals but for the last 20, which cannot overflow."""
+    return f"sum(cast({decimal_units(value, type_)} div {PART} AS decimal(19, 0)))"
+
+
+def low_sum(value: str, type_: Decimal) -> str:
+    """The sum of the last 20 digits of decimals."""
+    return f"sum(cast({decimal_units(value, type_)} % {PART} AS decimal(20, 0)))"
+
+
+def whole_of_parts(high: str, low: str, type_: Decimal) -> Checked:
+    """The sum of decimals of its parts, which are given one sign; it fails where it has more than 38 digits."""
+    over = f"cast({high} + cast({low} div {PART} AS decimal(19, 0)) AS decimal(30, 0))"
+    rest = f"cast({low} % {PART} AS decimal(21, 0))"
+    borrowed = f"{over} > 0 AND {rest} < 0", f"{over} < 0 AND {rest} > 0"
+    first = f"(CASE WHEN {borrowed[0]} THEN {over} - 1BD WHEN {borrowed[1]} THEN {over} + 1BD ELSE {over} END)"
+    last = f"(CASE WHEN {borrowed[0]} THEN {rest} + {PART} WHEN {borrowed[1]} THEN {rest} - {PART} ELSE {rest} END)"
+    whole = f"(cast({first} AS decimal(18, 0)) * {PART} + cast({last} AS decimal(20, 0)))"
+    fits = f"abs({first}) < {10**18}BD"
+    error = fails(f"NOT ({fits})", "overflow", "the sum has more than 38 digits")
+    return Checked(when(fits, decimal_of_units(whole, type_)), error)
+
+
+def mean_of_whole(total: str, count: str) -> str:
+    """A wide sum of whole numbers by their count, as the nearest float: a long sum is divided by hand, 18 digits at a
+    time, as many as decide where doubles have a halfway mark, and one more digit that says whether there is a rest.
+    """
+    words = ("size", "whole", "rest", "high", "rest", "low")
+    ten, size, whole, first_rest, high, second_rest, low = ("1000000000000000000BD", *map(variable, words))
+    rest = f"if({second_rest} > {low} * {count}, '1', '0')"
+    digits = f"concat({whole}, '.', lpad({high}, 18, '0'), lpad({low}, 18, '0'), {rest})"
+    digits = bound(floored(second_rest, count), low, digits)
+    digits = bound(f"({first_rest} - {high} * {count}) * {ten}", second_rest, digits)
+    digits = bound(floored(first_rest, count), high, digits)
+    digits = bound(f"({size} - {whole} * {count}) * {ten}", first_rest, digits)
+    digits = bound(f"abs({total})", size, bound(floored(size, count), whole, digits))
+    exact = f"double({digits}) * if({total} < 0, -1, 1)"
+    return when(f"abs({total}) > {2**53}BD", exact, f"double({total}) / {count}")
+
+
+def floored(total: str, count: str) -> str:
+    """How many times a count goes into a wide sum; Spark rounds what it divides."""
+    low = f"cast(floor({total} / {count}) AS decimal(38, 0))"
+    return f"({when(f'{low} * {count} > {total}', f'{low} - 1', low)})"
+
+
+def rounded_mean(total: str, count: str) -> str:
+    """A wide sum by a count, rounded half to even."""
+    low = floored(total, count)
+    twice = f"(({total} - {low} * {count}) * 2)"
+    return f"bigint({when(f'{twice} > {count} OR ({twice} = {count} AND {low} % 2 != 0)', f'{low} + 1', low)})"
+
+
+def sample_variance(variance: str, count: str, odd: str) -> str:
+    """A variance as Spark has it, null of fewer than two values, NaN where one is not finite, else a number."""
+    number = when(f"isnan({variance})", "double('Infinity')", variance)
+    return when(f"{count} > 1", when(odd, "double('NaN')", number))
+
+
+def sample_deviation(variance: str, count: str, odd: str) -> str:
+    """The root of a variance."""
+    return f"sqrt({sample_variance(variance, count, odd)})"
+
+
+def at_rank(values: str, part: int, whole: int) -> str:
+    """The value at a nearest rank, so many parts of the whole, of an ascending list; null of an empty one."""
+    rank = f"({part}BD * size({values}) + {whole - 1}BD) div {whole}BD"
+    return f"get({values}, int(greatest({rank}, 1L)) - 1)"
+
+
+def hash_places(value: str) -> str:
+    """The HyperLogLog registers (12 bits of a hash) of a group of texts, each with the places of the first one in the
+    52 bits behind them, as sorted numbers `register * 64 + place`.
+    """
+    digits = f"md5({value})"
+    rest = f"bigint(conv(substring({digits}, 4, 13), 16, 10))"
+    place = f"53 - {when(f'{rest} = 0', '0', f'length(bin({rest}))')}"
+    return f"sort_array(collect_set(bigint(conv(substring({digits}, 1, 3), 16, 10)) * 64 + {place}))"
+
+
+def about_distinct(places: str) -> str:
+    """The number of different values that HyperLogLog estimates from registers; by linear counting if it is small."""
+    each, index, total = map(variable, ("each", "index", "total"))
+    next_register = f"get({places}, {index} + 1) div 64"
+    greatest_places = f"filter({places}, ({each}, {index}) -> coalesce({next_register} > {each} div 64, true))"
+    empty = f"(4096 - size({greatest_places}))"
+    inverse = f"aggregate({greatest_places}, 0D, ({total}, {each}) -> {total} + power(2D, -({each} % 64)))"
+    raw = f"({0.7213 / (1 + 1.079 / 4096) * 4096 * 4096!r}D / ({empty} + {inverse}))"
+    counted = f"rint(4096 * ln(4096D / {empty}))"
+    return f"bigint({when(f'{empty} > 0 AND {raw} <= 10240', counted, f'rint({raw})')})"
+
+
+def all_values(value: str, *, by: Checked | None = None) -> str:
+    """The values of a group as a list, ascending (by another value), nulls first."""
+    order, each = "" if by is None else f"'by', {by}, ", variable()
+    return f"transform(sort_array(collect_list(named_struct({order}'value', {value}))), {each} -> {each}.value)"
+
+
+def folded(values: str, type_: Type, merge: Callable[[Checked, Checked], Checked], *, failed: str | None) -> Checked:
+    """The values of a list made one, from the left; the first failure ends it."""
+    so_far, each = variable("so_far"), variable("each")
+    merged = merge(Checked(f"{so_far}.value"), Checked(each))
+    state = f"struct<value: {ddl(type_)}, error: string>"
+    start = f"cast(named_struct('value', get({values}, 0), 'error', NULL) AS {state})"
+    after = f"cast(named_struct('value', {merged}, 'error', {merged.error or 'NULL'}) AS {state})"
+    step = when(f"{so_far}.error IS NULL", after, so_far)
+    result = f"aggregate(slice({values}, 2, array_size({values})), {start}, ({so_far}, {each}) -> {step})"
+    return Checked(f"({result}).value", first(failed, f"({result}).error"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ghcm.codegen.spark.aggregates import RECORD, argument_columns, final_value, grouped_columns
-from ghcm.codegen.spark.expressions import can_fail
+from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, read_columns
+from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.scope import Scope
-from ghcm.codegen.spark.text import quote
+from ghcm.codegen.spark.sql import Checked, col
+from ghcm.codegen.spark.text import quote, sql_dict, sql_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Mode
@@ -41,39 +42,41 @@ def write_body(scope: Scope, op: To) -> list[str]:
 
 def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) -> list[str]:
     assert key is not None, "a sink without a key is not supported"
-    lines = [f"key = {scope.on_record(key)}"]
-    if can_fail(key.body):
-        lines.append(f"rows = passed(job, rows, {scope.step()}, key.error)")
-    call = f"write_redis(job, rows, {quote(name)}, {quote(place)}, {scope.element(scope.takes.element)}"
-    return [*lines, f"{call}, key, {scope.type(key.body.type)}, mode={quote(mode.value)})"]
+    value = scope.on_record(key)
+    what = f"{quote(name)}, {quote(place)}, {scope.element(scope.takes.element)}"
+    keyed = f"{sql_text(value.value)}, {scope.type(key.body.type)}"
+    return [*scope.passed(value), f"write_redis(job, rows, {what}, {keyed}, mode={quote(mode.value)})"]
 
 
 def publish_body(scope: Scope, op: Publish) -> list[str]:
     """The calls of another unit that a policy asks for."""
-    values: dict[str, str] = {}
+    values: dict[str, Checked] = {}
     arguments: dict[str, str] = {}
     for name, what in op.call.arguments:
         match what:
             case Aggregate():
-                named = replace(what, name=name)
-                values |= {column: scope.on_record(function) for column, function in grouped_columns(named)}
+                own = replace(what, name=name)
+                values |= {column: scope.on_record(function) for column, function in read_columns(own)}
                 values |= {RECORD: scope.record()} if what.placed else {}
-                values |= {TIME: f"col({quote(TIME)})"} if what.by_time else {}
-                totals = ", ".join(f"{quote(column)}: {total}" for column, total in argument_columns(named))
-                value = final_value(named)
+                values |= {TIME: col(TIME)} if what.by_time else {}
+                totals, value = dict(grouped_columns(own, quoted(f"@{name}"))), final_value(own)
             case _:
-                totals, value = "", scope.emitter.emit(what)  # no aggregate, which of no records would be null
-        arguments[name] = f"Argument({{{totals}}}, {value}, {scope.type(what.type)})"
+                totals, value = {}, scope.emitter.emit(what)  # no aggregate, which of no records would be null
+        error = "" if value.error is None else f", {sql_text(value.error)}"
+        arguments[name] = f"Argument({sql_dict(totals)}, {sql_text(value.value)}, {scope.type(what.type)}{error})"
     policy = op.policy
+    due = None if policy.when is None else scope.on_record(policy.when)
     options = f", every={policy.every_records}" if policy.every_records is not None else ""
-    options += f", when={scope.on_record(policy.when)}" if policy.when is not None else ""
+    options += f", due={sql_text(due.value)}" if due is not None else ""
     options += ", window=True" if policy.on == "window_close" else ""
     options += ", completion=True" if policy.on == "completion" else ""
     options += ", at_end=True" if policy.at_end else ""
     after = None if op.after is None else quote(op.after)
+    given = ", ".join(f"{quote(name)}: {text}" for name, text in arguments.items())
     return [
-        f"values = {{{', '.join(f'{quote(name)}: {text}' for name, text in values.items())}}}",
-        f"arguments = {{{', '.join(f'{quote(name)}: {text}' for name, text in arguments.items())}}}",
-        f"call_with(job, rows, step={scope.step()}, unit={quote(op.call.unit)}, after={after}, values=values, "
+        *scope.passed(*values.values(), *([due] if due is not None else [])),
+        f"values: dict[str, str] = {sql_dict({name: value.value for name, value in values.items()})}",
+        f"arguments = {{{given}}}",
+        f"call_with(job, rows, {scope.step()}, unit={quote(op.call.unit)}, after={after}, values=values, "
         f"arguments=arguments{options})",
     ]

@@ -5,11 +5,13 @@ What an expression cannot do inside of a function of items is found where it is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
 from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
+from ghcm.codegen.spark.packing import PACKAGE, library_zip
 from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Mode, Socket, SourceConnector
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
@@ -23,6 +25,11 @@ class Spark:
     name: str = "spark"
     kinds: frozenset[str] = frozenset({"batch"})
     requirements: tuple[str, ...] = ("pyspark[sql]>=4.3,<5",)
+
+    @property
+    def shared(self) -> Mapping[str, bytes]:
+        """The library that jobs import."""
+        return {f"{self.name}/{PACKAGE}.zip": library_zip()}
 
     def supports(self, program: Program, unit: Unit, task: Task) -> Support:
         """Any row or group operation; not every way in and out."""

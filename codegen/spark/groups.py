@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from ghcm.codegen.spark.aggregates import (
     RECORD,
-    aggregate_can_fail,
-    argument_columns,
-    column_of,
+    all_values,
     final_value,
+    folded,
     grouped_columns,
+    is_exact,
+    narrow,
+    read_columns,
+    wide_sum,
 )
-from ghcm.codegen.spark.expressions import OF_VALUES, can_fail, value_binding
+from ghcm.codegen.spark.expressions import OF_VALUES, value_binding
+from ghcm.codegen.spark.library.sql import named, part, quoted
 from ghcm.codegen.spark.scope import Scope
-from ghcm.codegen.spark.text import quote
+from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
+from ghcm.codegen.spark.text import sql_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
 from ghcm.spg.ops.traits import TIME
@@ -27,37 +33,49 @@ def _by(scope: Scope) -> list[str]:
     return [*(["key"] if keyed else []), *(["window"] if scope.takes.windowed else [])]
 
 
-def _finish(scope: Scope, value: str, *, fails: bool = True) -> list[str]:
-    """From the grouped columns to the records of the result, with the time of their window."""
+def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked) -> list[str]:
+    """The groups, their result and the time of their window."""
     by = _by(scope)
-    columns = {name: f"col({quote(name)})" for name in by} | {"value": value}
     gives = scope.gives.element
-    names = gives.names if isinstance(gives, Struct) and "value" in gives.names else ("value",)
-    ordered = {name: columns[name] for name in names}
-    if isinstance(gives, Struct) and "value" not in gives.names:
-        ordered = {name: f"part_of({value}, {quote(name)})" for name in gives.names}
-    key = Struct(tuple(part for part in scope.takes.columns.fields if part.name in by))
-    lines = _times(scope)
-    step = f", step={scope.step(key)}" if fails else ""
-    return [*lines, f"return {scope.transformed('rows', ordered, step=step)}"]
+    if value.value in map(quoted, columns) and len(columns) == 1:
+        columns, value = {"value": next(iter(columns.values()))}, col("value")
+    totals = ", ".join(f"F.expr({sql_text(named(text, name))})" for name, text in columns.items())
+    lines = [f"rows = rows.groupBy({', '.join(sql_text(quoted(name)) for name in by)}).agg({totals})", *_times(scope)]
+    if isinstance(gives, Struct) and "value" in gives.names:
+        parts = {name: value if name == "value" else col(name) for name in gives.names}
+    elif isinstance(gives, Struct):
+        parts = {name: part_of(value, name) for name in gives.names}
+    else:
+        parts = {"value": value}
+    key = Struct(tuple(each for each in scope.takes.columns.fields if each.name in by))
+    lines += scope.passed(value, input=key)
+    if value == col("value") and set(parts) == {*by, "value"} and not scope.keep:
+        return [*lines, "return rows"]
+    return [*lines, f"return {scope.select(parts)}"]
 
 
 def _times(scope: Scope) -> list[str]:
-    """The event time of what is windowed, and a watermark at which nothing is late."""
-    lines = ["rows = windows_time(rows)"] if TIME in scope.keep and scope.takes.windowed else []
-    if scope.keep - {TIME} or (TIME in scope.keep and not scope.takes.windowed):
-        rest = sorted(scope.keep - {TIME}) if scope.takes.windowed else sorted(scope.keep)
-        lines.append(f"rows = without_place(rows, [{', '.join(map(quote, rest))}])")
-    return lines
+    """The event time of what is windowed; its watermark, at which nothing is late, and its order say nothing."""
+    lines: list[str] = []
+    windowed = scope.takes.windowed
+    if TIME in scope.keep and windowed:
+        lines.append('rows = rows.selectExpr("*", "unix_micros(`window`.`end`) - 1 AS `@time`")')
+    rest = sorted(scope.keep - {TIME} if windowed else scope.keep)
+    return [*lines, f"rows = {without_order('rows', rest)}"] if rest else lines
 
 
-def _group(by: list[str], columns: dict[str, str]) -> str:
-    parts = ", ".join(f"{quote(name)}: {text}" for name, text in columns.items())
-    return f"rows = grouped(rows, [{', '.join(map(quote, by))}], {{{parts}}})"
+_SAYING_NOTHING = {
+    "@partition": "''",
+    "@order": "array(monotonically_increasing_id())",
+    "@time": "bigint(NULL)",
+    "@watermark": "bigint(NULL)",
+}
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def without_order(rows: str, names: list[str]) -> str:
+    """The rows with hidden columns that say nothing: no time, no watermark, and any order."""
+    columns = [sql_text(named(_SAYING_NOTHING[name], name)) for name in names]
+    return f'{rows}.selectExpr("*", {", ".join(columns)})'
 
 
 # --- reduce ----------------------------------------------------------------------------------------------------------
@@ -66,70 +84,64 @@ def _quoted(name: str) -> str:
 def reduce_body(scope: Scope, op: ReduceByKey) -> list[str]:
     """One value per key."""
     columns: dict[str, str] = {}
-    value = _reduced(scope, op.reducer, "`value`", "@value", columns)
-    return [_group(_by(scope), columns), *_finish(scope, value, fails=_may_fail(op.reducer))]
+    value = _reduced(scope, op.reducer, "value", "@value", columns)
+    return _grouped(scope, columns, value)
 
 
-def _may_fail(reducer: Reducer) -> bool:
-    match reducer:
-        case Builtin(kind=kind, type=type_):
-            return kind is Kind.SUM and not isinstance(strip(type_), Float)
-        case Fields(parts=parts):
-            return any(map(_may_fail, parts))
-        case Custom(function=function, order=order):
-            return can_fail(function.body) or (order is not None and can_fail(order.body))
-        case _:
-            assert_never(reducer)
-
-
-def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dict[str, str]) -> str:
+def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dict[str, str]) -> Checked:
     """The result as an expression over the grouped columns, which are added to `columns`."""
     match reducer:
         case Builtin(kind=kind, type=type_):
             columns[name] = _builtin(kind, type_, value)
-            return f"narrow({column_of(name)})" if _may_fail(reducer) else f"col({quote(name)})"
+            return narrow(quoted(name)) if _sums_whole(kind, type_) else col(name)
         case Fields(parts=parts, type=type_):
             fields = [
-                _reduced(scope, each, f"{value}.{_quoted(part.name)}", f"{name}.{part.name}", columns)
-                for each, part in zip(parts, type_.fields, strict=True)
+                _reduced(scope, each, part(value, field.name), f"{name}.{field.name}", columns)
+                for each, field in zip(parts, type_.fields, strict=True)
             ]
-            pairs = ", ".join(f"{quote(n)}: {text}" for n, text in zip(type_.names, fields, strict=True))
-            return f"make_struct({scope.type(type_)}, {{{pairs}}})"
+            return make_struct(type_, fields)
         case Custom():
             return _custom(scope, reducer, value, name, columns)
         case _:
             assert_never(reducer)
 
 
+def _sums_whole(kind: Kind, type_: Type) -> bool:
+    return kind is Kind.SUM and not isinstance(strip(type_), Float)
+
+
 def _builtin(kind: Kind, type_: Type, value: str) -> str:
     match kind:
         case Kind.SUM:
-            return quote(f"sum({value})") if isinstance(strip(type_), Float) else f"wide_sum({quote(value)})"
+            return wide_sum(value) if _sums_whole(kind, type_) else f"sum({value})"
         case Kind.MIN:
-            return quote(f"min({value})")
+            return f"min({value})"
         case Kind.MAX:
-            return quote(f"max({value})")
+            return f"max({value})"
         case Kind.ALL:
-            return quote(f"bool_and({value})")
+            return f"bool_and({value})"
         case Kind.ANY:
-            return quote(f"bool_or({value})")
+            return f"bool_or({value})"
         case _:
             assert_never(kind)
 
 
-def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[str, str]) -> str:
+def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[str, str]) -> Checked:
     """A user's reducer, folded over the values in order."""
-    function, order = reducer.function, reducer.order
-    merge = scope.emitter.body(function, value_binding("a"), value_binding("b"))
-    OF_VALUES.check(function.body, merge)
-    type_ = scope.type(function.parameters[0].type)
+    function, order, failed = reducer.function, reducer.order, None
     if order is None:
-        columns[name] = f"all_values({quote(value)})"
-        return f"folded({column_of(name)}, {type_}, lambda a, b: {merge})"
-    by = scope.emitter.body(order, value_binding(f"Checked({quote(value)})"))
-    columns[name] = f"all_values({quote(value)}, by={by})"
-    columns[f"{name}.error"] = f"first_failure({by})"
-    return f"folded({column_of(name)}, {type_}, lambda a, b: {merge}, failed={column_of(f'{name}.error')})"
+        columns[name] = all_values(value)
+    else:
+        by = scope.emitter.body(order, value_binding(Checked(value)))
+        columns[name], failed = all_values(value, by=by), quoted(f"{name}.error")
+        columns[f"{name}.error"] = f"min({by.error or 'string(NULL)'})"
+
+    def merge(a: Checked, b: Checked) -> Checked:
+        merged = scope.emitter.body(function, value_binding(a), value_binding(b))
+        OF_VALUES.check(function.body, merged)
+        return merged
+
+    return folded(quoted(name), function.parameters[0].type, merge, failed=failed)
 
 
 # --- aggregate -------------------------------------------------------------------------------------------------------
@@ -137,28 +149,42 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
 
 def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     """Named aggregates per key."""
-    by = _by(scope)
-    read = [pair for each in op.aggregates for pair in grouped_columns(each)]
-    arguments = {name: scope.emitter.body(function, value_binding('col("value")')) for name, function in read}
-    bodies = [function.body for _, function in read]
-    taken = {name: f"col({quote(name)})" for name in by} | arguments
-    if any(each.placed for each in op.aggregates):
-        taken[RECORD] = 'col("value")'
-    if any(each.by_time for each in op.aggregates):
-        taken[TIME] = f"col({quote(TIME)})"
-    inner = scope.transformed("rows", taken, *bodies).replace(scope.keeping() + ")", ")") if scope.keep else None
-    lines = [f"rows = {inner or scope.transformed('rows', taken, *bodies)}"]
-    columns = dict(pair for each in op.aggregates for pair in argument_columns(each))
+    read = {
+        name: scope.emitter.body(function, value_binding(col("value")))
+        for each in op.aggregates
+        for name, function in read_columns(each)
+    }
+    named_first = any(each.placed or each.by_time for each in op.aggregates) or any(
+        value.error is not None or calls_python(value.value) for value in read.values()
+    )
+    lines: list[str] = []
+    if named_first:
+        taken = {name: col(name) for name in _by(scope)} | read
+        if any(each.placed for each in op.aggregates):
+            taken[RECORD] = col("value")
+        if any(each.by_time for each in op.aggregates):
+            taken[TIME] = col(TIME)
+        lines = [*scope.passed(*read.values()), f"rows = {scope.select(taken, hidden=False)}"]
+    columns: dict[str, str] = {}
+    for each in op.aggregates:
+        name = f"@{each.name}"
+        value = quoted(name) if named_first or name not in read else read[name].value
+        columns |= dict(grouped_columns(each, value))
     values = {each.name: final_value(each) for each in op.aggregates}
+    if all(value.value == quoted(f"@{name}") for name, value in values.items()) and not op.scalar:
+        values = {name: Checked(columns[f"@{name}"]) for name in values}
+        columns = {"value": _struct(scope, values, exact=all(map(is_exact, op.aggregates))).value}
+        return [*lines, *_grouped(scope, columns, col("value"))]
     if op.scalar:
-        value = values[op.aggregates[0].name]
-    else:
-        gives = scope.gives.columns
-        struct = strip(gives.fields[gives.index("value")].type)
-        parts = ", ".join(f"{quote(name)}: {text}" for name, text in values.items())
-        value = f"make_struct({scope.type(struct)}, {{{parts}}})"
-    fails = any(map(aggregate_can_fail, op.aggregates))
-    return [*lines, _group(by, columns), *_finish(scope, value, fails=fails)]
+        return [*lines, *_grouped(scope, columns, values[op.aggregates[0].name])]
+    return [*lines, *_grouped(scope, columns, _struct(scope, values))]
+
+
+def _struct(scope: Scope, values: Mapping[str, Checked], *, exact: bool = False) -> Checked:
+    gives = scope.gives.columns
+    struct = strip(gives.fields[gives.index("value")].type)
+    assert isinstance(struct, Struct)
+    return make_struct(struct, values.values(), exact=exact)
 
 
 # --- lists, counts, distinct -----------------------------------------------------------------------------------------
@@ -166,15 +192,15 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
 
 def group_body(scope: Scope) -> list[str]:
     """The values of each key in ascending order."""
-    return [_group(_by(scope), {"@value": 'all_values("`value`")'}), *_finish(scope, 'col("@value")', fails=False)]
+    return _grouped(scope, {"value": all_values("value")}, col("value"))
 
 
 def count_body(scope: Scope) -> list[str]:
     """How many values per key, or records per window or in all."""
-    return [_group(_by(scope), {"@value": '"count(1)"'}), *_finish(scope, 'col("@value")', fails=False)]
+    return _grouped(scope, {"value": "count(1)"}, col("value"))
 
 
 def distinct_body(scope: Scope) -> list[str]:
     """Each different record once."""
-    names = ", ".join(map(column_of, scope.names))
+    names = ", ".join(sql_text(quoted(name)) for name in scope.names)
     return [f"rows = rows.selectExpr({names}).distinct()", *_times(scope), "return rows"]

@@ -1,104 +1,106 @@
-"""Puts a job together: the tasks of a unit as functions, the run that connects them, and the helpers they call."""
+"""Puts a job together: the tasks of a unit as functions, and the steps that connect them."""
 
 from __future__ import annotations
 
-import re
+import ast
+import builtins
+import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import format_python
 from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
-from ghcm.codegen.spark.library import library_for, names_taken
-from ghcm.codegen.spark.schemas import Schemas, identifier
+from ghcm.codegen.spark.packing import library_names
+from ghcm.codegen.spark.schemas import Schemas, identifier, record_text
 from ghcm.codegen.spark.scope import Scope
+from ghcm.codegen.spark.sql import Names, fresh_names
 from ghcm.codegen.spark.tasks import task_body
-from ghcm.codegen.spark.text import quote
+from ghcm.codegen.spark.text import local_name, quote
 from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
 from ghcm.source import SourceLine
-from ghcm.spg.graph import Parameter, Program, Task, Unit
-from ghcm.spg.ops import Iterate, Publish, Reply, To
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.ops import Fused, Iterate, Publish, Reply, To
 from ghcm.spg.traversal import entry_of, step_unit
-from ghcm.types import is_nullable
-from ghcm.values import to_json
+from ghcm.types import Struct
 
-SETTINGS = {
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.caseSensitive": "true",
-    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-    "spark.sql.variant.allowDuplicateKeys": "true",
-    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    "spark.sql.files.maxPartitionBytes": "134217728",
-    "spark.sql.files.openCostInBytes": "134217728",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.optimizer.excludedRules": ",".join(
-        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PropagateEmptyRelation", "PruneFilters")
-    ),
-    "spark.sql.adaptive.optimizer.excludedRules": ("org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"),
-}
-"""What the helpers count on. The excluded rules would drop the counts of failing records with what they make empty."""
-
+_OWN = frozenset({"job", "rows", "state", "step", "steps", "run", "UNIT", "F", "DataFrame"})
+"""Names that stand in every job."""
 
 _NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A task as the template lays it out."""
+    """A task as a function of the job, and the statement of `steps` that calls it."""
 
-    function: str
-    arguments: str
-    gives: str
+    head: str
     words: str
     body: list[str]
     step: str = ""
 
+    def lines(self) -> list[str]:
+        """The text of the function."""
+        return ["", "", self.head, f'    """{self.words}"""', *(f"    {line}".rstrip() for line in self.body)]
+
 
 def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
-    schemas = Schemas(taken=names_taken())
+    schemas = Schemas(taken=_OWN | library_names().keys())
     functions = _functions(program, unit, schemas)
-    body = "\n".join(line for each in functions for line in each.body)
-    replies = any(isinstance(task.op, Reply) for task in unit.tasks)
-    parts = [_parameter(schemas, each) for each in unit.parameters]
-    constants = schemas.definitions()
-    values: dict[str, object] = {
-        "title": f'The Spark job of the unit "{unit.name}" of the program "{program.name}".',
-        "origin": str(unit.origin),
+    parameters = record_text({each.name: schemas.parameter(each) for each in unit.parameters})
+    known = _known_functions(functions, schemas)
+    lines = [line for each in functions for line in each.lines()]
+    lines += ["", "", "def steps(job: Job) -> None:", '    """All steps of the unit, in order."""']
+    lines += [f"    {line}" for line in [*known, *(each.step for each in functions if each.step)]]
+    values = {
+        "program": program.name,
         "unit": unit.name,
-        "program": quote(program.name),
-        "name": quote(unit.name),
-        "settings": list(SETTINGS.items()),
-        "types": render("spark/enum_type.py.j2") if "EnumType(" in f"{constants} {parts} {body}" else "",
-        "constants": constants,
-        "parameters": f"StructType([{', '.join(parts)}])",
-        "tasks": functions,
-        "steps": [
-            *(["know_float_repr(job)"] if "float_text(" in body else []),
-            *(["know_json_at(job)"] if re.search(r"\bjson_\w+\(", body) else []),
-            *(["know_json_written(job)"] if "written_as_json(" in body else []),
-            *(["know_zones(job)"] if "zone=" in body else []),
-            *(each.step for each in functions if each.step),
-            *(["keep_reply(job)"] if replies else []),
-        ],
+        "origin": str(unit.origin).replace("\\", "/"),
+        "body": "\n".join([*schemas.definitions(), *lines]),
+        "arguments": f"{quote(program.name)}, {quote(unit.name)}, {parameters}, steps, __file__",
     }
-    draft = render("spark/job_module.py.j2", **values, imports="", helpers="")
-    library = library_for(draft)
-    text = render("spark/job_module.py.j2", **values, imports=library.imports, helpers=library.helpers)
-    return _formatted(text, library.helpers)
+    draft = render("spark_job.py.j2", **values, imports="")
+    return format_python(render("spark_job.py.j2", **values, imports=_imports(draft)), texts=True)
 
 
-def _formatted(text: str, helpers: str) -> str:
-    """The helpers are laid out already; the rest is broken where lines are long."""
-    before, after = text.split(helpers, 1)
-    return f"{format_python(before)}{helpers}{after}"
+def _known_functions(functions: list[_Function], schemas: Schemas) -> list[str]:
+    """The statements that make Spark know what SQL calls in Python."""
+    body = "\n".join(line for each in functions for line in each.body)
+    calls = {"float_repr(": "float_repr", "json_at(": "json_at", "clocks_at(": "zones", "moment_of_clocks(": "zones"}
+    known = dict.fromkeys(f"know_{name}(job)" for call, name in calls.items() if call in body)
+    return [*known, *schemas.json_functions.values()]
+
+
+def _imports(draft: str) -> str:
+    """The statements that import what a job names: pyspark's, then the library's."""
+    used = {each.id for each in ast.walk(ast.parse(draft)) if isinstance(each, ast.Name)}
+    lines = ["from decimal import Decimal", ""] if "Decimal" in used else []
+    lines += ["from pyspark.sql import DataFrame"] if "DataFrame" in used else []
+    lines += ["from pyspark.sql import functions as F"] if "F" in used else []
+    modules: dict[str, list[str]] = {}
+    for name in sorted(used & library_names().keys(), key=_import_order):
+        modules.setdefault(library_names()[name], []).append(name)
+    lines += [""] if lines and lines[-1] else []
+    lines += [f"from {module} import {_listed(names)}" for module, names in sorted(modules.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _import_order(name: str) -> tuple[int, str]:
+    """As import sorters have it: constants, classes, then functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+def _listed(names: list[str]) -> str:
+    """Names of an import, in brackets where that makes the statement shorter than a line of its own may be."""
+    plain = ", ".join(names)
+    return f"({plain})" if len(plain) > 80 else plain
 
 
 def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function]:
     """The functions of the tasks, those of a step before the one that calls them."""
     tasks, hidden = live_tasks(unit), hidden_columns(unit)
-    names = _function_names(_with_steps(unit, tasks))
+    names = _function_names(_with_steps(unit, tasks), schemas)
     maker = _Maker(program, schemas, names)
     shared = _shared(tasks)
     functions: list[_Function] = []
@@ -157,12 +159,11 @@ class _Maker:
         )
         inside, step = self._step(unit, task, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
+        arguments = ", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)])
         own = _Function(
-            function=self.names[task.id],
-            arguments=", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)]),
-            gives="None" if ends else "DataFrame",
-            words=f"{type(task.op).__name__} {task.id}: {task.collection}; {task.origin}".replace("\\", "/"),
-            body=_placed_body(scope, task, step),
+            head=f"def {self.names[task.id]}({arguments}) -> {'None' if ends else 'DataFrame'}:",
+            words=f"{type(task.op).__name__} {task.id}, {task.origin}".replace("\\", "/"),
+            body=_body(scope, task, step),
         )
         return [*inside, own]
 
@@ -178,12 +179,29 @@ class _Maker:
         return functions, [*lines, f"return {result}"]
 
 
-def _placed_body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
-    try:
-        return task_body(scope, task, step)
-    except GhcmError as error:  # what Spark cannot do stands somewhere in the program
-        error.place = error.place or SourceLine(task.origin)
-        raise
+def _body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
+    """The statements of a task's function, behind those that take the unit's parameters."""
+    with fresh_names(_columns(scope, task)) as names:
+        try:
+            lines = task_body(scope, task, step)
+        except GhcmError as error:  # what Spark cannot do stands somewhere in the program
+            error.at = error.at or SourceLine(task.origin)
+            raise
+    if lines[-1] == "return rows" and len(lines) > 1 and lines[-2].startswith("rows = "):
+        lines = [*lines[:-2], f"return {lines[-2].removeprefix('rows = ')}"]
+    return [*_parameters(names), *lines]
+
+
+def _columns(scope: Scope, task: Task) -> set[str]:
+    """The columns around the expressions of a task, and those between its stages."""
+    elements = [side.columns for side in scope.sides]
+    if isinstance(task.op, Fused):
+        elements += [stage.element for stage in task.op.stages if isinstance(stage.element, Struct)]
+    return {"key", "value", "window", "left", "right", "before", "after", *(n for each in elements for n in each.names)}
+
+
+def _parameters(names: Names) -> list[str]:
+    return [f"{local_name(name)} = job.given[{quote(name)}]" for name in sorted(names.parameters)]
 
 
 def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING) -> str:
@@ -191,11 +209,13 @@ def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING
     return f"{names[task.id]}({', '.join(['job', *given])})"
 
 
-def _function_names(tasks: tuple[Task, ...]) -> dict[str, str]:
-    """A function for each task; no helper has such a name."""
+def _function_names(tasks: tuple[Task, ...], schemas: Schemas) -> dict[str, str]:
+    """A function for each task; nothing else in the job has such a name."""
     names: dict[str, str] = {}
+    others = schemas.taken | set(keyword.kwlist) | set(dir(builtins))
     for task in tasks:
-        wanted = f"task_{identifier(task.id)}"
+        plain = identifier(task.id)
+        wanted = f"{plain}_task" if plain in others or plain.startswith("rows_") or plain.isupper() else plain
         name, number = wanted, 2
         while name in names.values():
             name, number = f"{wanted}_{number}", number + 1
@@ -204,7 +224,7 @@ def _function_names(tasks: tuple[Task, ...]) -> dict[str, str]:
 
 
 def _variable(names: dict[str, str], id: str) -> str:
-    return f"{names[id].removeprefix('task_')}_rows"
+    return f"{names[id]}_rows"
 
 
 def _shared(tasks: tuple[Task, ...]) -> set[str]:
@@ -219,9 +239,3 @@ def _shared(tasks: tuple[Task, ...]) -> set[str]:
         task.id: [other for other in tasks if any(edge.producer == task.id for edge in other.inputs)] for task in tasks
     }
     return {id for id, reached in ends.items() if len(reached) > 1 and len(consumers[id]) > 1}
-
-
-def _parameter(schemas: Schemas, parameter: Parameter) -> str:
-    metadata = "" if parameter.required else f', {{"default": {to_json(parameter.default, parameter.type)!r}}}'
-    type_ = schemas.text(parameter.type, parameter.name)
-    return f"StructField({quote(parameter.name)}, {type_}, {is_nullable(parameter.type)}{metadata})"

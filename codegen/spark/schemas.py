@@ -1,12 +1,15 @@
-"""Types as a job writes them: pyspark types, and a named constant for each record."""
+"""Types as a job writes them: words of its library, and a named constant for each record."""
 
 from __future__ import annotations
 
+import hashlib
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
 
+from ghcm.codegen.spark.text import python_text, quote
+from ghcm.spg.graph import Parameter
 from ghcm.types import (
     Bool,
     Bytes,
@@ -29,6 +32,19 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
+from ghcm.values import to_json
+
+_NAMES = {
+    Bool: "BOOL",
+    Int: "INT",
+    Int32: "INT32",
+    Float: "FLOAT",
+    String: "STRING",
+    Bytes: "BYTES",
+    Timestamp: "TIMESTAMP",
+    Date: "DATE",
+    Duration: "DURATION",
+}
 
 
 @dataclass
@@ -39,6 +55,15 @@ class Schemas:
     texts: dict[str, str] = field(default_factory=dict[str, str])
     taken: frozenset[str] = frozenset()
     """Names that mean something else in a job."""
+    json_functions: dict[str, str] = field(default_factory=dict[str, str])
+    """Python functions for JSON texts by their names in SQL, as calls that make Spark know them."""
+
+    def json_function(self, kind: str, type_: Type, hint: str) -> str:
+        """The name of the function that has `read` or `written` JSON texts of a type, the same in all jobs."""
+        word = constant_name(getattr(strip(type_), "name", None) or "value").lower()
+        name = f"json_{kind}_{word}_{hashlib.sha256(repr(type_).encode()).hexdigest()[:8]}"
+        self.json_functions[name] = f"know_json_{kind}(job, {quote(name)}, {self.text(type_, hint)})"
+        return name
 
     def text(self, type_: Type, hint: str = "record") -> str:
         """The type as an expression; a record becomes a constant, named after itself or after the hint."""
@@ -46,40 +71,28 @@ class Schemas:
             case Struct() as struct:
                 return self._constant(struct, hint)
             case List(item=item):
-                return f"ArrayType({self.text(item, hint)}, {is_nullable(item)})"
+                return f"list_of({self._part(item, hint)})"
             case Map(key=key, value=value):
-                return f"MapType({self.text(key, hint)}, {self.text(value, hint)}, {is_nullable(value)})"
+                return f"map_of({self.text(key, hint)}, {self._part(value, hint)})"
             case Decimal(precision=precision, scale=scale):
-                return f"DecimalType({precision}, {scale})"
-            case Bool():
-                return "BooleanType()"
-            case Int():
-                return "LongType()"
-            case Int32():
-                return "IntegerType()"
-            case Float():
-                return "DoubleType()"
-            case String():
-                return "StringType()"
+                return f"decimal({precision}, {scale})"
             case Enumeration(values=values):
-                return f"EnumType([{', '.join(map(_quote, values))}])"
-            case Bytes():
-                return "BinaryType()"
-            case Timestamp():
-                return "TimestampType()"
-            case Date():
-                return "DateType()"
-            case Duration():
-                return "DayTimeIntervalType()"
+                return f"EnumType([{', '.join(map(quote, values))}])"
             case Null() | Nullable():
-                return "NullType()"
+                return "NULL"
             case _:
-                assert_never(plain)
+                return _NAMES[type(plain)]
+
+    def _part(self, type_: Type, hint: str) -> str:
+        text = self.text(type_, hint)
+        return f"maybe({text})" if is_nullable(type_) else text
 
     def _constant(self, struct: Struct, hint: str) -> str:
         key = repr(struct)
         if key not in self.constants:
-            text = self.struct_text(struct, hint)
+            cases = dict(struct.cases)
+            parts = {each.name: self._field(each, hint, cases, _needs(struct, each)) for each in struct.fields}
+            text = record_text(parts)
             wanted = constant_name(struct.name or hint)
             name, number = wanted, 2
             while name in self.texts or name in self.taken:
@@ -87,24 +100,32 @@ class Schemas:
             self.constants[key], self.texts[name] = name, text
         return self.constants[key]
 
-    def struct_text(self, struct: Struct, hint: str) -> str:
-        """The struct spelt out."""
-        cases = dict(struct.cases)
-        fields = [self._field(part, hint, cases.get(part.name), _needs(struct, part)) for part in struct.fields]
-        return "StructType([" + ", ".join(fields) + "])"
+    def _field(self, part: Field, hint: str, cases: Mapping[str, tuple[str, ...]], needed: Mapping[str, str]) -> str:
+        said = {} if part.path is None else {"path": quote(part.path)}
+        said |= {"of": python_text(list(cases[part.name]))} if part.name in cases else {}
+        said |= {"needs": python_text(dict(needed))} if needed else {}
+        return field_text(self._part(part.type, f"{hint}_{part.name}"), said)
 
-    def _field(self, part: Field, hint: str, tags: tuple[str, ...] | None, needed: Mapping[str, str]) -> str:
-        said = {} if part.path is None else {"path": _quote(part.path)}
-        said |= {} if tags is None else {"of": f"[{', '.join(map(_quote, tags))}]"}
-        pairs = ", ".join(f"{_quote(tag)}: {_quote(record)}" for tag, record in needed.items())
-        said |= {"needs": f"{{{pairs}}}"} if pairs else {}
-        beside = f", {{{', '.join(f'{_quote(name)}: {text}' for name, text in said.items())}}}" if said else ""
-        text = self.text(part.type, f"{hint}_{part.name}")
-        return f"StructField({_quote(part.name)}, {text}, {is_nullable(part.type)}{beside})"
+    def parameter(self, parameter: Parameter) -> str:
+        """A parameter of the unit as a field."""
+        default = {} if parameter.required else {"default": repr(to_json(parameter.default, parameter.type))}
+        return field_text(self._part(parameter.type, parameter.name), default)
 
-    def definitions(self) -> str:
+    def definitions(self) -> list[str]:
         """The constants as statements."""
-        return "\n".join(f"{name} = {text}" for name, text in self.texts.items())
+        return [f"{name} = {text}" for name, text in self.texts.items()]
+
+
+def field_text(type_: str, said: Mapping[str, str]) -> str:
+    """A field that says more of itself than its type."""
+    return f"field_of({type_}, {', '.join(f'{name}={text}' for name, text in said.items())})" if said else type_
+
+
+def record_text(parts: Mapping[str, str]) -> str:
+    """A record of these fields."""
+    if all(name.isidentifier() and not keyword.iskeyword(name) for name in parts):
+        return f"record({', '.join(f'{name}={text}' for name, text in parts.items())})"
+    return f"record({{{', '.join(f'{quote(name)}: {text}' for name, text in parts.items())}}})"
 
 
 def _needs(union: Struct, part: Field) -> dict[str, str]:
@@ -129,7 +150,3 @@ def identifier(name: str) -> str:
     """
     word = re.sub(r"\W", "_", name, flags=re.ASCII)
     return word if word and not word[0].isdigit() else f"_{word}"
-
-
-def _quote(text: str) -> str:
-    return repr(text) if '"' in text else '"' + repr(text)[1:-1].replace("\\'", "'") + '"'

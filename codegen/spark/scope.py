@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ghcm.codegen.spark.expressions import Binding, Emitter, can_fail, columns_binding, value_binding
+from ghcm.codegen.spark.expressions import Binding, Emitter, columns_binding, value_binding
+from ghcm.codegen.spark.library.sql import named, quoted, text
 from ghcm.codegen.spark.schemas import Schemas
-from ghcm.codegen.spark.text import quote
+from ghcm.codegen.spark.sql import Checked, col, first, null
+from ghcm.codegen.spark.text import quote, sql_text
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
 from ghcm.spg.graph import Program, Unit
-from ghcm.types import Collection, Null, Struct, Type, is_nullable, strip
+from ghcm.types import Collection, Struct, Type, is_nullable, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,47 +50,54 @@ class Scope:
     def element(self, type_: Type) -> str:
         """The type of records as the job writes it: those that may be null stand in one column."""
         text = self.type(type_)
-        return f"MaybeRecord({text}.fields)" if is_nullable(type_) and isinstance(strip(type_), Struct) else text
+        return f"maybe_record({text})" if is_nullable(type_) and isinstance(strip(type_), Struct) else text
 
-    def record(self) -> str:
+    def record(self) -> Checked:
         """The whole input record as one value."""
-        return f"whole({self.type(self.takes.element)})" if isinstance(self.takes.element, Struct) else 'col("value")'
+        if not isinstance(self.takes.element, Struct):
+            return col("value")
+        return Checked(f"named_struct({', '.join(f'{text(name)}, {quoted(name)}' for name in self.names)})")
 
     def binding(self) -> Binding:
-        """How a lambda's parameter is written that is the input record."""
-        if isinstance(self.takes.element, Struct):
-            return columns_binding(self.record())
-        return value_binding('col("value")')
+        """What a lambda's parameter is that is the input record."""
+        return columns_binding(self.record()) if isinstance(self.takes.element, Struct) else value_binding(col("value"))
 
-    def on_record(self, function: Lambda) -> str:
+    def on_record(self, function: Lambda) -> Checked:
         """The body of a lambda over the input record."""
         return self.emitter.body(function, self.binding())
 
-    def typed(self, function: Lambda, type_: Type) -> str:
+    def typed(self, function: Lambda, type_: Type) -> Checked:
         """The body of a lambda over the input record; a bare null gets its type."""
         body = function.body
-        if isinstance(body, Literal) and body.value is None and not isinstance(type_, Null):
-            return f"null({self.type(type_)})"
-        return self.on_record(function)
+        return null(type_) if isinstance(body, Literal) and body.value is None else self.on_record(function)
 
     def step(self, input: Type | None = None) -> str:
         """Where a record is when it fails."""
         element = self.element(self.takes.element if input is None else input)
         return f"Step({quote(self.id)}, {quote(self.origin)}, {element})"
 
-    def step_if(self, *expressions: Expr) -> str:
-        """The argument that says so, where a record may fail."""
-        return f", step={self.step()}" if any(map(can_fail, expressions)) else ""
-
     def keeping(self) -> str:
         """The argument for the hidden columns."""
         return f", keep=[{', '.join(map(quote, sorted(self.keep)))}]" if self.keep else ""
 
-    def transformed(self, rows: str, columns: Mapping[str, str], *expressions: Expr, step: str = "") -> str:
-        """Rows with these columns; the expressions say whether a record may fail."""
-        parts = ", ".join(f"{quote(name)}: {text}" for name, text in columns.items())
-        where = step or self.step_if(*expressions)
-        return f"transformed(job, {rows}, {{{parts}}}{where}{self.keeping()})"
+    def passed(self, *given: Checked, rows: str = "rows", input: Type | None = None) -> list[str]:
+        """The statement that makes dead letters of the rows for which one of these fails, if any can."""
+        error = first(*(each.error for each in given))
+        return [] if error is None else [f"{rows} = passed(job, {rows}, {self.step(input)}, {sql_text(error)})"]
+
+    def select(self, columns: Mapping[str, Checked], rows: str = "rows", *, hidden: bool = True) -> str:
+        """Rows with these columns behind the hidden ones."""
+        kept = [quoted(name) for name in sorted(self.keep)] if hidden else []
+        texts = [*kept, *(named(value.value, name) for name, value in columns.items())]
+        return f"{rows}.selectExpr({', '.join(map(sql_text, texts))})"
+
+    def count(self, count: Expr) -> str:
+        """How many are asked for; none where that fails."""
+        if isinstance(count, Literal):
+            return str(max(0, int(str(count.value or 0))))
+        given = self.emitter.emit(count)
+        error = "" if given.error is None else f", {sql_text(given.error)}"
+        return f"top_count(job, {self.step()}, {sql_text(given.value)}{error})"
 
     def comparable_names(self) -> list[str]:
         """The columns by which records can be ordered."""

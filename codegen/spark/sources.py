@@ -27,30 +27,25 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
 def _files(scope: Scope, task: Task, files: Files) -> str:
     """The call that reads files of a format."""
     step, format_ = scope.step(task.collection.element), files.format
-    element = "" if format_.name == "text" else f", {scope.element(task.collection.element)}"
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
     options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
     name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
-    return f"return read_{name}(job, {step}, {quote(files.path)}{element}{scope.keeping()}{options})"
+    return f"return read_{name}(job, {step}, {quote(files.path)}{scope.keeping()}{options})"
 
 
 def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
     """The records of a sink."""
     sink = scope.program.sink(op.sink)
-    element, name = scope.element(task.collection.element), quote(sink.name)
-    step, connector = scope.step(task.collection.element), sink.connector
+    step, name, connector = scope.step(task.collection.element), quote(sink.name), sink.connector
     match connector:
         case Parquet(path=path):
-            lines = [f"rows = read_parquet(job, {step}, {name}, {quote(path)}, {element})"]
+            call = f"read_parquet(job, {step}, {name}, {quote(path)})"
         case Files(path=path, format=format_):
-            call = f"read_table(job, {step}, {name}, {quote(path)}, {element}, {quote(format_.name)}"
-            lines = [f"rows = {call}, {quote(format_.separator)})"]
+            separator = f", {quote(format_.separator)}" if format_.separator != "," else ""
+            call = f"read_table(job, {step}, {name}, {quote(path)}, {quote(format_.name)}{separator})"
         case Redis(place=place):
-            call = f"read_redis(job, {step}, {name}, {quote(place)}, {element}"
-            lines = [f"rows = {call}, mode={quote(sink.mode.value)})"]
+            call = f"read_redis(job, {step}, {name}, {quote(place)}, mode={quote(sink.mode.value)})"
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
-    if scope.keep:
-        return [*lines, f"return arrived(rows, {quote(task.id)}{scope.keeping()})"]
-    return [*lines, "return rows"]
+    return [f"return arrived({call}, {quote(task.id)}{scope.keeping()})" if scope.keep else f"return {call}"]

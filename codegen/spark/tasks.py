@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
 from ghcm.codegen.spark.ends import publish_body, reply_body, write_body
-from ghcm.codegen.spark.expressions import can_fail, value_binding
+from ghcm.codegen.spark.expressions import value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
 from ghcm.codegen.spark.iterations import iterate_body
 from ghcm.codegen.spark.joins import join_body
+from ghcm.codegen.spark.library.sql import bare, fails, is_path, named, part, quoted
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sources import read_sink_body, source_body
-from ghcm.codegen.spark.text import quote
-from ghcm.expr import Lambda, Literal, MakeStruct
+from ghcm.codegen.spark.sql import Checked, col
+from ghcm.codegen.spark.text import quote, sql_text
+from ghcm.expr import Lambda, MakeStruct
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -61,7 +64,7 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
     """
     op = task.op
     if isinstance(op, RowOp):
-        return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
+        return [*_row_op(scope, op, task.collection.element), "return rows"]
     match op:
         case Source():
             return source_body(scope, task, op)
@@ -71,8 +74,10 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return _event_time(scope, op)
         case ReadTable() | ArrivalTime():
             raise ValueError(f"Spark does not support {op}")
-        case PythonBatch():
-            return [f"return {_row_op(scope, op, task.collection.element, 'rows')}"]
+        case (
+            Filter() | Map() | FlatMap() | MapToPair() | MapValues() | KeyBy() | PythonCall() | PythonBatch() | Window()
+        ):
+            return [*_row_op(scope, op, task.collection.element), "return rows"]
         case Fused():
             return _fused(scope, op)
         case Sessions():
@@ -112,87 +117,122 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
 # --- single records --------------------------------------------------------------------------------------------------
 
 
-def _row_op(scope: Scope, op: RowOp | PythonBatch, gives: Type, rows: str) -> str:
-    """The call that turns the rows into those of the operation."""
+def _row_op(scope: Scope, op: RowOp | PythonBatch, gives: Type) -> list[str]:
+    """The statements that turn `rows` into those of the operation."""
     match op:
         case Filter(predicate=predicate):
-            return f"filtered(job, {rows}, {scope.on_record(predicate)}{scope.step_if(predicate.body)})"
+            condition = scope.on_record(predicate)
+            return [*scope.passed(condition), f"rows = rows.where({sql_text(bare(condition.value))})"]
         case Map(function=function) | MapToPair(function=function):
-            return _select(scope, rows, function, gives)
+            columns = _new_columns(scope, function, gives)
+            return _opened(scope, scope.on_record(function)) if columns is None else _selected(scope, columns)
         case FlatMap(function=function):
-            record = scope.type(gives) if isinstance(gives, Struct) else "None"  # a record that may be null is a value
-            items = scope.on_record(function)
-            return f"exploded(job, {rows}, {items}, {record}{scope.step_if(function.body)}{scope.keeping()})"
+            return _exploded(scope, scope.on_record(function), gives)
         case MapValues(function=function):
-            value = scope.emitter.body(function, value_binding('col("value")'))
-            columns = {name: f"col({quote(name)})" for name in scope.names} | {"value": value}
-            return scope.transformed(rows, columns, function.body)
+            value = scope.emitter.body(function, value_binding(col("value")))
+            return _selected(scope, {name: col(name) for name in scope.names} | {"value": value})
         case KeyBy(function=function):
-            columns = {"key": scope.on_record(function), "value": scope.record()}
-            return scope.transformed(rows, columns, function.body)
+            return _selected(scope, {"key": scope.on_record(function), "value": scope.record()})
         case PythonBatch(module=module, function=name):
-            call = f"python_batches(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
-            return f"{call}, step={scope.step()}{scope.keeping()}{_or_null(gives)})"
+            return [_python(scope, "python_batches", module, name, gives)]
         case PythonCall(module=module, function=name):
-            call = f"python_rows(job, {rows}, {quote(module)}, {quote(name)}, {scope.element(gives)}"
-            return f"{call}, step={scope.step()}{scope.keeping()}{_or_null(gives)})"
+            return [_python(scope, "python_rows", module, name, gives)]
         case Window(assigner=assigner, allowed_lateness_us=lateness):
-            size, step = assigner.size_us, f"step={scope.step()}{scope.keeping()}"
-            offset = f"offset={assigner.offset_us}, " if assigner.offset_us else ""
+            offset = f", offset={assigner.offset_us}" if assigner.offset_us else ""
             match assigner:
-                case Tumbling():
-                    return f"windowed(job, {rows}, {size}, {lateness}, {offset}{step})"
-                case Sliding(every_us=every):
-                    return f"slid(job, {rows}, {size}, {every}, {lateness}, {offset}{step})"
+                case Tumbling(size_us=size):
+                    call = f"windowed(job, rows, {scope.step()}, {size}, {lateness}"
+                case Sliding(size_us=size, every_us=every):
+                    call = f"slid(job, rows, {scope.step()}, {size}, {every}, {lateness}"
                 case _:
                     assert_never(assigner)
+            return [f"rows = {call}{offset}{scope.keeping()})"]
         case _:
             assert_never(op)
 
 
-def _or_null(gives: Type) -> str:
-    """The argument that says that a user's function may give null."""
-    return ", nullable=True" if is_nullable(gives) else ""
+def _selected(scope: Scope, columns: Mapping[str, Checked]) -> list[str]:
+    return [*scope.passed(*columns.values()), f"rows = {scope.select(columns)}"]
+
+
+def _opened(scope: Scope, record: Checked) -> list[str]:
+    """The fields of a record as columns."""
+    kept = [quoted(name) for name in sorted(scope.keep)]
+    if is_path(record.value):
+        return [*scope.passed(record), f"rows = rows.selectExpr({', '.join(map(sql_text, [*kept, f'{record}.*']))})"]
+    made = sql_text(named(record.value, "@record"))
+    return [
+        *scope.passed(record),
+        f"rows = rows.selectExpr({', '.join([*map(sql_text, kept), made])})",
+        f"rows = rows.selectExpr({', '.join(map(sql_text, [*kept, '`@record`.*']))})",
+    ]
+
+
+def _python(scope: Scope, call: str, module: str, function: str, gives: Type) -> str:
+    """The call of a user's function, which may give null where its type says so."""
+    what = f"{quote(module)}, {quote(function)}, {scope.element(gives)}"
+    nullable = ", nullable=True" if is_nullable(gives) else ""
+    return f"rows = {call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
+
+
+def _new_columns(scope: Scope, function: Lambda, gives: Type) -> dict[str, Checked] | None:
+    """The columns of the record that a function gives; None where it gives the record as a whole."""
+    body = function.body
+    if not isinstance(gives, Struct):
+        return {"value": scope.typed(function, gives)}
+    if isinstance(body, MakeStruct):
+        parts = [Lambda(function.parameters, value) for value in body.values]
+        return {part.name: scope.typed(each, part.type) for part, each in zip(gives.fields, parts, strict=True)}
+    if body == function.parameters[0]:
+        return {name: col(name) for name in gives.names}
+    return None
+
+
+def _exploded(scope: Scope, items: Checked, gives: Type) -> list[str]:
+    """The items of a list as records, or as values; none for null. A record that may be null is a value."""
+    kept = [quoted(name) for name in sorted(scope.keep)]
+    item = f"posexplode({items}) AS (`@index`, `@item`)" if "@order" in scope.keep else f"explode({items}) AS `@item`"
+    order = {"@order": "concat(`@order`, array(bigint(`@index`)))"}
+    again = [named(order.get(name, quoted(name)), name) for name in sorted(scope.keep)]
+    names = gives.names if isinstance(gives, Struct) else ()
+    columns = [named(part("`@item`", name), name) for name in names] or ["`@item` AS value"]
+    return [
+        *scope.passed(items),
+        f"rows = rows.selectExpr({', '.join(map(sql_text, [*kept, item]))})",
+        f"rows = rows.selectExpr({', '.join(map(sql_text, [*again, *columns]))})",
+    ]
 
 
 def _sessions(scope: Scope, op: Sessions) -> str:
     """The call that puts rows into sessions, of each key where they are pairs."""
     by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
-    return f"in_sessions(job, rows, {op.gap_us}, {op.allowed_lateness_us}{by}, step={scope.step()}{scope.keeping()})"
-
-
-def _select(scope: Scope, rows: str, function: Lambda, gives: Type) -> str:
-    """New columns for each record."""
-    body = function.body
-    if not isinstance(gives, Struct):
-        return scope.transformed(rows, {"value": scope.typed(function, gives)}, body)
-    if isinstance(body, MakeStruct):
-        parts = [Lambda(function.parameters, value) for value in body.values]
-        columns = {part.name: scope.typed(each, part.type) for part, each in zip(gives.fields, parts, strict=True)}
-        return scope.transformed(rows, columns, body)
-    if body == function.parameters[0]:
-        return scope.transformed(rows, {name: f"col({quote(name)})" for name in gives.names}, body)
-    text = scope.on_record(function)
-    return f"transformed(job, {rows}, parts_of({text}, {scope.type(gives)}){scope.step_if(body)}{scope.keeping()})"
+    return f"in_sessions(job, rows, {scope.step()}, {op.gap_us}, {op.allowed_lateness_us}{by}{scope.keeping()})"
 
 
 def _event_time(scope: Scope, op: EventTime) -> list[str]:
-    options = f", disorder={op.disorder_us}" if op.disorder_us is not None else ""
-    options += ", watermark=True" if WATERMARK in scope.keep else ""
+    """The event time in microseconds, and the watermark of each row's partition just before it."""
     time = scope.on_record(op.time)
-    return [f"return timed(job, rows, {time}, step={scope.step()}{options}{scope.keeping()})"]
+    null_time = fails(f"{time} IS NULL", "null_time", "the time is null")
+    columns = {name: col(name) for name in scope.names}
+    lines = scope.passed(time, Checked("", null_time))
+    if not scope.keep & {TIME, WATERMARK}:
+        return [*lines, f"return {scope.select(columns)}"]
+    lines.append(f"rows = rows.selectExpr({sql_text('*')}, {sql_text(named(f'unix_micros({time})', TIME))})")
+    if WATERMARK in scope.keep:
+        before = "PARTITION BY `@partition` ORDER BY `@order` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        watermark = f"try_subtract(max(`@time`) OVER ({before}), {op.disorder_us}L)"
+        watermark = "bigint(NULL)" if op.disorder_us is None else watermark
+        lines.append(f"rows = rows.selectExpr({sql_text('*')}, {sql_text(named(watermark, WATERMARK))})")
+    return [*lines, f"return {scope.select(columns)}"]
 
 
 def _fused(scope: Scope, op: Fused) -> list[str]:
     lines: list[str] = []
-    windowed_later = [
-        any(isinstance(each.op, Window) for each in op.stages[at:]) for at in range(1, len(op.stages) + 1)
-    ]
-    for stage, window_follows in zip(op.stages, windowed_later, strict=True):
+    for index, stage in enumerate(op.stages):
+        window_follows = any(isinstance(each.op, Window) for each in op.stages[index + 1 :])
         keep = scope.keep | ({TIME, WATERMARK} if window_follows else frozenset[str]())
         inner = replace(scope, id=stage.id, origin=stage.origin, keep=keep)
-        call = _row_op(inner, stage.op, stage.element, "rows")
-        lines += [f"# {stage.id}: {_name(stage)}, {stage.origin}", f"rows = {call}"]
+        lines += [f"# {_name(stage)} {stage.id}, {stage.origin}", *_row_op(inner, stage.op, stage.element)]
         scope = replace(scope, takes=_taken_next(scope.takes, stage))
     return [*lines, "return rows"]
 
@@ -211,7 +251,7 @@ def _name(stage: Stage) -> str:
 
 def _union(scope: Scope, task: Task) -> list[str]:
     names = [*sorted(scope.keep), *_names(task.collection.element)]
-    columns = ", ".join(quote(f"`{name}`") for name in names)
+    columns = ", ".join(sql_text(quoted(name)) for name in names)
     inputs = [f"{name}.selectExpr({columns})" for name in scope.inputs]
     first, *others = inputs
     return ["return " + first + "".join(f".unionByName({each})" for each in others)]
@@ -221,34 +261,23 @@ def _union(scope: Scope, task: Task) -> list[str]:
 
 
 def _sort(scope: Scope, op: Sort) -> list[str]:
-    return [*_passed(scope, op.by), f"return {_ordered(scope, op.descending, 'rows')}"]
+    by = scope.on_record(op.by)
+    return [*scope.passed(by), f"return {_ordered(scope, by, op.descending)}"]
 
 
 def _top(scope: Scope, op: Top) -> list[str]:
-    count = op.count
-    lines = _passed(scope, op.by)
-    if isinstance(count, Literal):
-        number = f"{max(0, int(str(count.value or 0)))}"
-    else:
-        number = f"top_count(job, {scope.emitter.emit(count)}, {scope.step()})"
+    by = scope.on_record(op.by)
+    lines, number = scope.passed(by), scope.count(op.count)
     if scope.takes.windowed:
-        ties = ", ".join(quote(name) for name in scope.comparable_names())
+        ties = ", ".join(map(quote, scope.comparable_names()))
         time = ", timed=True" if TIME in scope.keep else ""
-        return [*lines, f"return window_top(rows, {number}, by.value, [{ties}], descending={op.descending}{time})"]
-    ordered = _ordered(scope, op.descending, "rows", nulls_last=True)
-    return [*lines, f"return {ordered}.limit({number})"]
+        call = f"window_top(rows, {number}, {sql_text(by.value)}, [{ties}], descending={op.descending}{time})"
+        return [*lines, f"return {call}"]
+    return [*lines, f"return {_ordered(scope, by, op.descending, nulls_last=True)}.limit({number})"]
 
 
-def _ordered(scope: Scope, descending: bool, rows: str, nulls_last: bool = False) -> str:
-    ties = ", ".join(quote(name) for name in scope.comparable_names())
-    value = "by.value"
-    last = ", nulls_last=True" if nulls_last and not descending else ""
-    return f"in_order({rows}, {value}, [{ties}], descending={descending}{last})"
-
-
-def _passed(scope: Scope, by: Lambda) -> list[str]:
-    """The value to order by, and the rows for which it does not fail."""
-    lines = [f"by = {scope.on_record(by)}"]
-    if can_fail(by.body):
-        lines.append(f"rows = passed(job, rows, {scope.step()}, by.error)")
-    return lines
+def _ordered(scope: Scope, by: Checked, descending: bool, nulls_last: bool = False) -> str:
+    """Rows by a value, nulls least (or last); equal ones by the whole record, ascending."""
+    how = "desc_nulls_last" if descending else "asc_nulls_last" if nulls_last else "asc_nulls_first"
+    ties = "".join(f", {sql_text(quoted(name))}" for name in scope.comparable_names())
+    return f"rows.orderBy(F.expr({sql_text(by.value)}).{how}(){ties})"

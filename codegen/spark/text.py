@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import keyword
 import math
+import re
+from collections.abc import Mapping
 from typing import cast
+
+from ghcm.codegen.spark.packing import library_names
 
 
 def quote(text: str) -> str:
     """A text as Python writes it, in double quotes where that needs no escape."""
     plain = repr(text)
     return plain if '"' in text or plain[0] == '"' else f'"{plain[1:-1]}"'
+
+
+def sql_text(sql: str) -> str:
+    """SQL as a text of Python; where it has parameters of the unit, an f-string.
+
+    >>> print(sql_text("a < \\0limit\\0"), sql_text(r"regexp_like(a, '\\\\d')"))
+    f"a < {limit}" r"regexp_like(a, '\\\\d')"
+    """
+    prefix, raw = "", "\\" in sql and '"' not in sql and not sql.endswith("\\")
+    if "\0" in sql:
+        pieces = sql.replace("{", "{{").replace("}", "}}").split("\0")
+        sql = "".join(f"{{{local_name(piece)}}}" if index % 2 else piece for index, piece in enumerate(pieces))
+        prefix = "f"
+    if raw and sql.isprintable():
+        return f'r{prefix}"{sql}"'
+    plain = sql.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{prefix}"{"".join(char if char.isprintable() else repr(char)[1:-1] for char in plain)}"'
+
+
+_TAKEN = frozenset({"job", "rows", "step", "state"})
+
+
+def local_name(parameter: str) -> str:
+    """The variable of a job that holds a parameter of the unit."""
+    name = re.sub(r"\W", "_", parameter, flags=re.ASCII)
+    taken = name in _TAKEN or name in library_names() or name.startswith("rows_") or name.isupper()
+    return f"{name}_" if taken or keyword.iskeyword(name) else f"_{name}" if name[:1].isdigit() else name
+
+
+def sql_dict(texts: Mapping[str, str]) -> str:
+    """SQL by name as a mapping of Python."""
+    return "{" + ", ".join(f"{quote(name)}: {sql_text(sql)}" for name, sql in texts.items()) + "}"
 
 
 def python_text(value: object) -> str:

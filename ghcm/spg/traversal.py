@@ -78,6 +78,8 @@ def _task(task: Task, home: Path) -> Task:
     if isinstance(op, Fused):
         stages = (replace(each, origin=str(_seen(Origin.parse(each.origin), home))) for each in op.stages)
         op = replace(op, stages=tuple(stages))
+    if isinstance(op, Iterate):
+        op = replace(op, tasks=tuple(_task(each, home) for each in op.tasks))
     return replace(task, op=op, origin=_seen(task.origin, home))
 
 

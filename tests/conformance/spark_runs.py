@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 
 from ghcm.codegen.engines import emit
 from ghcm.codegen.spark import SPARK
+from ghcm.codegen.spark.packing import PACKAGE, library_zip
+from ghcm.runtime.bundle import job_library
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Reply
@@ -70,11 +72,13 @@ def load_job(text: str, folder: Path) -> ModuleType:
     path = folder / "spark" / "job.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+    (path.parent / f"{PACKAGE}.zip").write_bytes(library_zip())
     spec = importlib.util.spec_from_file_location(f"job_{uuid.uuid4().hex}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
-    spec.loader.exec_module(module)
+    with job_library(path.parent):
+        spec.loader.exec_module(module)
     return module
 
 

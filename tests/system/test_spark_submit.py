@@ -59,6 +59,7 @@ def submit(elsewhere: Elsewhere, job: Path, *words: str | Path) -> Any:
     """What the job prints as its result, run by the `spark-submit` of PySpark."""
     spark_submit = elsewhere.packages / "pyspark" / "bin" / "spark-submit"
     options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
+    options += ["--py-files", str(job.parent / "ghcm_spark.zip")]
     done = elsewhere.run(spark_submit, *options, job, *words, cwd=job.parent)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,7 +1,4 @@
-"""The functions of the language as a job writes them, one module per family.
-
-The helpers that they call stand in the templates of `spark/functions/`.
-"""
+"""The functions of the language as SQL, one module per family."""
 
 from __future__ import annotations
 

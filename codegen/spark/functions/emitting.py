@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from ghcm.codegen.expressions import constant
+from ghcm.codegen.spark.sql import Checked
 from ghcm.expr import Call, Expr
 from ghcm.types import Type, strip
 
@@ -12,58 +14,51 @@ from ghcm.types import Type, strip
 class Writer(Protocol):
     """Writes the expression around a call."""
 
-    def emit(self, expr: Expr) -> str:
-        """An expression as a call of helpers."""
+    def emit(self, expr: Expr) -> Checked:
+        """An expression as SQL."""
         ...
 
-    def call(self, name: str, *arguments: str) -> str:
-        """A call of a helper."""
-        ...
-
-    def type(self, type_: Type) -> str:
-        """A type as the job writes it."""
+    def json_function(self, kind: str, type_: Type) -> str:
+        """The name of the Python function that reads or writes JSON texts of a type, which the job makes known."""
         ...
 
 
-Emit = Callable[[Writer, Call], str]
-"""A call of the language as a call of helpers."""
+Emit = Callable[[Writer, Call], Checked]
+"""A call of the language as SQL."""
 
 
-def plain(name: str) -> Emit:
-    """The helper of that name on all arguments."""
-    return lambda writer, call: writer.call(name, *map(writer.emit, call.arguments))
+def plain(write: Callable[..., Checked]) -> Emit:
+    """SQL of all arguments."""
+    return lambda writer, call: write(*map(writer.emit, call.arguments))
 
 
-def by_first(**names: str) -> Emit:
-    """The helper that the type of the first argument asks for."""
-
-    def emit(writer: Writer, call: Call) -> str:
-        kind = type(strip(call.arguments[0].type)).__name__
-        return writer.call(names.get(kind, names.get("other", "")), *map(writer.emit, call.arguments))
-
-    return emit
+def typed(write: Callable[..., Checked]) -> Emit:
+    """SQL of all arguments and the type of the result."""
+    return lambda writer, call: write(*map(writer.emit, call.arguments), strip(call.type))
 
 
-def typed(name: str) -> Emit:
-    """The helper of that name on all arguments and the type of the result."""
-    return lambda writer, call: writer.call(name, *map(writer.emit, call.arguments), writer.type(strip(call.type)))
-
-
-def made(name: str) -> Emit:
-    """The helper of that name on the first argument, its type and the type of the result."""
-
-    def emit(writer: Writer, call: Call) -> str:
-        first = call.arguments[0]
-        return writer.call(name, writer.emit(first), writer.type(strip(first.type)), writer.type(strip(call.type)))
-
-    return emit
+def made(write: Callable[..., Checked]) -> Emit:
+    """SQL of the first argument, its type and the type of the result."""
+    return lambda writer, call: write(writer.emit(call.arguments[0]), strip(call.arguments[0].type), strip(call.type))
 
 
 def by_kind(kinds: Mapping[type[Type], Emit], other: Emit) -> Emit:
     """The emitter that the type of the first argument asks for."""
-    return lambda writer, call: kinds.get(type(strip(call.arguments[0].type)), other)(writer, call)
+    return lambda writer, call: kinds.get(type(kind(call)), other)(writer, call)
 
 
-def same(writer: Writer, call: Call) -> str:
+def same(writer: Writer, call: Call) -> Checked:
     """The first argument itself."""
     return writer.emit(call.arguments[0])
+
+
+def kind(call: Call) -> Type:
+    """The type of the first argument."""
+    return strip(call.arguments[0].type)
+
+
+def constant_text(call: Call, index: int) -> str:
+    """An argument that the lowering takes as a constant text only."""
+    value = constant(call.arguments[index])
+    assert isinstance(value, str), "the lowering takes constants only"
+    return value

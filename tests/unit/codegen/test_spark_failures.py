@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ghcm.codegen.spark.expressions import can_fail
+from ghcm.codegen.spark.expressions import Emitter, value_binding
+from ghcm.codegen.spark.schemas import Schemas
+from ghcm.codegen.spark.sql import col
 from ghcm.expr import Call, Literal, Var
 from ghcm.types import Decimal, Int, List, String, Type
 
@@ -23,4 +25,6 @@ from ghcm.types import Decimal, Int, List, String, Type
     ids=str,
 )
 def test_what_becomes_a_decimal_with_room_for_it_cannot_fail(given: Type, made: Decimal, fails: bool) -> None:
-    assert can_fail(Call("to_decimal", (Var("x", given), Literal([], List(made))), made)) == fails
+    call = Call("to_decimal", (Var("x", given), Literal([], List(made))), made)
+    emitted = Emitter(Schemas(), {"x": value_binding(col("x"))}).emit(call)
+    assert (emitted.error is not None) == fails

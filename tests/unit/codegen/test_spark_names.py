@@ -1,14 +1,55 @@
-"""Functions that Spark jobs are put together from: two of one name in a job would be one."""
+"""The library of Spark jobs: ordinary modules that need nothing of ours, and names that a job finds in one of them."""
 
-import re
+from __future__ import annotations
+
+import ast
+import sys
+import zipfile
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
-import ghcm.codegen
+import pytest
 
-TEMPLATES = Path(ghcm.codegen.__file__).parent / "templates" / "spark"
+from ghcm.codegen.spark import library
+from ghcm.codegen.spark.packing import PACKAGE, library_modules, library_names, library_zip
+
+OUTSIDE = {"pyspark", "pyarrow", "redis"}
+MODULES = sorted(Path(library.__file__).parent.glob("*.py"))
 
 
 def test_no_two_functions_of_spark_jobs_share_a_name() -> None:
-    names = [name for path in TEMPLATES.rglob("*.j2") for name in re.findall(r"(?m)^def (\w+)\(", path.read_text())]
+    bodies = [ast.parse(path.read_text(encoding="utf-8")).body for path in MODULES]
+    names = [node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert len(names) > 200
     assert [name for name, count in Counter(names).items() if count > 1] == []
+    assert {name for name in names if not name.startswith("_")} <= library_names().keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_the_library_imports_nothing_of_ours(path: Path) -> None:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                found |= {each.name for each in names}
+            case ast.ImportFrom(module=str(module)):
+                found.add(module)
+            case _:
+                pass
+    own = {name for name in found if name.startswith(f"{library.__name__}.")}
+    roots = {name.partition(".")[0] for name in found - own}
+    assert roots <= OUTSIDE | sys.stdlib_module_names
+    assert path.stem != "sql" or not roots & OUTSIDE
+
+
+def test_the_zip_holds_the_modules_under_their_own_package() -> None:
+    library_zip.cache_clear()
+    first = library_zip()
+    library_zip.cache_clear()
+    assert library_zip() == first
+    with zipfile.ZipFile(BytesIO(first)) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert texts.keys() == {f"{PACKAGE}/{path.name}" for path in MODULES}
+    assert texts[f"{PACKAGE}/__init__.py"] == library_modules()["__init__"]
+    assert not [name for name, text in texts.items() if "import ghcm" in text or "from ghcm." in text]

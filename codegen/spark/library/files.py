@@ -1,0 +1,264 @@
+"""Files and other sources: what a path means, its lines, where each line stands, and the order of records."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
+
+from ghcm.codegen.spark.library.job import Job, Refused, Step, letters, parted
+from ghcm.codegen.spark.library.sql import named, quoted, text, when
+from ghcm.codegen.spark.library.types import columns_of, plain_type, unplain
+
+
+def find_files(job: Job, step: Step, pattern: str, compression: str = "ending") -> list[str]:
+    """The files that a path, directory or pattern means, as it names them, in order."""
+    job.at = step
+    if os.path.isdir(job.where(pattern)):
+        names = [os.path.join(pattern, name) for name in os.listdir(job.where(pattern)) if name[0] not in "._"]
+    else:
+        names = glob.glob(pattern, root_dir=job.where("."), recursive=True) if glob.has_magic(pattern) else [pattern]
+    found = sorted(name for name in names if os.path.isfile(job.where(name)))
+    if not found:
+        raise nothing_to_read(job, pattern)
+    job.reading.update((name, (step, compression)) for name in found)
+    return found
+
+
+def nothing_to_read(job: Job, pattern: str) -> Refused:
+    """What is wrong where a path means no file."""
+    path = job.where(pattern)
+    what, hint = "no file matches", "see that the path is right; --directory names another folder to start from."
+    if os.path.isdir(path):
+        what = "it is a folder without files"
+        hint = "files in folders below it are found by a glob such as folder/**/*."
+    elif os.path.exists(path):
+        what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
+    elif near := near_file(path):
+        hint = f'did you mean "{os.path.join(os.path.dirname(pattern), near)}"?'
+    return Refused("GHCM-735", f'cannot read files "{pattern}": {what}', f'Paths start from "{job.where(".")}".', hint)
+
+
+def near_file(path: str) -> str:
+    """The file beside a path that is not there whose name is the most like it; empty if none is."""
+    folder, (stem, ending) = os.path.dirname(path), os.path.splitext(os.path.basename(path))
+    programs = (".istream", ".py", ".ghcm", ".toml")
+    names = [name for name in os.listdir(folder) if not name.endswith(programs)] if os.path.isdir(folder) else []
+    stems = {os.path.splitext(name)[0]: name for name in sorted(names, key=lambda name: (name.endswith(ending), name))}
+    close = get_close_matches(stem, stems, n=1)
+    return stems[close[0]] if close else ""
+
+
+def compression_of(name: str, compression: str) -> str:
+    """How a file is compressed: as its ending says, unless the program says it."""
+    if compression != "ending":
+        return compression
+    return {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}.get(os.path.splitext(name)[1], "none")
+
+
+def open_lines(path: str, compression: str) -> Any:
+    """The lines of a file with their ends, for Spark's Python workers; without a byte order mark, as Spark has them."""
+    lines = opened(path, compression)
+    if lines.peek(3)[:3] == b"\xef\xbb\xbf":
+        lines.read(3)
+    return lines
+
+
+def opened(path: str, compression: str) -> Any:
+    """The bytes of a file."""
+    kind = compression_of(path, compression)
+    if kind == "gzip":
+        return gzip.open(path)
+    if kind == "zstd":
+        import pyarrow
+
+        return io.BufferedReader(pyarrow.input_stream(path, compression="zstd"))
+    return open(path, "rb")
+
+
+def is_sparks(name: str, compression: str) -> bool:
+    """Whether Spark itself reads a file as it is meant: it goes by the ending, and has no codec for zstd everywhere."""
+    by_ending = os.path.splitext(name)[1] in (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
+    kind = compression_of(name, compression)
+    return (kind == "gzip" and name.endswith(".gz")) or (kind == "none" and not by_ending)
+
+
+def listed(job: Job, names: Sequence[str]) -> DataFrame:
+    """The files as rows `file`, `path`, for Python workers to read."""
+    paths = [(name, job.where(name)) for name in names]
+    return job.spark.createDataFrame(paths, "file string, path string").repartition(max(1, len(paths)))
+
+
+WHOLE = 128 * 1024 * 1024
+"""Bytes up to which a file is read in one piece; SETTINGS has Spark read every piece as a partition of its own."""
+
+
+def read_lines(job: Job, names: Sequence[str], compression: str = "ending") -> DataFrame:
+    """The lines of files: `@text`, `@file`, and where they stand in it: `@block` and `@row`."""
+    own = [name for name in names if is_sparks(name, compression)]
+    others = [name for name in names if not is_sparks(name, compression)]
+    lines = spark_lines(job, own) if own else empty(job, LINES)
+    if not others:
+        return lines
+    unpacked = listed(job, others).mapInArrow(line_reader(compression), LINES)
+    return lines.unionByName(unpacked) if own else unpacked
+
+
+def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
+    """The lines of files that Spark reads itself."""
+    folders = [os.path.join(os.path.dirname(name), "") for name in names]
+    lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
+    lead = lead[: lead.rfind("/") + 1]
+    root = "file://" + os.path.join(os.path.abspath(job.where(lead or ".")), "")
+    path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', 'file:///')"
+    without_return = when(f"endswith(value, {text(chr(13))})", "left(value, char_length(value) - 1)", "value")
+    lines = job.spark.read.option("lineSep", "\n").text([escaped(job.where(name)) for name in names])
+    return lines.selectExpr(
+        f"{without_return} AS `@text`",
+        f"concat({text(lead)}, substring({path}, {len(root) + 1})) AS `@file`",
+        "_metadata.file_block_start AS `@block`",
+        f"(monotonically_increasing_id() & {2**33 - 1}L) + 1 AS `@row`",
+    )
+
+
+LINES = StructType(
+    [
+        StructField("@text", StringType()),
+        StructField("@file", StringType()),
+        StructField("@block", LongType()),
+        StructField("@row", LongType()),
+    ]
+)
+
+
+def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function that reads lines in Spark's Python workers."""
+
+    def read(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            for file, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                with open_lines(path, compression) as lines:
+                    number = 0
+                    while part := [line.removesuffix(b"\n").removesuffix(b"\r") for line in islice(lines, 10_000)]:
+                        texts = pyarrow.array(part, pyarrow.binary()).view(pyarrow.string())
+                        numbers = pyarrow.array(range(number + 1, number + len(part) + 1), pyarrow.int64())
+                        names = pyarrow.array([file] * len(part), pyarrow.string())
+                        blocks = pyarrow.array([0] * len(part), pyarrow.int64())
+                        columns: list[Any] = [texts, names, blocks, numbers]
+                        yield pyarrow.RecordBatch.from_arrays(columns, names=LINES.fieldNames())
+                        number += len(part)
+
+    return read
+
+
+def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str = "ending") -> DataFrame:
+    """The lines with `@number`, from 1. In a file of several pieces, those of the pieces before are counted first."""
+    cut = [name for name in names if is_sparks(name, compression) and not name.endswith(".gz")]
+    if not any(os.path.getsize(job.where(name)) > WHOLE for name in cut):
+        return lines.selectExpr("*", "`@row` AS `@number`")
+    before = "PARTITION BY `@file` ORDER BY `@block` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    pieces = read_lines(job, names, compression).groupBy("@file", "@block").agg(F.expr("count(1) AS `@lines`"))
+    pieces = pieces.selectExpr("`@file`", "`@block`", f"coalesce(sum(`@lines`) OVER ({before}), 0L) AS `@before`")
+    joined = lines.join(F.broadcast(pieces), ["@file", "@block"])
+    return joined.selectExpr("*", "`@row` + `@before` AS `@number`").drop("@before")
+
+
+def empty(job: Job, schema: StructType) -> DataFrame:
+    """No rows."""
+    return job.spark.createDataFrame([], schema)
+
+
+def escaped(path: str) -> str:
+    """A path that Spark does not take for a pattern."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
+
+
+def ordered(rows: DataFrame, source: str, partition: str, order: str, keep: Sequence[str]) -> DataFrame:
+    """The rows with the partition they belong to and their place in it, where a later step asks for them."""
+    if "@order" not in keep:
+        return rows
+    place = f"concat({text(source + ':')}, {partition}) AS `@partition`"
+    return rows.selectExpr("*", place, f"array({order}) AS `@order`")
+
+
+def in_files(rows: DataFrame, step: Step, names: Sequence[str], clock: str, keep: Sequence[str]) -> DataFrame:
+    """The rows of files in order: each file is a partition, or all are one where the clock continues."""
+    if clock == "restarts":
+        return ordered(rows, step.task, "`@file`", "`@number`", keep)
+    place = f"array_position(array({', '.join(map(text, names))}), `@file`)"
+    return ordered(rows, step.task, "''", f"{place}, `@number`", keep)
+
+
+def read_text(
+    job: Job,
+    step: Step,
+    pattern: str,
+    keep: Sequence[str] = (),
+    *,
+    compression: str = "ending",
+    clock: str = "restarts",
+) -> DataFrame:
+    """The lines of text files with their file and number."""
+    names = find_files(job, step, pattern, compression)
+    lines = readable(job, step, numbered(job, read_lines(job, names, compression), names, compression), names)
+    lines = in_files(lines, step, names, clock, keep)
+    return lines.selectExpr(*map(quoted, keep), "`@text` AS `text`", "`@file` AS `file`", "`@number` AS `number`")
+
+
+def readable(job: Job, step: Step, lines: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The lines that are UTF-8."""
+    return accepted(job, step, lines, NOT_UTF8, names)
+
+
+NOT_UTF8 = "CASE WHEN NOT is_valid_utf8(`@text`) THEN 'bad_record: the text is not UTF-8' END"
+
+
+def accepted(
+    job: Job, step: Step, lines: DataFrame, error: str, names: Sequence[str], compression: str = "ending"
+) -> DataFrame:
+    """The lines without errors; the others become dead letters that hold the raw text and say where it stands."""
+
+    def as_letters(failed: DataFrame) -> DataFrame:
+        if "@number" not in failed.columns:
+            failed = numbered(job, failed, names, compression)
+        placed = "concat('bad_record: ', `@file`, ':', `@number`, ': ', substring(`@error`, 13)) AS `@error`"
+        failed = failed.selectExpr("`@text`", placed)
+        return letters(job, failed, step, "left(make_valid_utf8(`@text`), 16384)")
+
+    return parted(job, lines, error, as_letters, None)
+
+
+def generated(job: Job, task: str, count: int, start: int, step: int, keep: Sequence[str] = ()) -> DataFrame:
+    """Numbered records with a time that goes on by a step, both in microseconds."""
+    rows = ordered(job.spark.range(count), task, "''", "`id`", keep)
+    time = f"timestamp_micros({start}L + `id` * {step}L) AS `time`"
+    return rows.selectExpr(*map(quoted, keep), "`id` AS `number`", time)
+
+
+def written(
+    job: Job, task: str, rows: Sequence[tuple[Any, ...]], element: DataType, keep: Sequence[str] = ()
+) -> DataFrame:
+    """Records that stand in the program, in the form that `plain` gives."""
+    columns = columns_of(element).fields
+    names = [StructField(part.name, plain_type(part.dataType)) for part in columns]
+    schema = StructType([StructField("@number", LongType()), *names])
+    data = job.spark.createDataFrame([(number, *row) for number, row in enumerate(rows)], schema).coalesce(1)
+    data = ordered(data, task, "''", "`@number`", keep)
+    return data.selectExpr(*map(quoted, keep), *(named(unplain(quoted(p.name), p.dataType), p.name) for p in columns))
+
+
+def arrived(rows: DataFrame, source: str, keep: Sequence[str]) -> DataFrame:
+    """The records of a sink as one partition in the order in which they are read."""
+    return ordered(rows, source, "''", "monotonically_increasing_id()", keep)

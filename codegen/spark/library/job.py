@@ -1,0 +1,137 @@
+"""The job that steps share: where records are when they fail, and those that do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from ghcm.codegen.spark.library.sql import named, text
+from ghcm.codegen.spark.library.types import plain_record
+from ghcm.codegen.spark.library.values import encode
+
+
+class Refused(ValueError):
+    """What the user has to mend: `parts` are its code, message, detail, hint, and where known the file that it is
+    about, the task or sink, and the line of the program. They are a line of JSON in its text, which passes from
+    Spark's Python workers through Java as it is.
+    """
+
+    def __init__(self, code: str, message: str, detail: str = "", hint: str = "", **more: str) -> None:
+        self.parts = {"code": code, "message": message, "detail": detail, "hint": hint, **more}
+        super().__init__(f"{message}\n{json.dumps(self.parts)}")
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__package__])  # type: ignore[no-untyped-call]
+# Spark's Python workers need not find this package: what they are to run goes to them as it is.
+
+COUNTS_WITHIN = 10
+"""Seconds that the counts of failing records may take to come, once all rows are made."""
+
+
+class Step(NamedTuple):
+    """Where a record is when it fails: the task, its place in the program, and the type of its input."""
+
+    task: str
+    origin: str
+    input: DataType
+
+
+class Written(NamedTuple):
+    """Where a run is when it writes: the sink, and its folder or address."""
+
+    sink: str
+    folder: str
+
+
+class Failures(NamedTuple):
+    """The records that failed in one step: their count (None: not counted), as letters, and the type of their input
+    (None: raw text).
+    """
+
+    counted: Observation | None
+    letters: Callable[[], DataFrame]
+    input: DataType | None
+
+
+@dataclass
+class Job:
+    """One run of a unit, whose job is a file. `given` are its parameters in SQL; `failures` counts failing records
+    while the run goes on.
+    """
+
+    spark: SparkSession
+    unit: str
+    file: str
+    context: dict[str, Any]
+    given: dict[str, str] = field(default_factory=dict[str, str])
+    failures: list[Failures] = field(default_factory=list[Failures])
+    kept: list[DataFrame] = field(default_factory=list[DataFrame])
+    sinks: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    replied: list[str] | None = None
+    calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    repeated: bool = False
+    rounds: dict[str, int] = field(default_factory=dict[str, int])
+    at: Step | Written | None = None
+    """The source that is read, or the sink that is written, at the moment."""
+    reading: dict[str, tuple[Step, str]] = field(default_factory=dict[str, tuple[Step, str]])
+    """The files that are read, by whom, and how they are compressed."""
+
+    def progress(self, share: float, doing: str) -> None:
+        """Tell whoever listens how far the run is."""
+        if self.context.get("progress") is not None:
+            self.context["progress"](share, doing)
+
+    def where(self, path: str) -> str:
+        """A path as seen from the folder of the run."""
+        return os.path.normpath(os.path.join(os.path.abspath(self.context.get("base") or "."), path))
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """Hold rows that several ends need, so that they are made once."""
+        if not rows.is_cached:
+            self.kept.append(rows.persist())
+        return rows
+
+
+def passed(job: Job, rows: DataFrame, step: Step, error: str) -> DataFrame:
+    """The rows without those that fail, which become dead letters: counted now, written when there are any."""
+    return parted(job, rows, error, lambda failed: letters(job, failed, step, plain_record(step.input)), step.input)
+
+
+def parted(
+    job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
+) -> DataFrame:
+    """The rows that do not fail; those that do (they have `@error`) are counted while the rest is made."""
+    marked, counted = rows.selectExpr("*", named(error, "@error")), Observation()
+    marked = marked.observe(counted, F.expr("count(`@error`) AS failed"))
+    job.failures.append(Failures(counted, lambda: as_letters(marked.where("`@error` IS NOT NULL")), input))
+    return marked.where("`@error` IS NULL").drop("@error")
+
+
+def letters(job: Job, failed: DataFrame, step: Step, record: str) -> DataFrame:
+    """Dead letters of rows with `@error`, which is `reason: detail`."""
+    reason = "substring_index(`@error`, ': ', 1)"
+    fields = {
+        "unit": text(job.unit),
+        "task": text(step.task),
+        "reason": reason,
+        "detail": f"substring(`@error`, char_length({reason}) + 3, 4000)",
+        "input": record,
+        "origin": text(step.origin),
+    }
+    return failed.selectExpr(*(named(value, name) for name, value in fields.items()))
+
+
+def reply_with(job: Job, rows: DataFrame, element: DataType) -> None:
+    """Answer the call with these rows."""
+    job.progress(0.5, "making the reply")
+    taken = rows.selectExpr(named(plain_record(element), "@row")).collect()
+    job.replied = [*(job.replied or ()), *(encode(row[0], element) for row in taken)]

@@ -1,0 +1,253 @@
+"""Steps that are more than one call of Spark: windows, sessions, joins, the first of many, and iterations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters, passed
+from ghcm.codegen.spark.library.running import failed_in
+from ghcm.codegen.spark.library.sql import fails, first, named, part, quoted, text
+from ghcm.codegen.spark.library.types import columns_of, has_columns, plain_record, whole_record
+
+
+def into_window(every: int, offset: int) -> str:
+    """How long the last window had begun at the time of a row, of windows that begin every so many microseconds."""
+    into = f"pmod(`@time`, {every}L)"
+    return f"pmod({into} - {offset}L, {every}L)" if offset else into
+
+
+def windowed(
+    job: Job, rows: DataFrame, step: Step, size: int, lateness: int, *, offset: int = 0, keep: Sequence[str] = ()
+) -> DataFrame:
+    """The rows with their window of event time; late ones become dead letters."""
+    start = f"try_subtract(`@time`, {into_window(size, offset)})"
+    end = f"try_add({start}, {size}L)"
+    beyond = fails(f"{end} IS NULL", "overflow", "its window does not fit into 64 bits")
+    late = fails(f"try_add({end}, {lateness}L) <= `@watermark`", "late", "its window is closed")
+    rows = passed(job, rows, step, f"coalesce({beyond}, {late})")
+    window = f"named_struct('start', timestamp_micros({start}), 'end', timestamp_micros({end}))"
+    columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
+    return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
+
+
+def slid(
+    job: Job,
+    rows: DataFrame,
+    step: Step,
+    size: int,
+    every: int,
+    lateness: int,
+    *,
+    offset: int = 0,
+    keep: Sequence[str] = (),
+) -> DataFrame:
+    """The rows once for each of their sliding windows that is open; those for which none is become dead letters."""
+    into = into_window(every, offset)
+    last = f"try_subtract(`@time`, {into})"
+    first_one = f"try_subtract({last}, (({size}L - {into} - 1L) div {every}L) * {every}L)"
+    beyond = fails(f"{first_one} IS NULL OR try_add({last}, {size}L) IS NULL", "overflow", "a window leaves 64 bits")
+    still_open = f"coalesce(try_add(each, {size + lateness}L) > `@watermark`, true)"
+    rows = rows.selectExpr("*", f"filter(sequence({first_one}, {last}, {every}L), each -> {still_open}) AS `@starts`")
+    late = fails("size(`@starts`) = 0", "late", "its windows are closed")
+    rows = passed(job, rows, step, f"coalesce({beyond}, {late})").selectExpr("*", "explode(`@starts`) AS `@start`")
+    window = f"named_struct('start', timestamp_micros(`@start`), 'end', timestamp_micros(`@start` + {size}L))"
+    columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
+    return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
+
+
+def in_sessions(
+    job: Job, rows: DataFrame, step: Step, gap: int, lateness: int, *, by: Sequence[str] = (), keep: Sequence[str] = ()
+) -> DataFrame:
+    """The rows with their session; those so late that a session of theirs alone is closed become dead letters."""
+    end = f"try_add(`@time`, {gap}L)"
+    beyond = fails(f"{end} IS NULL", "overflow", "its session does not fit into 64 bits")
+    late = fails(f"try_add({end}, {lateness}L) <= `@watermark`", "late", "its session is closed")
+    rows = passed(job, rows, step, f"coalesce({beyond}, {late})")
+    each = f"PARTITION BY {', '.join(map(quoted, by)) or 'true'}"
+    pause = f"try_subtract(`@time`, lag(`@time`) OVER ({each} ORDER BY `@time`))"
+    rows = rows.selectExpr("*", f"coalesce({pause} >= {gap}L, true) AS `@opens`")
+    rows = rows.selectExpr("*", f"count_if(`@opens`) OVER ({each} ORDER BY `@time`) AS `@session`")
+    times = {name: f"{name}(`@time`) OVER ({each}, `@session`)" for name in ("min", "max")}
+    start, last = (f"timestamp_micros({times['min']})", f"timestamp_micros({times['max']} + {gap}L)")
+    columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
+    return rows.selectExpr(*map(quoted, keep), *columns, f"named_struct('start', {start}, 'end', {last}) AS `window`")
+
+
+def window_top(
+    rows: DataFrame, count: int, by: str, ties: Sequence[str], *, descending: bool, timed: bool = False
+) -> DataFrame:
+    """The first rows of each window by a value, nulls last; equal ones by the whole record, ascending."""
+    order = ", ".join([f"{by} {'DESC' if descending else 'ASC'} NULLS LAST", *(f"{quoted(name)} ASC" for name in ties)])
+    rank = f"row_number() OVER (PARTITION BY `window` ORDER BY {order}) AS `@rank`"
+    rows = rows.selectExpr("*", rank).where(f"`@rank` <= {count}").drop("@rank")
+    return rows.withColumn("@time", F.expr("unix_micros(`window`.`end`) - 1")) if timed else rows
+
+
+def top_count(job: Job, step: Step, count: str, error: str = "string(NULL)") -> int:
+    """How many are asked for; none where that fails."""
+    row = job.spark.range(1).selectExpr(count, error).collect()[0]
+    if row[1] is None:
+        return max(0, min(row[0] or 0, 2**31 - 1))
+    failed = job.spark.range(1).selectExpr(named(text(row[1]), "@error"))
+    job.failures.append(Failures(None, lambda: letters(job, failed, step, "'null'"), None))
+    return 0
+
+
+class Side(NamedTuple):
+    """One side of a join: its rows, the keys of a record, the type of its records, and its hidden columns to keep."""
+
+    rows: DataFrame
+    keys: Sequence[str]
+    element: DataType
+    keep: Sequence[str] = ()
+
+    def named(self, side: str) -> DataFrame:
+        """The record as one column, its keys and hidden columns beside it."""
+        return self.rows.selectExpr(
+            *(named(quoted(name), f"{name}.{side}") for name in self.keep),
+            *(named(key, f"@{number}.{side}") for number, key in enumerate(self.keys)),
+            named(whole_record(self.element), side),
+        )
+
+
+def joined(  # noqa: PLR0913  each is a part of the language's join
+    job: Job,
+    left: Side,
+    right: Side,
+    kind: str,
+    *,
+    within: int | None = None,
+    asof: bool = False,
+    belong: str | None = None,
+    error: str | None = None,
+    pair: Sequence[str] = (),
+    step: Step | None = None,
+) -> DataFrame:
+    """The records of both sides whose keys are equal, as columns `left` and `right`; null keys never join. Pairs for
+    which `belong` is not true do not belong together; those with an `error` become dead letters, as `pair`.
+    With `within` their times are at most so many microseconds apart. With `asof` of the right records at or before the
+    time of a left one only the latest belongs to it, and of several at that time the greatest.
+    """
+    one, two = left.named("left"), right.named("right")
+    if asof:
+        one = one.withColumn("@place", F.monotonically_increasing_id())
+    keys = " AND ".join(f"`@{number}.left` = `@{number}.right`" for number in range(len(left.keys)))
+    if within is not None:
+        keys += f" AND abs(cast(`@time.left` AS decimal(20, 0)) - cast(`@time.right` AS decimal(20, 0))) <= {within}"
+    if asof:
+        keys += " AND `@time.right` <= `@time.left`"
+    condition = keys
+    if belong is not None:
+        sound = f"{error} IS NULL AND " if error is not None else ""
+        condition = f"({keys}) AND {sound}({belong})"
+        if error is not None and step is not None:
+            failed = one.join(two, F.expr(f"({keys}) AND {error} IS NOT NULL"), "inner")
+            job.failures.append(pair_failures(job, failed, error, pair, step))
+    how = {"full": "full_outer", "semi": "left_semi", "anti": "left_anti"}.get(kind, kind)
+    rows = one.join(two, F.expr(condition), how)
+    if kind in ("semi", "anti"):
+        spread = columns_of(left.element).fieldNames()
+        apart = has_columns(left.element)
+        columns = [named(part("`left`", name) if apart else "`left`", name) for name in spread]
+        return rows.selectExpr(*(named(quoted(f"{name}.left"), name) for name in left.keep), *columns)
+    if asof:
+        latest = "row_number() OVER (PARTITION BY `@place` ORDER BY `@time.right` DESC, `right` DESC) AS `@rank`"
+        rows = rows.selectExpr("*", latest).where("`@rank` = 1")
+    times = [named(f"greatest({quoted(f'{name}.left')}, {quoted(f'{name}.right')})", name) for name in left.keep]
+    return rows.selectExpr(*times, "`left`", "`right`")
+
+
+def pair_failures(job: Job, failed: DataFrame, error: str, pair: Sequence[str], step: Step) -> Failures:
+    """The pairs of records that failed when they were held against each other."""
+    marked = failed.selectExpr(named(error, "@error"), *pair)
+    return Failures(None, lambda: letters(job, marked, step, plain_record(step.input)), step.input)
+
+
+class Totals(NamedTuple):
+    """What is known of a whole collection: the columns that the aggregates read, the aggregates, the record of them."""
+
+    values: dict[str, str]
+    totals: dict[str, str]
+    value: str
+    error: str = "string(NULL)"
+
+
+class Until(NamedTuple):
+    """When an iteration ends: totals of what a round took and of what it gave, and the condition over both."""
+
+    before: Totals | None
+    after: Totals | None
+    condition: str
+    error: str | None = None
+
+
+def iterated(
+    job: Job,
+    where: Step,
+    rows: DataFrame,
+    step: Callable[[DataFrame], DataFrame],
+    limit: int,
+    *,
+    until: Until | None = None,
+) -> DataFrame:
+    """The rows of the last round. What each round gives is made once and cut from its plan, so that plans do not grow;
+    Spark gives it back when nothing needs it any more.
+    """
+    names = [quoted(name) for name in columns_of(where.input).fieldNames()]
+    partitions = int(job.spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    state, rounds, ended = rows.selectExpr(*names).localCheckpoint(), 0, False
+    while rounds < limit and not ended:
+        known = len(job.failures)
+        after = step(state).selectExpr(*names).coalesce(partitions).localCheckpoint()
+        settle(job, known)
+        rounds += 1
+        ended = until is not None and is_over(job, state, after, until, where)
+        state = after
+        job.progress(0.9 * rounds / (limit + 1), f"{where.task}: round {rounds} of at most {limit}")
+    job.rounds[where.task] = rounds
+    return state
+
+
+def settle(job: Job, known: int) -> None:
+    """Make the dead letters of a round, before what they are made of is given back."""
+    within = time.monotonic() + COUNTS_WITHIN
+    fresh = [each for each in job.failures[known:] if each.counted is None or failed_in(each.counted, within) != 0]
+    job.failures[known:] = [held_letters(each) for each in fresh]
+
+
+def held_letters(failed: Failures) -> Failures:
+    """Dead letters that are made already."""
+    rows = failed.letters().localCheckpoint()
+    return Failures(None, lambda: rows, failed.input)
+
+
+def is_over(job: Job, before: DataFrame, after: DataFrame, until: Until, where: Step) -> bool:
+    """Whether the condition is true; where it fails, it is not, and there is a dead letter without a record."""
+    sides = [("before", before, until.before), ("after", after, until.after)]
+    known = [total_of(rows, side, totals) for side, rows, totals in sides if totals is not None]
+    row = job.spark.range(1)
+    for each in known:
+        row = row.crossJoin(each)
+    errors = [f"`{side}.error`" for side, _, totals in sides if totals is not None]
+    error = first(*errors, until.error) or "string(NULL)"
+    holds, failure = row.selectExpr(until.condition, error).collect()[0]
+    if failure is None:
+        return holds is True
+    failed = job.spark.range(1).selectExpr(named(text(failure), "@error"))
+    job.failures.append(Failures(None, lambda: letters(job, failed, where, "'null'"), None))
+    return False
+
+
+def total_of(rows: DataFrame, side: str, totals: Totals) -> DataFrame:
+    """One row: the record of the totals, and why they do not fit."""
+    columns = [named(value, name) for name, value in totals.values.items()]
+    one = rows.selectExpr("1 AS `@one`", *columns).agg(
+        *(F.expr(named(sum_, name)) for name, sum_ in totals.totals.items())
+    )
+    return one.selectExpr(named(totals.value, side), named(totals.error, f"{side}.error"))

@@ -1,0 +1,130 @@
+"""Redis: hashes of rows as JSON by key."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructType
+
+from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
+from ghcm.codegen.spark.library.json_files import document, json_columns
+from ghcm.codegen.spark.library.sql import named
+from ghcm.codegen.spark.library.types import columns_of, plain, plain_columns
+from ghcm.codegen.spark.library.values import compact, json_value, own_value, values_of
+
+
+def redis_client(url: str) -> Any:
+    """A connection to Redis."""
+    import redis
+
+    return redis.Redis.from_url(url)
+
+
+def write_redis(
+    job: Job, rows: DataFrame, sink: str, place: str, element: DataType, key: str, key_type: DataType, *, mode: str
+) -> None:
+    """Write rows into a hash by key: `upsert` keeps the latest of each, `replace` swaps the whole. Readers see nothing
+    before all rows are there.
+    """
+    call, url = job.context["call"], redis_url(job)
+    job.at = Written(sink, url.rpartition("@")[2])
+    client = redis_client(url)
+    done = client.hget(f"{place}:@versions", call)
+    job.repeated = job.repeated or done is not None
+    if done is None:
+        job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
+        staging = f"{place}:@staging:{call}" if mode == "upsert" else f"{place}:{call}"
+        client.unlink(staging)
+        taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
+        counts = taken.mapInArrow(redis_writer(url, staging, key_type, element), "rows bigint")
+        counted = counts.agg(F.expr("coalesce(sum(rows), 0) AS rows")).collect()
+        done = json.dumps({"rows": counted[0]["rows"], "time": time.time_ns() // 1000})
+        commit_redis(client, place, staging, call, done, mode)
+    job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
+
+
+def commit_redis(client: Any, place: str, staging: str, call: str, done: str, mode: str) -> None:
+    """Make staged rows visible; what is repeated after a crash changes nothing."""
+    former = client.get(f"{place}:@latest")
+    if mode == "upsert":
+        rows = client.hscan_iter(staging, count=1000)
+        while batch := dict(islice(rows, 1000)):
+            client.hset(place, mapping=batch)
+    pipe = client.pipeline(transaction=True)
+    if mode == "upsert" and client.exists(staging):
+        pipe.rename(staging, f"{place}:@call:{call}")
+        pipe.expire(f"{place}:@call:{call}", 600)
+    if mode == "replace" and former is not None and former.decode() != call:
+        pipe.expire(f"{place}:{former.decode()}", 600)
+    pipe.set(f"{place}:@latest", call)
+    pipe.hset(f"{place}:@versions", call, done)
+    pipe.execute()
+
+
+def redis_writer(
+    url: str, name: str, key_type: DataType, element: DataType
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function that writes batches of keys and rows in Spark's Python workers and gives how many it wrote."""
+
+    def write(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        client = redis_client(url)
+        for batch in batches:
+            keys, rows = (column.to_pylist(maps_as_pydicts="strict") for column in batch.columns)
+            pairs = (
+                (key_text(key, key_type), compact(own_value(row, columns_of(element))))
+                for key, row in zip(keys, rows, strict=True)
+            )
+            while part := dict(islice(pairs, 1000)):
+                client.hset(name, mapping=part)
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([len(keys)], pyarrow.int64())], names=["rows"])
+        client.close()
+
+    return write
+
+
+def key_text(key: Any, type_: DataType) -> str:
+    """The text of a key: a string as itself, other scalars as JSON without quotes, a tuple as an array."""
+    if isinstance(type_, StructType) and key is not None:
+        return compact(
+            [json_value(each, part.dataType) for part, each in zip(type_.fields, values_of(key), strict=True)]
+        )
+    data = json_value(key, type_)
+    return data if isinstance(data, str) else compact(data)
+
+
+def read_redis(job: Job, step: Step, sink: str, place: str, *, mode: str) -> DataFrame:
+    """The records of a Redis sink: its latest complete version, or the one that the call names."""
+    client = redis_client(redis_url(job))
+    version = job.context.get("versions", {}).get(sink)
+    if version is not None and not client.hexists(f"{place}:@versions", version):
+        raise Refused("GHCM-732", f'"{place}" has no version "{version}"')
+    if mode == "replace":
+        latest = client.get(f"{place}:@latest")
+        version = version or (latest.decode() if latest is not None else None)
+        name = None if version is None else f"{place}:{version}"
+    else:
+        name = place
+    pairs = () if name is None else client.hscan_iter(name, count=1000)
+    texts = [(held.decode("utf-8", "replace"),) for _, held in pairs]
+    lines = job.spark.createDataFrame(texts, "`@text` string").selectExpr("*", document())
+    columns, error = json_columns(step.input, ours=True)
+    rows = parted(job, lines, error, lambda failed: letters(job, failed, step, "`@text`"), None)
+    return rows.selectExpr(*columns)
+
+
+def redis_url(job: Job) -> str:
+    """Where Redis is, for steps that need it."""
+    url = job.context.get("redis")
+    if not url:
+        raise Refused(
+            "GHCM-720", "this run has no Redis", "", "give its URL: --redis, or GHCM_REDIS where GHCM runs it."
+        )
+    return str(url)

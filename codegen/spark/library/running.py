@@ -1,0 +1,292 @@
+"""The run of a unit: its parameters, its steps, its dead letters, and what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import re
+import sys
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from ghcm.codegen.spark.library.files import compression_of, open_lines
+from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, Written
+from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
+from ghcm.codegen.spark.library.sql import constant, text
+from ghcm.codegen.spark.library.tables import commit_files, committed, staged
+from ghcm.codegen.spark.library.types import ddl, plain_type, unplain
+from ghcm.codegen.spark.library.values import compact, encode, read_value
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.files.maxPartitionBytes": "134217728",
+    "spark.sql.files.openCostInBytes": "134217728",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PropagateEmptyRelation", "PruneFilters")
+    ),
+    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
+}
+"""What steps count on: failing expressions give null, every file is read in pieces that are known, and counts of
+failing records are not dropped with what they make empty.
+"""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a program: its parameters, its steps, and the file of its job."""
+
+    program: str
+    name: str
+    parameters: StructType
+    steps: Callable[[Job], None]
+    file: str
+
+    def run(self, spark: SparkSession, parameters: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        """Run the unit once. `context`: `call` (id of the run), `base` (folder of relative paths), `redis` (URL),
+        `dead` (folder for failing records), `versions` (of sinks to read), `progress` (told a share of 1 and what is
+        done). Refused (a ValueError) where parameters or files do not fit. Gives sinks with version and rows, rows in
+        all, dead letters, reply, calls to send.
+        """
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        job = Job(spark, self.name, self.file, {"call": uuid.uuid4().hex, "base": ".", **context})
+        job.given = read_parameters(self, parameters)
+        try:
+            self.steps(job)
+            keep_reply(job)
+            return end(job)
+        except Exception as error:
+            raise refused(job, error) from error
+        finally:
+            release(job)
+
+    def main(self) -> None:
+        """Run the unit as its own program, under spark-submit or plain Python."""
+        told = f'The Spark job of the unit "{self.name}" of the program "{self.program}".'
+        options = argparse.ArgumentParser(description=told)
+        options.add_argument("--parameters", type=json.loads, default={}, help="the parameters as a JSON object")
+        options.add_argument("--base", default=".", help="the folder that relative paths start from")
+        options.add_argument("--redis", help="the URL of Redis, where the job needs one")
+        repeated = "the id of this run; a repeated id writes nothing twice"
+        options.add_argument("--call", default=uuid.uuid4().hex, help=repeated)
+        options.add_argument("--dead", help="the folder for records that fail; without it they are printed")
+        given = vars(options.parse_args())
+        parameters = given.pop("parameters")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        spark = SparkSession.builder.appName(f"{self.program}.{self.name}").getOrCreate()
+        spark.sparkContext.setLogLevel("WARN")
+        try:
+            print(json.dumps(self.run(spark, parameters, given), ensure_ascii=False))
+        except Refused as error:
+            sys.exit(error_text(error.parts))
+        finally:
+            spark.stop()
+
+
+def write_letters(job: Job) -> int:
+    """Write the dead letters of this run, if there are any, as one version of their table; how many."""
+    folder, version = job.context.get("dead"), job.context["call"]
+    done = None if folder is None else committed(folder, version)
+    if done is not None:
+        return int(done["rows"])
+    failed = steps_with_failures(job)
+    if not failed:
+        return 0
+    job.progress(0.95, "writing dead letters")
+    lines = (line for each in failed for line in letter_lines(each))
+    if folder is None:
+        return sum(1 for line in lines if print(line, file=sys.stderr) is None)
+    with staged(folder, version) as staging:
+        count = 0
+        with open(os.path.join(staging, "part-0.json"), "w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
+        if count:
+            commit_files(folder, staging, version, "append", {"part-0.json": count}, "json")
+    return count
+
+
+def steps_with_failures(job: Job) -> list[Failures]:
+    """The steps in which records failed, or may have: where the count does not come, the letters themselves tell."""
+    until = time.monotonic() + (0 if job.repeated else COUNTS_WITHIN)
+    return [each for each in job.failures if each.counted is None or failed_in(each.counted, until) != 0]
+
+
+def failed_in(counted: Observation, until: float) -> int | None:
+    """The records that failed in a step. None where Spark did not make its rows, as an earlier attempt has written them
+    or as none were asked for. Counts come a moment after the rows, with which `get` of PySpark would wait for ever.
+    """
+    count: Any = counted._jo
+    while not count.future().isCompleted():
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.002)
+    row = count.getRow()
+    return int(row.getLong(0)) if row.length() else None
+
+
+def letter_lines(failed: Failures) -> Iterator[str]:
+    """Dead letters as lines of JSON; the record in them is JSON text, or the raw text that could not be read."""
+    for row in failed.letters().toLocalIterator():
+        letter = row.asDict(recursive=False)
+        yield compact(letter if failed.input is None else letter | {"input": encode(letter["input"], failed.input)})
+
+
+def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:
+    """The parameters as constants in SQL; Refused says what is wrong with them."""
+    unknown = [name for name in given if name not in unit.parameters.fieldNames()]
+    if unknown:
+        raise cannot_call(unit, f'it has no parameter "{unknown[0]}"')
+    values: dict[str, str] = {}
+    for part in unit.parameters.fields:
+        if part.name not in given and "default" not in part.metadata:
+            raise cannot_call(unit, f'parameter "{part.name}" is missing')
+        data = given.get(part.name, part.metadata.get("default"))
+        try:
+            value = plain_literal(read_value(data, part.dataType, part.nullable), part.dataType)
+            values[part.name] = unplain(f"cast({value} AS {ddl(plain_type(part.dataType))})", part.dataType)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise cannot_call(unit, f'parameter "{part.name}": {error}') from None
+    return values
+
+
+def cannot_call(unit: Unit, what: str) -> Refused:
+    """What is wrong with the parameters of a call."""
+    known = ", ".join(f'"{name}"' for name in unit.parameters.fieldNames())
+    return Refused(
+        "GHCM-320",
+        f'cannot call unit "{unit.name}": {what}',
+        f"Its parameters are {known}." if known else "It has none.",
+    )
+
+
+def plain_literal(value: Any, type_: DataType) -> str:
+    """A plain value as a constant."""
+    if value is None:
+        return "NULL"
+    match type_:
+        case ArrayType():
+            return f"array({', '.join(plain_literal(each, type_.elementType) for each in value)})"
+        case MapType():
+            pairs = ((plain_literal(k, type_.keyType), plain_literal(v, type_.valueType)) for k, v in value.items())
+            return f"map({', '.join(each for pair in pairs for each in pair)})"
+        case StructType():
+            parts = zip(type_.fields, value, strict=True)
+            return (
+                f"named_struct({', '.join(f'{text(p.name)}, {plain_literal(each, p.dataType)}' for p, each in parts)})"
+            )
+        case _:
+            return constant(value)
+
+
+def end(job: Job) -> dict[str, Any]:
+    """Write what failed, give back what was held, and say what was done."""
+    try:
+        dead = write_letters(job)
+    finally:
+        release(job)
+    rows = sum(sink["rows"] for sink in job.sinks.values()) + len(job.replied or ())
+    reply = None if job.replied is None else [json.loads(line) for line in job.replied]
+    counts = {"rows": rows, "dead": dead, "rounds": job.rounds}
+    return {"sinks": job.sinks, "reply": reply, "calls": job.calls, **counts}
+
+
+def release(job: Job) -> None:
+    """Give back the rows that were held."""
+    for rows in job.kept:
+        rows.unpersist()
+    job.kept.clear()
+
+
+def error_text(parts: dict[str, str]) -> str:
+    """An error as people read it."""
+    lines = [f"error[{parts['code']}]: {parts['message']}"]
+    lines += [f" --> {parts['origin']}"] if parts.get("origin") else []
+    return "\n".join([*lines, *(f"  = {name}: {parts[name]}" for name in ("detail", "hint") if parts[name])])
+
+
+def keep_reply(job: Job) -> None:
+    """Put the reply where the caller looks for it."""
+    if job.replied is not None and job.context.get("redis"):
+        rows = "[" + ",".join(job.replied) + "]"
+        redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", rows, ex=600)
+
+
+def refused(job: Job, error: Exception) -> Exception:
+    """The error as one that says where in the program it is and what to do, if that is known."""
+    found = re.search(r'(?m)^[{]"code": "GHCM-.*[}]$', str(error))
+    parts: dict[str, str] | None
+    if isinstance(error, Refused):
+        parts = error.parts
+    elif found:
+        parts = json.loads(found[0])
+    else:
+        parts = unwritable(job, error) or unreadable(job)
+    if parts is None:
+        return error
+    at, _ = job.reading.get(parts.get("file", ""), (job.at, ""))
+    where = {"task": at.task, "origin": at.origin} if isinstance(at, Step) else {"sink": at.sink} if at else {}
+    return Refused(**{**parts, **where})
+
+
+def unreadable(job: Job) -> dict[str, str] | None:
+    """What is wrong with the first file of the run that cannot be read, if one cannot."""
+    for file, (_, compression) in job.reading.items():
+        try:
+            with open_lines(job.where(file), compression) as lines:
+                while lines.read(1 << 20) and compression_of(file, compression) != "none":
+                    pass
+        except (OSError, EOFError, zlib.error) as error:
+            return cannot_read(file, error).parts
+    return None
+
+
+def cannot_read(file: str, error: Exception) -> Refused:
+    """What is wrong with a file that cannot be read."""
+    number, said = getattr(error, "errno", None), getattr(error, "strerror", None) or str(error)
+    hint = "see that it is whole, and that it is packed as its ending says."
+    if number == errno.ENOENT:
+        hint = "it has gone since the run began: see what moves or removes it."
+    elif number in (errno.EACCES, errno.EPERM):
+        hint = "let the user of this process read it."
+    return Refused("GHCM-735", f'cannot read "{file}": {said}', "", hint, file=file)
+
+
+def unwritable(job: Job, error: Exception) -> dict[str, str] | None:
+    """What is wrong with the sink that is being written, if that is why."""
+    if not isinstance(job.at, Written):
+        return None
+    folder, kind = job.at.folder, type(error).__name__
+    if type(error).__module__.startswith("redis."):
+        if kind == "AuthenticationError":
+            hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
+            return Refused("GHCM-720", f"Redis at {folder} refuses the password", "", hint).parts
+        if kind in ("ConnectionError", "TimeoutError"):
+            hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server.'
+            return Refused("GHCM-720", f"Redis at {folder} cannot be reached", f"{error}.", hint).parts
+        return Refused("GHCM-721", f"Redis at {folder} refused a command", f"{error}.").parts
+    if "No space left" in str(error):
+        hint = "free some room on that disk, then run again."
+        detail = "No space left on device; nothing of the unfinished version can be seen."
+        return Refused("GHCM-731", f'there is no room to write to "{folder}"', detail, hint).parts
+    if isinstance(error, OSError):
+        hint = "see that the path is right, and let the user of this process read and write it."
+        detail = f'At "{error.filename}".' if error.filename else ""
+        return Refused("GHCM-730", f'cannot write to "{folder}": {error.strerror or error}', detail, hint).parts
+    return None

@@ -1,0 +1,348 @@
+"""SQL that knows why it fails: what expressions of the language are while the compiler writes a job.
+
+Nothing in here ever raises when it runs: `try_` functions and division give null, and the error says why. How each
+function is written stands in `functions`; names, constants and texts in `library.sql`, which jobs use too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import assert_never, cast
+
+from ghcm.codegen.spark.library.sql import bound, constant, fails, part, quoted, text, when
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    Null,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A SQL expression and why it fails: `error` gives `reason: detail`, or null where all is well; None where it
+    cannot fail. `nullable`: it may be null where it does not fail; `constant`: its value, where that is known.
+    """
+
+    value: str
+    error: str | None = None
+    nullable: bool = True
+    constant: object = None
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def pure(value: str, *arguments: Checked) -> Checked:
+    """A value that fails only where one of its arguments does."""
+    return Checked(value, first(*(argument.error for argument in arguments)))
+
+
+def partial(value: str, arguments: Iterable[Checked], *failures: str | None) -> Checked:
+    """A value that fails where an argument does, or else for the first of its own reasons."""
+    return Checked(value, first(*(argument.error for argument in arguments), *failures))
+
+
+class _Failures(str):
+    """Several errors as one, the first that there is."""
+
+    parts: tuple[str, ...] = ()
+
+
+def first(*errors: str | None) -> str | None:
+    """The first error that there is; one that is among them twice is asked for once."""
+    found = [part for error in errors if error for part in (error.parts if isinstance(error, _Failures) else (error,))]
+    parts = tuple(dict.fromkeys(found))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    joined = _Failures(f"coalesce({', '.join(parts)})")
+    joined.parts = parts
+    return joined
+
+
+def given(*arguments: Checked) -> list[str]:
+    """The conditions that these are not null, of those that may be."""
+    return [f"{argument} IS NOT NULL" for argument in arguments if argument.nullable]
+
+
+def all_of(*conditions: str) -> str:
+    """The condition that all of these hold."""
+    return " AND ".join(conditions)
+
+
+def overflows(value: str, *arguments: Checked) -> str:
+    """The error where a `try_` function gave nothing for something."""
+    missing = all_of(f"{value} IS NULL", *given(*arguments))
+    return fails(missing, "overflow", "the result does not fit into 64 bits")
+
+
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+def ddl(type_: Type) -> str:
+    """A type as SQL writes it; a duration is held as microseconds."""
+    match plain := strip(type_):
+        case Bool():
+            return "boolean"
+        case Int() | Duration():
+            return "bigint"
+        case Int32():
+            return "int"
+        case Float():
+            return "double"
+        case Decimal(precision=precision, scale=scale):
+            return f"decimal({precision},{scale})"
+        case String() | Enumeration():
+            return "string"
+        case Bytes():
+            return "binary"
+        case Timestamp():
+            return "timestamp"
+        case Date():
+            return "date"
+        case List(item=item):
+            return f"array<{ddl(item)}>"
+        case Map(key=key, value=value):
+            return f"map<{ddl(key)}, {ddl(value)}>"
+        case Struct(fields=fields):
+            return f"struct<{', '.join(f'{quoted(each.name)}: {ddl(each.type)}' for each in fields)}>"
+        case Null() | Nullable():
+            return "void"
+        case _:
+            assert_never(plain)
+
+
+# --- columns, constants and what is made of them ---------------------------------------------------------------------
+
+
+def col(name: str) -> Checked:
+    """A column of the record."""
+    return Checked(quoted(name))
+
+
+def parameter(name: str) -> Checked:
+    """A parameter of the unit: a mark in the text, where the job puts what it was given."""
+    _known_names().parameters.add(name)
+    return Checked(f"\0{name}\0")
+
+
+def part_of(of: Checked, name: str) -> Checked:
+    """A field of a struct; null of null."""
+    return pure(part(of.value, name), of)
+
+
+def null(type_: Type) -> Checked:
+    """Null, typed."""
+    return Checked("NULL" if isinstance(strip(type_), Null) else f"cast(NULL AS {ddl(type_)})")
+
+
+def make_struct(type_: Struct, values: Iterable[Checked], *, exact: bool = False) -> Checked:
+    """A record of these values; `exact`: they are of the types of its fields."""
+    parts = tuple(values)
+    record = f"named_struct({', '.join(f'{text(n)}, {value}' for n, value in zip(type_.names, parts, strict=True))})"
+    return pure(record if exact else f"cast({record} AS {ddl(type_)})", *parts)
+
+
+def make_list(type_: Type, items: Iterable[Checked], *, exact: bool = False) -> Checked:
+    """A list of these items; `exact`: there are some, of the list's own type."""
+    parts = tuple(items)
+    listed = f"array({', '.join(map(str, parts))})"
+    return pure(listed if exact else f"cast({listed} AS {ddl(type_)})", *parts)
+
+
+def literal(value: object, type_: Type) -> Checked:
+    """A canonical value of a type as a constant."""
+    if value is None:
+        return null(type_)
+    match plain := strip(type_):
+        case Bool() | Int() | Duration() | Float() | String() | Enumeration() | Bytes():
+            return Checked(constant(value), nullable=False, constant=value)
+        case Int32():
+            return Checked(f"int({value})", nullable=False, constant=value)
+        case Timestamp():
+            return Checked(f"timestamp_micros({value}L)")
+        case Date():
+            return Checked(f"date_from_unix_date({value})")
+        case Decimal():
+            return Checked(f"cast('{value}' AS {ddl(plain)})")
+        case List(item=item):
+            return make_list(plain, (literal(each, item) for each in cast("list[object]", value)))
+        case Map(key=key, value=held):
+            pairs = cast("Mapping[object, object]", value).items()
+            entries = ", ".join(f"{literal(k, key)}, {literal(v, held)}" for k, v in pairs)
+            return Checked(f"cast(map({entries}) AS {ddl(plain)})")
+        case Struct(fields=fields):
+            parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
+            return make_struct(plain, (literal(each, field.type) for each, field in parts))
+        case Null() | Nullable():
+            return Checked("NULL")
+        case _:
+            assert_never(plain)
+
+
+# --- forms that Python reads exactly ---------------------------------------------------------------------------------
+
+
+def python_form(value: str, type_: Type) -> str:
+    """The value in a form that Python reads exactly: moments as microseconds, days as a number."""
+    return _changed(value, type_, {Timestamp: "unix_micros", Date: "unix_date"})
+
+
+def spark_form(value: str, type_: Type) -> str:
+    """The inverse of `python_form`."""
+    return _changed(value, type_, {Timestamp: "timestamp_micros", Date: "date_from_unix_date"})
+
+
+def _changed(value: str, type_: Type, functions: Mapping[type[Type], str]) -> str:
+    """The value with these functions of what is of these types in it."""
+    if not _has_moments(type_):
+        return value
+    match plain := strip(type_):
+        case List(item=item):
+            each = variable("item")
+            return f"transform({value}, {each} -> {_changed(each, item, functions)})"
+        case Map(key=key, value=held):
+            each = variable("entry")
+            name, of = _changed(f"{each}.key", key, functions), _changed(f"{each}.value", held, functions)
+            entry = f"named_struct('key', {name}, 'value', {of})"
+            return f"map_from_entries(transform(map_entries({value}), {each} -> {entry}))"
+        case Struct(fields=fields):
+            changed = ((each.name, _changed(part(value, each.name), each.type, functions)) for each in fields)
+            return when(f"{value} IS NOT NULL", f"named_struct({', '.join(f'{text(n)}, {v}' for n, v in changed)})")
+        case _:  # a moment or a day
+            return f"{functions[type(plain)]}({value})"
+
+
+def _has_moments(type_: Type) -> bool:
+    match strip(type_):
+        case Timestamp() | Date():
+            return True
+        case List(item=item):
+            return _has_moments(item)
+        case Map(key=key, value=value):
+            return _has_moments(key) or _has_moments(value)
+        case Struct(fields=fields):
+            return any(_has_moments(each.type) for each in fields)
+        case _:  # other scalars are the same on both sides
+            return False
+
+
+# --- names and choices -----------------------------------------------------------------------------------------------
+
+
+def if_else(condition: Checked, then: Checked, otherwise: Checked) -> Checked:
+    """`then` where the condition is true; only the branch that is taken can fail."""
+    value = when(condition.value, then.value, otherwise.value)
+    if then.error is None and otherwise.error is None:
+        return Checked(value, condition.error)
+    taken = when(condition.value, then.error or "NULL", otherwise.error or "NULL")
+    return Checked(value, first(condition.error, taken))
+
+
+def attempt(a: Checked) -> Checked:
+    """The value, null where it fails."""
+    return Checked(a.value if a.error is None else when(f"{a.error} IS NULL", a.value))
+
+
+def let(value: Checked, body: Callable[[Checked], Checked], word: str = "given") -> Checked:
+    """The body for a value that is computed once: text that is short is repeated, other text is bound to a name.
+
+    What Python computes cannot stand where a name is bound.
+    """
+    name = variable(word)
+    short = len(value.value) <= 100 and not calls_python(value.value)
+    given = body(Checked(value.value if short else name))
+    if not short and calls_python(f"{given.value} {given.error}"):
+        given, short = body(Checked(value.value)), True
+    if short:
+        return Checked(given.value, first(value.error, given.error))
+    error = None if given.error is None else bound(value.value, name, given.error)
+    return Checked(bound(value.value, name, given.value), first(value.error, error))
+
+
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
+_PYTHON_CALL = re.compile(r"\b(clocks_at|moment_of_clocks|float_repr|json_at|json_read_\w+|json_written_\w+)\(")
+
+
+def calls_python(value: str) -> bool:
+    """Whether Spark calls Python for it, which it cannot do in a SQL lambda."""
+    return _PYTHON_CALL.search(_TEXT.sub("", value)) is not None
+
+
+def in_lambda(value: str, body: Callable[[str], str]) -> str:
+    """SQL that has a value in a lambda of its own; for one that is made in Python a name stands there."""
+    if not calls_python(value):
+        return body(value)
+    name = variable("given")
+    return bound(value, name, body(name))
+
+
+def each_item(function: str, a: Checked, body: Callable[[Checked], Checked], word: str = "item") -> Checked:
+    """A function of a list and a lambda; it fails for the first of the items for which the body does."""
+    name = variable(word)
+    given = body(Checked(name))
+    value = f"{function}({a}, {name} -> {given})"
+    if given.error is None:
+        return pure(value, a)
+    errors, why = f"transform({a}, {name} -> {given.error})", variable("why")
+    return partial(value, (a,), f"get(filter({errors}, {why} -> {why} IS NOT NULL), 0)")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that a step has: those of columns and lambdas, and of the unit's parameters that it mentions."""
+
+    taken: set[str] = field(default_factory=set[str])
+    parameters: set[str] = field(default_factory=set[str])
+
+
+_names: ContextVar[Names] = ContextVar("_names")
+
+
+@contextmanager
+def fresh_names(columns: Iterable[str] = ()) -> Iterator[Names]:
+    """Where names of lambdas are given anew; none is among the columns around them."""
+    names = Names(set(columns))
+    before = _names.set(names)
+    try:
+        yield names
+    finally:
+        _names.reset(before)
+
+
+def _known_names() -> Names:
+    names = _names.get(None)
+    if names is None:
+        names = Names()
+        _names.set(names)
+    return names
+
+
+def variable(word: str = "each") -> str:
+    """A name for the parameter of a SQL lambda that nothing else has: the word, with a number behind it if need be."""
+    taken = _known_names().taken
+    plain = re.sub(r"\W", "_", word, flags=re.ASCII).lstrip("_0123456789") or "each"
+    wanted = name = plain if quoted(plain) == plain else f"{plain}_"
+    number = 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    taken.add(name)
+    return name
