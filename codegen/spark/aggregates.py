@@ -144,7 +144,7 @@ def _hashed(value: str, type_: Type) -> str:
             return f"string(unix_micros({value}))"
         case Date():
             return f"string(unix_date({value}))"
-        case _:
+        case _:  # the others are the same texts on every engine
             return f"string({value})"
 
 

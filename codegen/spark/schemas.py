@@ -80,7 +80,7 @@ class Schemas:
                 return f"EnumType([{', '.join(map(quote, values))}])"
             case Null() | Nullable():
                 return "NULL"
-            case _:
+            case _:  # a scalar without arguments
                 return _NAMES[type(plain)]
 
     def _part(self, type_: Type, hint: str) -> str:

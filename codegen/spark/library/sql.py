@@ -63,7 +63,7 @@ def constant(value: object) -> str:
             return f"X'{value.hex()}'"
         case Decimal():
             return f"decimal('{value}')"
-        case _:
+        case _:  # a text, or the value of an enum
             return text(str(value))
 
 
