@@ -205,7 +205,9 @@ def test_user_functions_get_and_give_records(spark: SparkSession, tmp_path: Path
     ]
 
 
-def test_lines_of_large_files_are_numbered_across_pieces(spark: SparkSession, tmp_path: Path) -> None:
+def test_lines_of_large_files_are_numbered_across_pieces(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = program(
         tmp_path,
         'responsive batch ends() {\n  files("in/*.txt", format = text).filter(l => l.text == "last").reply()\n}\n',
@@ -213,11 +215,12 @@ def test_lines_of_large_files_are_numbered_across_pieces(spark: SparkSession, tm
     (tmp_path / "in").mkdir()
     for name, lines in (("a", 3000), ("b", 7)):
         (tmp_path / "in" / f"{name}.txt").write_text("x" * 40 + "\n" + "some words\r\n" * (lines - 2) + "last")
-    text = generate(made, made.unit("ends"))
-    small = text.replace("WHOLE = 128 * 1024 * 1024", "WHOLE = 8192")
-    small = small.replace('"134217728"', '"8192"')
-    assert small != text
-    module = load_job(small, tmp_path)
+    module = load_job(generate(made, made.unit("ends")), tmp_path)
+    monkeypatch.setitem(module.read_text.__globals__, "WHOLE", 8192)
+    settings = module.Unit.run.__globals__["SETTINGS"]
+    pieces = {name: "8192" for name, value in settings.items() if value == "134217728"}
+    assert len(pieces) == 2
+    monkeypatch.setitem(module.Unit.run.__globals__, "SETTINGS", settings | pieces)
     result = module.run(spark, {}, {"base": str(tmp_path)})
     assert sorted((row["file"], row["number"]) for row in result["reply"]) == [("in/a.txt", 3000), ("in/b.txt", 7)]
 
@@ -267,18 +270,20 @@ def test_dead_letters_of_an_earlier_attempt_are_not_written_twice(spark: SparkSe
     assert len(list((tmp_path / "letters").glob("part-*"))) == 1
 
 
-def test_a_count_that_never_comes_is_not_waited_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_count_that_never_comes_is_not_waited_for(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = program(
         tmp_path,
         'record N { n: int }\nresponsive batch all() {\n  files("in.json", format = json).as(N).reply()\n}\n',
     )
     (tmp_path / "in.json").write_text('{"n": 1}\nnothing\n')
     text = generate(made, made.unit("all"))
-    never = text.replace("COUNTS_WITHIN = 10", "COUNTS_WITHIN = 0").replace(
-        "    reply_with(", "    return None\n    reply_with("
-    )
+    never = text.replace("    reply_with(", "    return None\n    reply_with(")
     assert never.count("return None\n    reply_with(") == 1
     module = load_job(never, tmp_path)
+    assert module.Unit.run.__globals__["COUNTS_WITHIN"] == 10
+    monkeypatch.setitem(module.Unit.run.__globals__, "COUNTS_WITHIN", 0)
     assert module.run(spark, {}, {"base": str(tmp_path), "dead": str(tmp_path / "letters")})["dead"] == 1
 
 
