@@ -185,7 +185,7 @@ def _body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
         try:
             lines = task_body(scope, task, step)
         except GhcmError as error:  # what Spark cannot do stands somewhere in the program
-            error.at = error.at or SourceLine(task.origin)
+            error.place = error.place or SourceLine(task.origin)
             raise
     if lines[-1] == "return rows" and len(lines) > 1 and lines[-2].startswith("rows = "):
         lines = [*lines[:-2], f"return {lines[-2].removeprefix('rows = ')}"]
