@@ -7,7 +7,7 @@ only here.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -155,7 +155,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         unit: str,
         id: str,
         request: Request,
-        format: Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")] = None,
+        format: call_rows.RowFormat = None,
         sink: Annotated[str | None, Query(description="Which sink, where the unit writes several.")] = None,
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
         offset: Annotated[int, Query(ge=0)] = 0,
@@ -166,8 +166,8 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
             call_rows.rows_of, known, call, connections, sink=sink, limit=limit, offset=offset
         )
         headers = {"X-Total-Count": str(rows.total)}
-        if format == "csv" or (format is None and "text/csv" in request.headers.get("accept", "")):
-            return PlainTextResponse(call_rows.as_csv(rows), headers=headers, media_type="text/csv")
+        if call_rows.wants_csv(request, format):
+            return PlainTextResponse(call_rows.as_csv(rows.columns, rows.rows), headers=headers, media_type="text/csv")
         document = {"call": id, "sink": rows.sink, "total": rows.total, "rows": rows.rows}
         return JSONResponse(document, headers=headers)
 

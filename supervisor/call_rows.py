@@ -10,7 +10,9 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+
+from fastapi import Query, Request
 
 from ghcm.errors import suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
@@ -27,6 +29,9 @@ from ghcm.values import Json, reader, to_json
 
 if TYPE_CHECKING:
     from ghcm.runtime.pubsub.connections import Connections
+
+
+RowFormat: TypeAlias = Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +77,18 @@ async def result(known: KnownProgram, call: Call, connections: Connections, limi
     return rows if len(rows) <= limit else None
 
 
-def as_csv(rows: Rows) -> str:
+def wants_csv(request: Request, format: str | None) -> bool:
+    """Whether rows are asked for as CSV, by the word `format` or else by `Accept`."""
+    return format == "csv" or (format is None and "text/csv" in request.headers.get("accept", ""))
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
     """RFC 4180 with a header line; null is an empty field, what is nested is JSON text."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(rows.columns)
-    for row in rows.rows:
-        writer.writerow([_cell(row[name]) if isinstance(row, dict) else _cell(row) for name in rows.columns])
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_cell(row[name]) if isinstance(row, dict) else _cell(row) for name in columns])
     return text.getvalue()
 
 

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -20,7 +20,7 @@ from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks.selection import Chosen, Selected, Selection, documents, select
+from ghcm.supervisor.sinks.selection import Chosen, Selection, documents, select
 from ghcm.supervisor.sinks.snapshots import SinkWatch, SinkWatches
 from ghcm.values.timestamps import timestamp_text
 
@@ -115,7 +115,7 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         sink: str,
         request: Request,
         chosen: Chosen,
-        format: Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")] = None,
+        format: call_rows.RowFormat = None,
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
@@ -127,14 +127,15 @@ async def rows_answer(
     request: Request, found: SinkSnapshot, wanted: Selection, program: str, sink: str, format: str | None = None
 ) -> Response:
     """Rows of a snapshot as JSON or CSV, or 304 where the reader has them."""
-    as_csv = format == "csv" or (format is None and "text/csv" in request.headers.get("accept", ""))
+    as_csv = call_rows.wants_csv(request, format)
     tag = None if found.version is None else tag_of(found.version, str(request.url), "csv" if as_csv else "json")
     if (same := unchanged(request, tag)) is not None:
         return same
     selected = await asyncio.to_thread(select, found, wanted)
     headers = {"X-Total-Count": str(selected.total), "Cache-Control": "no-cache"} | ({"ETag": tag} if tag else {})
+    rows = await asyncio.to_thread(documents, selected)
     if as_csv:
-        text = await asyncio.to_thread(_csv, selected, sink)
+        text = await asyncio.to_thread(call_rows.as_csv, selected.columns.names, rows)
         return PlainTextResponse(text, headers=headers, media_type="text/csv")
     document: dict[str, object] = {
         "program": program,
@@ -143,7 +144,7 @@ async def rows_answer(
         "as_of": None if found.as_of is None else timestamp_text(found.as_of),
         "total": selected.total,
         "whole": found.whole,
-        "rows": await asyncio.to_thread(documents, selected),
+        "rows": rows,
     }
     return JSONResponse(document, headers=headers)
 
@@ -154,10 +155,6 @@ def unchanged(request: Request, tag: str | None) -> Response | None:
     if tag is None or tag not in [each.strip() for each in given.split(",")]:
         return None
     return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
-
-
-def _csv(selected: Selected, sink: str) -> str:
-    return call_rows.as_csv(call_rows.Rows(selected.columns.names, documents(selected), selected.total, sink))
 
 
 def tag_of(*parts: str) -> str:
