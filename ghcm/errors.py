@@ -80,7 +80,7 @@ class GhcmError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake: code (`GHCM-207`), message (lower case, no full stop), place, and detail and hint as sentences."""
+    """One mistake: code (`GHCM-207`), message (lower case, no full stop), span, and detail and hint as sentences."""
 
     code: str
     message: str
@@ -155,7 +155,7 @@ def suggest_file(name: str, files: Iterable[str]) -> str:
 
 
 def render(diagnostic: Diagnostic) -> str:
-    """The message as a person reads it: headline, place, source line with carets, detail, hint."""
+    """The message as a person reads it: headline, source position, source line with carets, detail, hint."""
     lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
     span = diagnostic.span
     if span is not None:

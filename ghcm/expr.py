@@ -174,7 +174,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
-    """The expression with other parts in the places of `children`."""
+    """The expression with other parts instead of `children`."""
     match expr:
         case Literal() | Var() | Param():
             return expr
@@ -238,7 +238,7 @@ def fresh(wish: str, taken: Iterable[str]) -> str:
 
 
 def substitute(expr: Expr, by: Mapping[str, Expr]) -> Expr:
-    """The expression with others in the places of free names; what is bound inside is renamed where it would catch one
+    """The expression with others instead of free names; what is bound inside is renamed where it would catch one
     of theirs. The same object where nothing changes.
     """
     match expr:

@@ -46,7 +46,7 @@ class Context:
     """Whether what only waits for an engine is let through, since nothing but the reference is to run it."""
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
-        """Note the type of what stands at a place."""
+        """Note the type of what stands at a source position."""
         if self.notes is not None:
             self.notes.note(span, type_)
 
@@ -77,7 +77,7 @@ class Scope:
     """Every name that is bound around here, hidden ones too: what is bound inside takes others."""
 
     def knowing(self, facts: Facts) -> Scope:
-        """The scope where these places, too, are known not to be null."""
+        """The scope where these paths, too, are known not to be null."""
         further = NOTHING.union(*(self.implied.get(path[0], NOTHING) for path in facts))
         return replace(self, facts=self.facts | facts | further) if facts else self
 
@@ -97,13 +97,13 @@ Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
 
 
 def origin_of(span: Span | None) -> Origin:
-    """The place that a task keeps; what was built without one has none that tells anything."""
+    """The source position that a task keeps; what was built without one has none that tells anything."""
     return Origin("", 1, 1) if span is None else span.origin
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The type of the value, or of the collection, that stands at a place."""
+    """The type of the value, or of the collection, that stands at a source position."""
 
     span: Span
     type: Type | Collection
@@ -116,18 +116,18 @@ class Notes:
     found: dict[int, list[Note]] = field(default_factory=dict[int, list[Note]])
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
-        """Keep the type of what stands at a place."""
+        """Keep the type of what stands at a source position."""
         if span is not None:
             self.found.setdefault(id(span.source), []).append(Note(span, type_))
 
     def at(self, source: Source, offset: int) -> Iterator[Note]:
-        """The notes whose place holds the offset, the smallest place first, of one place the latest."""
+        """The notes whose span holds the offset, the smallest span first, of one span the latest."""
         notes = [each for each in self.found.get(id(source), ()) if each.span.start <= offset < each.span.end]
         notes.reverse()
         yield from sorted(notes, key=lambda each: each.span.end - each.span.start)
 
     def of(self, span: Span | None) -> Type | Collection | None:
-        """The type of what stands at exactly that place, None where it is not known."""
+        """The type of what stands at exactly that span, None where it is not known."""
         if span is None:
             return None
         notes = self.found.get(id(span.source), ())
@@ -185,10 +185,10 @@ def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) ->
     if given is None:
         value(written.body, scope.binding({name: None}))
         return None
-    return keeping(given, name, scope, lambda kept, inner: value(written.body, inner.binding({name: kept})))
+    return let_bound(given, name, scope, lambda kept, inner: value(written.body, inner.binding({name: kept})))
 
 
-def keeping(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr | None]) -> Expr | None:
+def let_bound(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr | None]) -> Expr | None:
     """What `body` makes of a value, which is computed once however often it is mentioned, and of the scope in which it
     is.
     """

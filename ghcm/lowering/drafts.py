@@ -102,7 +102,7 @@ Bound: TypeAlias = Flow | Raw | None
 
 
 @dataclass(frozen=True, slots=True)
-class SinkPlace:
+class SinkDraft:
     """A declared sink before its writers are known. `element`: the type of the declared record, if there is one."""
 
     name: str
@@ -126,7 +126,7 @@ class Surroundings(Protocol):
     """The rest of the program as a unit sees it. Every look-up reports what is wrong and then gives None."""
 
     @property
-    def sinks(self) -> Mapping[str, SinkPlace | None]:
+    def sinks(self) -> Mapping[str, SinkDraft | None]:
         """The declared sinks."""
         ...
 
@@ -155,7 +155,7 @@ class Surroundings(Protocol):
 @dataclass(eq=False, slots=True)
 class UnitDraft:
     """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
-    name, `finals` what gives the final pairs of each table that is asked for them.
+    name, `ended` what gives the final pairs of each table that is asked for them.
     """
 
     context: Context
@@ -165,7 +165,7 @@ class UnitDraft:
     assigned: dict[str, Bound] = field(default_factory=dict[str, Bound])
     drafts: list[Draft] = field(default_factory=list[Draft])
     named_nodes: set[int] = field(default_factory=set[int])
-    finals: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
+    ended: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     ends: int = 0
     replies: int = 0
 
@@ -192,7 +192,7 @@ class UnitDraft:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator call: its entry in the table, its place (the operator's name) and its arguments."""
+    """One operator call: its entry in the table, its source position (the operator's name) and its arguments."""
 
     unit: UnitDraft
     operator: Operator
@@ -307,9 +307,9 @@ def final(step: Step, flow: Flow) -> Flow:
     has done so for whoever publishes behind it.
     """
     assert ends_as_pairs(flow.collection), "only what ends is final"
-    finals, collection = step.unit.finals, Collection(Shape.PAIRS, flow.collection.element, True)
-    if flow.draft not in finals:
+    ended, collection = step.unit.ended, Collection(Shape.PAIRS, flow.collection.element, True)
+    if flow.draft not in ended:
         made = step.add(Changes(final=True), collection, (flow, Forward()), calls=0)
         made.word = "final"
-        finals[flow.draft] = made
-    return Flow(finals[flow.draft], collection, regrouped=True, written=flow.written)
+        ended[flow.draft] = made
+    return Flow(ended[flow.draft], collection, regrouped=True, written=flow.written)

@@ -14,8 +14,8 @@ from ghcm.errors import Diagnostics, ProgramError, suggest
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Notes, origin_of
 from ghcm.lowering.declarations.names import Declared, declare, writers
-from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_places, key_of, sink_of
-from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkPlace, UnitDraft
+from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_addresses, key_of, sink_of
+from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
 from ghcm.lowering.operators.ends import check_cycles
 from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
@@ -56,7 +56,7 @@ def _lowered(program: ast.Program, diagnostics: Diagnostics, for_reference: bool
     context = declared.context
     caches = [cache_of(each, context) for each in declared.caches.values()]
     assembly = _assembled(declared)
-    check_places((sink for sink in assembly.sinks.values() if sink is not None), context)
+    check_addresses((sink for sink in assembly.sinks.values() if sink is not None), context)
     units = [_unit(assembly.unit(name), context) for name in declared.units]
     check_cycles(assembly.published, context)
     sinks = assembly.finished_sinks()
@@ -82,7 +82,7 @@ class _Assembly:
 
     context: Context
     declared: Mapping[str, ast.UnitDecl]
-    sinks: Mapping[str, SinkPlace | None]
+    sinks: Mapping[str, SinkDraft | None]
     signatures: Mapping[str, Signature]
     published: list[tuple[str, str, Span | None]] = field(default_factory=list[tuple[str, str, Span | None]])
     writes: dict[str, list[Write]] = field(default_factory=dict[str, list[Write]])
@@ -109,9 +109,9 @@ class _Assembly:
 
     def element_of(self, sink: str, span: Span | None) -> Type | None:
         """The type of a sink's records: as declared, or what those who write it give."""
-        place = self.sinks[sink]
-        if place is None or place.element is not None:
-            return None if place is None else place.element
+        declared = self.sinks[sink]
+        if declared is None or declared.element is not None:
+            return None if declared is None else declared.element
         for name in self.writers.get(sink, ()):
             if name in self.open:
                 self._report_unknown(
@@ -122,7 +122,7 @@ class _Assembly:
         if sink not in self.writes:
             self._report_unknown(sink, span, "Nobody writes it.")
             return None
-        return agreed(place, self.writes[sink], self.context)
+        return agreed(declared, self.writes[sink], self.context)
 
     def table_of(self, unit: str, name: str, span: Span | None) -> Flow | None:
         """The table of that name of a stream unit."""
@@ -155,14 +155,14 @@ class _Assembly:
     def finished_sinks(self) -> tuple[Sink, ...]:
         """The sinks with their elements and typed keys; one that nobody writes and no record describes is left out."""
         found: list[Sink] = []
-        for name, place in self.sinks.items():
+        for name, declared in self.sinks.items():
             writes = self.writes.get(name, [])
-            if place is None or (place.element is None and not writes):
+            if declared is None or (declared.element is None and not writes):
                 continue
-            element = agreed(place, writes, self.context)
+            element = agreed(declared, writes, self.context)
             if element is not None:
-                key = key_of(place, element, self.context)
-                found.append(Sink(name, place.connector, place.mode, key, element, origin_of(place.span)))
+                key = key_of(declared, element, self.context)
+                found.append(Sink(name, declared.connector, declared.mode, key, element, origin_of(declared.span)))
         return tuple(found)
 
     def _keeps_tables(self, unit: str) -> bool:
@@ -207,7 +207,7 @@ def task_of(draft: Draft, entries: Mapping[Draft, str] = _NOTHING) -> Task:
 
 def _with_step(draft: Draft, op: Iterate, step: RoundDrafts) -> Iterate:
     """The iteration with its tasks, which are called after it and their operators."""
-    entries = {producer: entry_of(place) for place, (producer, _) in enumerate(draft.inputs) if place}
+    entries = {producer: entry_of(index) for index, (producer, _) in enumerate(draft.inputs) if index}
     entries[step.entry] = entry_of(0)
     words: dict[str, int] = {}
     for inner in step.drafts:

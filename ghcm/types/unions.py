@@ -21,7 +21,7 @@ from ghcm.types import (
 
 
 def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | tuple[str, Variant, Variant]:
-    """The union of records, or a field that two of them have with different types or places, and the two."""
+    """The union of records, or a field that two of them have with different types or paths, and the two."""
     fields: dict[str, tuple[Field, Variant]] = {}
     for variant in variants:
         for field in variant.record.fields:

@@ -155,7 +155,7 @@ def _written(function: Defined) -> str:
 
 
 def _inlined(function: Defined, arguments: tuple[Expr, ...]) -> Expr:
-    """The body with places and constants put in, and a `Let` around it for each other argument."""
+    """The body with fields and constants put in, and a `Let` around it for each other argument."""
     taken = frozenset[str]().union(*map(free_names, arguments)) | bound_names(function.body)
     by: dict[str, Expr] = {}
     kept: list[tuple[Var, Expr]] = []

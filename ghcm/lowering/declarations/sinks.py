@@ -13,7 +13,7 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope, origin_of
-from ghcm.lowering.drafts import SinkPlace
+from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.typed import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
@@ -45,13 +45,13 @@ CACHE_ARGUMENTS = {word: (Argument(cache.argument, "string"),) for word, cache i
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A place that writes to a sink, and the type of its records; None where that was reported."""
+    """A task that writes to a sink, and the type of its records; None where that was reported."""
 
     element: Type | None
     span: Span | None
 
 
-def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
+def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft | None:
     """The sink without its element, or None after a report."""
     found = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
     if found is None:
@@ -75,7 +75,7 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkPlace | None:
         message = f'a sink of "{word}" does not work yet'
         context.report(Code.NOT_YET, message, declaration.name.span, detail=f"It {reason}.")
     made = facts.make(name, Format(given.choice("format", facts.formats, facts.formats[0])))
-    return SinkPlace(declaration.name.text, made, mode, key, element, declaration.name.span)
+    return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
 
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
@@ -91,44 +91,44 @@ def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
     return Cache(declaration.name.text, made, origin_of(declaration.name.span))
 
 
-def check_places(sinks: Iterable[SinkPlace], context: Context) -> None:
-    """Report sinks that share a place: each would replace, or read as its own, what the other has written."""
+def check_addresses(sinks: Iterable[SinkDraft], context: Context) -> None:
+    """Report sinks that share an address: each would replace, or read as its own, what the other has written."""
     first: dict[tuple[str, str], str] = {}
     for sink in sinks:
         kind, name = sink.connector.address
-        place = kind, normpath(name) if kind == "files" else name
-        if place in first:
-            message = f'sink "{sink.name}" has the place of sink "{first[place]}"'
+        address = kind, normpath(name) if kind == "files" else name
+        if address in first:
+            message = f'sink "{sink.name}" has the place of sink "{first[address]}"'
             detail = "Each would take for its own what the other has written."
             hint = "Several pipelines may write to one sink."
             context.report(Code.SAME_PLACE, message, sink.span, detail=detail, hint=hint)
-        first.setdefault(place, sink.name)
+        first.setdefault(address, sink.name)
 
 
-def agreed(place: SinkPlace, writes: list[Write], context: Context) -> Type | None:
+def agreed(sink: SinkDraft, writes: list[Write], context: Context) -> Type | None:
     """The type of a sink's records: the declared record, or what all writers fit; None after a report."""
     known = [write for write in writes if write.element is not None]
-    if place.element is None and len(known) < len(writes):
+    if sink.element is None and len(known) < len(writes):
         return None
-    element = place.element
+    element = sink.element
     for write in known:
         assert write.element is not None, "writes without a type were left out"
-        wider = write.element if element is None else element if place.element else unify(element, write.element)
+        wider = write.element if element is None else element if sink.element else unify(element, write.element)
         fits = wider is not None and accepts(wider, write.element) and (element is None or accepts(wider, element))
         if not fits:
-            _report_writers(place, element, write, context)
+            _report_writers(sink, element, write, context)
             return None
         element = wider
     return element
 
 
-def key_of(place: SinkPlace, element: Type, context: Context) -> Lambda | None:
+def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     """The typed key of a sink's records; None where there is none, or after a report."""
-    if place.key is None:
+    if sink.key is None:
         return None
-    key = lambda_of(place.key, (element,), Scope(), context, f'the key of sink "{place.name}"')
+    key = lambda_of(sink.key, (element,), Scope(), context, f'the key of sink "{sink.name}"')
     if key is not None and not comparable(key.body.type):
-        return context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', place.key.span)
+        return context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
     return key
 
 
@@ -187,9 +187,9 @@ def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
     return context.records.get(written.name) or _Wrong()
 
 
-def _report_writers(place: SinkPlace, element: Type | None, write: Write, context: Context) -> None:
-    others = "its record is" if place.element is not None else "another writer gives"
-    message = f'sink "{place.name}" cannot take these records'
+def _report_writers(sink: SinkDraft, element: Type | None, write: Write, context: Context) -> None:
+    others = "its record is" if sink.element is not None else "another writer gives"
+    message = f'sink "{sink.name}" cannot take these records'
     detail = f'These are "{_spelt(write.element)}", and {others} "{_spelt(element)}".'
     context.report(Code.WRITERS_DIFFER, message, write.span, detail=detail, hint="map(...) makes them alike.")
 

@@ -18,7 +18,7 @@ from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.declarations.functions import call_defined
 from ghcm.lowering.declarations.types import kind_words
-from ghcm.lowering.expressions.constants import check_constants, how_written, unreadable
+from ghcm.lowering.expressions.constants import check_constants, constant_problem, how_written
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import beside_enums, to_enum
@@ -112,9 +112,9 @@ def _checked(
         if respelt is None:
             return None
         arguments = respelt
-    mistake = unreadable(function, arguments)
+    mistake = constant_problem(function, arguments)
     if mistake is not None:
-        return context.report(mistake.code, mistake.message, spans[mistake.place], hint=mistake.hint)
+        return context.report(mistake.code, mistake.message, spans[mistake.index], hint=mistake.hint)
     made = operation(function, arguments, written.span, context)
     return made if isinstance(made, Call) and check_constants(made, spans, context) else None
 
@@ -228,7 +228,7 @@ def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) 
 
 
 def _within(span: Span | None, pattern: str, position: int) -> Span | None:
-    """The place inside the literal, where the literal stands in the source as it is."""
+    """The source position inside the literal, where the literal stands in the source as it is."""
     if span is None:
         return None
     written = span.source.text[span.start : span.end]

@@ -48,7 +48,7 @@ def constant(expr: Expr) -> Value:
 
 
 def how_written(type_: Type) -> str:
-    """How a moment or a day is written into a program; nothing for what has literals."""
+    """How a timestamp or a date is written into a program; nothing for what has literals."""
     match strip(type_):
         case Timestamp():
             return 'A moment is written to_timestamp("2026-01-02T03:04:05Z").'
@@ -78,12 +78,12 @@ def check_constants(call: Call, spans: Sequence[Span | None], context: Context) 
     function = FUNCTIONS[call.function]
     if function.bad_constant is None:
         return True
-    for place in function.constants:
-        if place < len(call.arguments) and not isinstance(call.arguments[place], Literal):
-            name = re.findall(r"\w+", function.signature.partition("(")[2])[place]
+    for index in function.constants:
+        if index < len(call.arguments) and not isinstance(call.arguments[index], Literal):
+            name = re.findall(r"\w+", function.signature.partition("(")[2])[index]
             message = f'the {name} of "{call.function}" is not a constant string'
             detail = "Engines agree on what is checked here, before anything runs."
-            context.report(Code.NOT_CONSTANT, message, spans[place], detail=detail)
+            context.report(Code.NOT_CONSTANT, message, spans[index], detail=detail)
             return False
     types = tuple(strip(each.type) for each in call.arguments)
     values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
@@ -95,27 +95,27 @@ def check_constants(call: Call, spans: Sequence[Span | None], context: Context) 
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class ConstantProblem:
     """Which argument, from 0, and what is wrong with it."""
 
-    place: int
+    index: int
     message: str
     hint: str = ""
     code: Code = Code.BAD_CONSTANT
 
 
-def unreadable(function: str, arguments: tuple[Expr, ...]) -> Unreadable | None:
+def constant_problem(function: str, arguments: tuple[Expr, ...]) -> ConstantProblem | None:
     """The first constant among the arguments that the function cannot read, or what should be one and is none."""
     readers = _READERS.get(function, {})
-    for place in FUNCTIONS[function].constants:
-        if place < len(arguments) and not isinstance(arguments[place], Literal):
+    for index in FUNCTIONS[function].constants:
+        if index < len(arguments) and not isinstance(arguments[index], Literal):
             hint = "It is read before anything runs."
-            return Unreadable(place, f'this argument of "{function}" is not a constant', hint, Code.NOT_CONSTANT)
-    for place, argument in enumerate(arguments):
-        if place in readers and isinstance(argument, Literal) and argument.value is not None:
-            found = readers[place](argument.value)
+            return ConstantProblem(index, f'this argument of "{function}" is not a constant', hint, Code.NOT_CONSTANT)
+    for index, argument in enumerate(arguments):
+        if index in readers and isinstance(argument, Literal) and argument.value is not None:
+            found = readers[index](argument.value)
             if found is not None:
-                return Unreadable(place, *found)
+                return ConstantProblem(index, *found)
     return None
 
 

@@ -164,8 +164,8 @@ def contained(written: ast.Binary, scope: Scope, context: Context, value: Value)
 def picked(written: ast.Index | ast.Slice, scope: Scope, context: Context, value: Value, field: Field) -> Expr | None:
     """`xs[i]` and `m[k]`, which fail where there is no such item or key, `xs[-1]`, `xs[a:b]`, and `r["x"]`, a field by
     its name. None after a report."""
-    places = (written.index,) if isinstance(written, ast.Index) else _ends(written)
-    parts = complete(value(part, scope) for part in (written.of, *places))
+    indices = (written.index,) if isinstance(written, ast.Index) else _ends(written)
+    parts = complete(value(part, scope) for part in (written.of, *indices))
     if parts is None:
         return None
     of = strip(parts[0].type)
@@ -187,8 +187,8 @@ def _ends(written: ast.Slice) -> tuple[ast.Expr, ...]:
     return (start,) if written.end is None else (start, written.end)
 
 
-def _field_hint(of: Struct, place: Expr) -> str:
-    number = place.value if isinstance(place, Literal) else None
+def _field_hint(of: Struct, index: Expr) -> str:
+    number = index.value if isinstance(index, Literal) else None
     if isinstance(number, int) and 0 <= number < len(of.names):
         return f'A field is written ".{of.names[number]}".'
     return f"It has the fields {', '.join(of.names)}."

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, If, Literal, complete
 from ghcm.language import ast
-from ghcm.lowering.context import Context, Scope, Value, keeping
+from ghcm.lowering.context import Context, Scope, Value, let_bound
 from ghcm.lowering.declarations.functions import DEEPEST
 from ghcm.lowering.expressions.applications import operation
 from ghcm.lowering.expressions.conversion import alike_or_report, to_known
@@ -38,7 +38,7 @@ def match_value(written: ast.Match, scope: Scope, context: Context, value: Value
     checked = with_values(written, possible, context)
     if checked is None or not check_cases(checked, possible, context):
         return None
-    return keeping(subject, "it", scope, lambda it, inner: _cases(checked, it, inner, context, value))
+    return let_bound(subject, "it", scope, lambda it, inner: _cases(checked, it, inner, context, value))
 
 
 def _possible(subject: Expr, scope: Scope) -> Type:

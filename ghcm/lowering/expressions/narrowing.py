@@ -1,9 +1,9 @@
 """What is known not to be null where a condition has been decided: `filter`, `if`, `match`, `and`, `or`, join keys.
 
-A place is a path from a lambda's or unit's parameter through fields, as a tuple of names. The functions here read typed
+A path leads from a lambda's or unit's parameter through fields, as a tuple of names. The functions here read typed
 expressions; they follow three-valued logic, in which `otherwise` is taken for false *and* for null.
 
-What a union is known not to be is a place, too: its path and then `not` with the record's name.
+What a union is known not to be is a path, too: its own and then `not` with the record's name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CERTAIN = {Outcome.NOT_TRUE: Outcome.FALSE, Outcome.NOT_FALSE: Outcome.TRUE}
 
 
 def path_of(expr: Expr) -> Path | None:
-    """The place that an expression reads, or None where it computes something."""
+    """The path that an expression reads, or None where it computes something."""
     match expr:
         case Var(name=name):
             return (name,)
@@ -58,7 +58,7 @@ def path_of(expr: Expr) -> Path | None:
 
 
 def known(condition: Expr, outcome: Outcome) -> Facts:
-    """The places that are not null where the condition came out so."""
+    """The paths that are not null where the condition came out so."""
     if not is_nullable(condition.type):
         outcome = _CERTAIN.get(outcome, outcome)
     match condition:
@@ -104,15 +104,15 @@ def _told(of: Expr, text: object, same: bool) -> Facts:
 
 
 def left_of(variants: tuple[Variant, ...], path: Path | None, facts: Facts) -> tuple[Variant, ...]:
-    """The records that a union at a place may still be."""
+    """The records that a union at a path may still be."""
     return variants if path is None else tuple(each for each in variants if (*path, f"not {each.name}") not in facts)
 
 
 def _outside(facts: Facts, variable: Var, value: Expr) -> Facts:
     """What facts about the body of a `Let` say outside of it, where its variable has no name."""
-    place = path_of(value)
+    outer = path_of(value)
     mine = frozenset(path for path in facts if path[0] == variable.name)
-    moved = frozenset((*place, *path[1:]) for path in mine) if place is not None else NOTHING
+    moved = frozenset((*outer, *path[1:]) for path in mine) if outer is not None else NOTHING
     return (facts - mine) | moved
 
 
@@ -167,7 +167,7 @@ def _combined(left: Facts, right: Facts, both: bool) -> Facts:
 
 
 def present(expr: Expr) -> Facts:
-    """The places that are not null where the value of the expression is not."""
+    """The paths that are not null where the value of the expression is not."""
     path = path_of(expr)
     if path is not None:
         return frozenset(path[:length] for length in range(1, len(path) + 1))

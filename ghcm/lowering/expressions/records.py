@@ -11,7 +11,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Call, Expr, Get, Literal, MakeStruct
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
-from ghcm.lowering.context import Context, Scope, Value, keeping
+from ghcm.lowering.context import Context, Scope, Value, let_bound
 from ghcm.lowering.expressions.constants import how_written
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.expressions.enums import hint_of_enum, report_constant
@@ -165,7 +165,7 @@ def updated(written: ast.Update, scope: Scope, context: Context, value: Value) -
         parts = (made.get(each.name) or Get(record, each.name, each.type) for each in struct.fields)
         return MakeStruct(tuple(parts), struct)
 
-    return keeping(of, "record", scope, rebuilt)
+    return let_bound(of, "record", scope, rebuilt)
 
 
 def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope, context: Context, value: Value) -> Expr | None:
@@ -195,7 +195,7 @@ def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope, context: 
     def parts(it: Expr, _: Scope) -> Expr:
         return MakeStruct(tuple(Get(it, each.name, each.type) for each in fields), type_)
 
-    return keeping(record, "record", scope, parts)
+    return let_bound(record, "record", scope, parts)
 
 
 def _record(of: Expr, what: str, span: Span | None, context: Context) -> Struct | None:

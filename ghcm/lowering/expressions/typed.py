@@ -344,5 +344,5 @@ def _of_union(of: Expr, field: types.Field, span: Span | None, scope: Scope, con
 
 
 def _as_known(expr: Expr, scope: Scope) -> Expr:
-    """The value of a place, without its `?` where it is known to be there."""
+    """The value that is read, without its `?` where it is known to be there."""
     return to_known(expr) if isinstance(expr.type, types.Nullable) and path_of(expr) in scope.facts else expr

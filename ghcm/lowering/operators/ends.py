@@ -11,7 +11,7 @@ from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.context import Context
-from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkPlace, Step, ends_as_pairs, final, rule
+from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.typed import typed
@@ -23,7 +23,7 @@ from ghcm.spg.ops import CallTemplate, Policy, Publish, Reply, To
 from ghcm.types import Collection, Duration, Int, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts
 
-_MOMENTS = ("window_close", "completion")
+_EVENTS = ("window_close", "completion")
 
 
 @rule(RULES, "to")
@@ -32,12 +32,12 @@ def to(step: Step, flow: Flow) -> Bound:
     name = sink_of(step)
     if name is None:
         return replace(flow, written=flow.draft)
-    place = step.unit.around.sinks[name]
-    if place is not None:
-        _check_mode(step, flow, place)
+    sink = step.unit.around.sinks[name]
+    if sink is not None:
+        _check_mode(step, flow, sink)
     element = flow.collection.element
     step.unit.around.written(name, element, step.given.span("sink"))
-    once = place is not None and place.mode is Mode.APPEND and ends_as_pairs(flow.collection)
+    once = sink is not None and sink.mode is Mode.APPEND and ends_as_pairs(flow.collection)
     given = final(step, flow) if once else flow
     draft = step.add(To(name), given.collection, (given, Forward()))
     return replace(flow, written=draft)
@@ -98,15 +98,15 @@ def behind_mistake(step: Step) -> None:
             step.unit.around.written(name, None, step.given.span("sink"))
 
 
-def _check_mode(step: Step, flow: Flow, place: SinkPlace) -> None:
+def _check_mode(step: Step, flow: Flow, sink: SinkDraft) -> None:
     span = step.given.span("sink")
     ends = ends_as_pairs(flow.collection)
-    if flow.collection.shape is Shape.TABLE and place.mode is not Mode.UPSERT and not ends:
-        message = f'a table has one record per key, and sink "{place.name}" has mode {place.mode.value}'
+    if flow.collection.shape is Shape.TABLE and sink.mode is not Mode.UPSERT and not ends:
+        message = f'a table has one record per key, and sink "{sink.name}" has mode {sink.mode.value}'
         hint = "A sink of mode upsert keeps the latest record per key, changes() gives each change as a record."
         step.report(Code.TABLE_TO_SINK, message, span, hint=hint)
-    elif place.mode is Mode.REPLACE and step.unit.lives_on:
-        message = f'a stream unit commits again and again, and each commit would replace all of sink "{place.name}"'
+    elif sink.mode is Mode.REPLACE and step.unit.lives_on:
+        message = f'a stream unit commits again and again, and each commit would replace all of sink "{sink.name}"'
         hint = "mode = append or mode = upsert keeps what was written before."
         step.report(Code.WRONG_MODE, message, span, hint=hint)
 
@@ -127,7 +127,7 @@ def _policy(step: Step, flow: Flow) -> Policy | None:
         when = step.function("when", flow.collection.element, test=True)
         return None if when is None else Policy(when=when)
     if chosen == ["on"]:
-        return _moment(step, flow)
+        return _on_event(step, flow)
     return _every(step, at_end)
 
 
@@ -146,15 +146,15 @@ def _every(step: Step, at_end: bool) -> Policy | None:
             return step.given.wrong("every", "a number of records or a duration such as 10s")
 
 
-def _moment(step: Step, flow: Flow) -> Policy | None:
-    moment = step.given.choice("on", _MOMENTS, "")
-    if moment == "window_close" and (not flow.collection.windowed or flow.open_window):
+def _on_event(step: Step, flow: Flow) -> Policy | None:
+    event = step.given.choice("on", _EVENTS, "")
+    if event == "window_close" and (not flow.collection.windowed or flow.open_window):
         hint = "on = window_close stands behind an aggregation in windows."
         return step.report(Code.BAD_POLICY, "no window closes here", step.given.span("on"), hint=hint)
-    if moment == "completion" and not flow.collection.bounded:
+    if event == "completion" and not flow.collection.bounded:
         message = "a stream that never ends does not complete"
         return step.report(Code.BAD_POLICY, message, step.given.span("on"), hint="every = 1000 counts records.")
-    return Policy(on=moment) if moment else None
+    return Policy(on=event) if event else None
 
 
 def call_of(step: Step, collection: Collection) -> CallTemplate | None:
@@ -214,7 +214,7 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
     free = list(signature.parameters)
     given: dict[str, ast.Expr] = {}
     for argument in written.arguments:
-        place = argument.span or argument.value.span
+        span = argument.span or argument.value.span
         parameter = argument.name or (free[0] if free else "")
         if parameter not in signature.parameters:
             takes = ", ".join(signature.parameters)
@@ -223,9 +223,9 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
             )
             detail = f"It takes {takes}." if takes else "It takes none."
             hint = suggest(parameter, signature.parameters)
-            step.report(Code.CALL_ARGUMENT_UNKNOWN, message, place, detail=detail, hint=hint)
+            step.report(Code.CALL_ARGUMENT_UNKNOWN, message, span, detail=detail, hint=hint)
         elif parameter in given:
-            step.report(Code.CALL_ARGUMENT_UNKNOWN, f'parameter "{parameter}" is given twice', place)
+            step.report(Code.CALL_ARGUMENT_UNKNOWN, f'parameter "{parameter}" is given twice', span)
         else:
             given[parameter] = argument.value
             free.remove(parameter)

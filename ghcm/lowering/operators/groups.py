@@ -37,9 +37,9 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     names = [argument.name for argument in step.given.rest]
     scalar = names == [None]
     if not scalar and None in names:
-        place = next(argument for argument in step.given.rest if argument.name is None)
+        nameless = next(argument for argument in step.given.rest if argument.name is None)
         message = "one of several aggregates has no name"
-        return step.report(Code.BAD_AGGREGATE, message, place.value.span, hint="For example n = count().")
+        return step.report(Code.BAD_AGGREGATE, message, nameless.value.span, hint="For example n = count().")
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
             return step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)

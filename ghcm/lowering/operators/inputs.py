@@ -54,14 +54,14 @@ def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
     return Flow(step.add(ReadSink(name), collection), collection)
 
 
-def _table(step: Step, unit: str, name: str, place: Span | None) -> Bound:
+def _table(step: Step, unit: str, name: str, span: Span | None) -> Bound:
     declaration = step.unit.declaration
     if not (declaration.kind == "stream" and declaration.responsive):
         message = f'only a responsive stream unit reads a table, and "{step.unit.name}" is none'
         detail = "A table is the live state of a stream unit; it is answered from where it is kept."
         hint = "A sink that the table is written to can be read by every unit."
-        return step.report(Code.BAD_READ, message, place, detail=detail, hint=hint)
-    flow = step.unit.around.table_of(unit, name, place)
+        return step.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
+    flow = step.unit.around.table_of(unit, name, span)
     if flow is None:
         return None
     key = step.of_unit("key", flow.collection.pair[0], "the key of the table")

@@ -130,7 +130,7 @@ def until_of(step: Step, element: Type) -> Until | None:
     before, after = (tuple(cast("list[Aggregate]", several)) for several in found.values())
     totals = [Var(name, _totals(each)) for name, each in zip(("before", "after"), (before, after), strict=True)]
     values: dict[str, Expr | None] = {
-        _place(name, index): Get(total, each.name, each.type)
+        _name_of_total(name, index): Get(total, each.name, each.type)
         for name, total, several in zip(names, totals, (before, after), strict=True)
         for index, each in enumerate(several)
     }
@@ -144,7 +144,7 @@ def _totals(aggregates: tuple[Aggregate, ...]) -> Struct:
     return Struct(tuple(Field(each.name, each.type) for each in aggregates))
 
 
-def _place(name: str, index: int) -> str:
+def _name_of_total(name: str, index: int) -> str:
     """What stands for an aggregate in the condition; no program can write it."""
     return f"{name}.{index}"
 
@@ -157,7 +157,7 @@ def _replaced(node: object, step: Step, element: Type, found: dict[str, list[Agg
         ):
             call = ast.Apply(ast.Ref(word, span), arguments, None, span)
             found[side].append(_aggregate(step, call, element, f"a{len(found[side]) + 1}"))
-            return ast.Ref(_place(side, len(found[side]) - 1), span)
+            return ast.Ref(_name_of_total(side, len(found[side]) - 1), span)
         case tuple():
             return tuple(_replaced(each, step, element, found) for each in cast("tuple[object, ...]", node))
         case _ if ast.is_tree(node):

@@ -189,12 +189,12 @@ def _start(step: Step) -> int:
         return 0
     if isinstance(written, ast.Literal) and isinstance(written.value, str):
         try:
-            moment = datetime.fromisoformat(written.value)
+            time = datetime.fromisoformat(written.value)
         except ValueError:
-            moment = None
-        if moment is not None:
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+            time = None
+        if time is not None:
+            time = time if time.tzinfo else time.replace(tzinfo=UTC)
+            return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     elif isinstance(written, ast.Literal | ast.Apply):
         value = typed(written, Scope(), step.context)
         if value is None:

@@ -116,10 +116,10 @@ def _by_clock(step: Step, flow: Flow, timed: Collection, windows: Tumbling | Sli
         step.report(Code.BAD_WINDOW, message, step.given.span("allowed_lateness"), hint=hint)
     if windows is None:
         return None
-    arrival = step.add(ArrivalTime(), timed, (flow, Forward()), calls=0)
-    arrival.word = "arrival_time"
+    stamped = step.add(ArrivalTime(), timed, (flow, Forward()), calls=0)
+    stamped.word = "arrival_time"
     after = replace(timed, element=_with_window(timed.element), windowed=True)
-    draft = step.add(Window(windows, 0), after, (replace(flow, draft=arrival, collection=timed), Forward()))
+    draft = step.add(Window(windows, 0), after, (replace(flow, draft=stamped, collection=timed), Forward()))
     return replace(flow, draft=draft, collection=after, open_window=True)
 
 
