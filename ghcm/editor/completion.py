@@ -21,12 +21,12 @@ from ghcm.language import ast
 from ghcm.language.literals import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
-from ghcm.lowering.declarations.types import BUILT_IN
 from ghcm.lowering.drafts import wants_final
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.lists_and_maps import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
 from ghcm.lowering.operators.times import WINDOWS
+from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS, Argument, Role
 from ghcm.types import Collection, Duration, Float, Int, List, String, Struct, Type, strip
 

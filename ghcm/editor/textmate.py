@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from ghcm.language.literals import RESERVED
 from ghcm.language.tables import grammar
-from ghcm.lowering.declarations.types import BUILT_IN
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.typed import METHODS
 from ghcm.lowering.operators.times import WINDOWS
+from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.spg.connectors import SINKS

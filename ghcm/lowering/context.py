@@ -15,8 +15,8 @@ from ghcm.codes import Code
 from ghcm.errors import Diagnostics, T
 from ghcm.expr import Expr, Let, Literal, Var, fresh
 from ghcm.language import ast
-from ghcm.lowering.declarations.types import Records
-from ghcm.lowering.expressions.narrowing import NOTHING, Facts, path_of, present
+from ghcm.lowering.narrowing import NOTHING, Facts, path_of, present
+from ghcm.lowering.types import Records
 from ghcm.source import Origin, Source, Span
 from ghcm.types import Collection, Type
 

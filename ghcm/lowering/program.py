@@ -15,9 +15,9 @@ from ghcm.language import ast
 from ghcm.lowering.context import Context, Notes, origin_of
 from ghcm.lowering.declarations.names import Declared, declare, writers
 from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_addresses, key_of, sink_of
+from ghcm.lowering.declarations.units import lower_unit, parameters_of, signature_of
 from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
 from ghcm.lowering.operators.ends import check_cycles
-from ghcm.lowering.units import lower_unit, parameters_of, signature_of
 from ghcm.source import Span
 from ghcm.spg.graph import Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Iterate, Publish

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 
 from ghcm.expr import Get, Lambda, Var
-from ghcm.lowering.declarations.types import LINE
+from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.graph import Program

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.driver import check
-from ghcm.lowering.declarations.types import BUILT_IN
+from ghcm.lowering.types import BUILT_IN
 from ghcm.spg.connectors import SINKS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")

@@ -1,3 +1,3 @@
-"""What a program declares: its names, types, functions and sinks."""
+"""What a program declares: its names, sinks and units."""
 
 __all__: list[str] = []

@@ -10,10 +10,10 @@ from ghcm.codes import Code
 from ghcm.errors import Diagnostics, suggest
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Notes
-from ghcm.lowering.declarations.functions import define
-from ghcm.lowering.declarations.types import BUILT_IN, Records
 from ghcm.lowering.expressions.applications import CALLABLE
+from ghcm.lowering.expressions.functions import define
 from ghcm.lowering.expressions.typed import METHODS, typed
+from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
 
 _D = TypeVar("_D", bound=ast.Declaration)

@@ -13,9 +13,9 @@ from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.declarations.types import has_null
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.expressions.typed import lambda_of, typed
+from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span

@@ -16,14 +16,14 @@ from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.declarations.functions import call_defined
-from ghcm.lowering.declarations.types import kind_words
 from ghcm.lowering.expressions.constants import check_constants, constant_problem, how_written
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import beside_enums, to_enum
+from ghcm.lowering.expressions.functions import call_defined
 from ghcm.lowering.expressions.records import json_to
 from ghcm.lowering.expressions.regex import BadPattern, Pattern, canonical
+from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span

@@ -13,8 +13,8 @@ from ghcm.codes import Code
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Var, complete
 from ghcm.lowering.context import Context
 from ghcm.lowering.expressions.decimals import decimal_constant, written_decimal
-from ghcm.lowering.expressions.narrowing import path_of
 from ghcm.lowering.expressions.unions import as_record, as_union
+from ghcm.lowering.narrowing import path_of
 from ghcm.source import Span
 from ghcm.types import Type, as_nullable, is_nullable, strip
 from ghcm.types.unification import accepts, unify

@@ -14,7 +14,7 @@ from ghcm.functions import SUMMARIES, comparable
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope, Value
 from ghcm.lowering.expressions.applications import operation
-from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
+from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.source import Span
 from ghcm.types import Bool, Int, List, Map, String, Struct, Type, as_nullable, is_nullable, pair_of, strip
 

@@ -13,12 +13,12 @@ from ghcm.codes import Code
 from ghcm.expr import Call, Expr, If, Literal, complete
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope, Value, let_bound
-from ghcm.lowering.declarations.functions import DEEPEST
 from ghcm.lowering.expressions.applications import operation
 from ghcm.lowering.expressions.conversion import alike_or_report, to_known
 from ghcm.lowering.expressions.enums import report_no_value
-from ghcm.lowering.expressions.narrowing import Outcome, known, left_of, path_of
+from ghcm.lowering.expressions.functions import DEEPEST
 from ghcm.lowering.expressions.unions import as_record, tag_is, variant_named
+from ghcm.lowering.narrowing import Outcome, known, left_of, path_of
 from ghcm.source import Span
 from ghcm.types import Bool, Enumeration, Nullable, String, Struct, Type, is_nullable, strip
 

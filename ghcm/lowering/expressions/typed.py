@@ -17,16 +17,16 @@ from ghcm.functions import FUNCTIONS, OPERATORS
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope, Value, let_value
-from ghcm.lowering.declarations.functions import DEEPEST, too_deep, too_large
-from ghcm.lowering.declarations.types import has_null
 from ghcm.lowering.expressions.applications import CALLABLE, apply, operation
 from ghcm.lowering.expressions.conversion import alike, alike_or_report, to_known
 from ghcm.lowering.expressions.enums import enum_named, member_of
+from ghcm.lowering.expressions.functions import DEEPEST, too_deep, too_large
 from ghcm.lowering.expressions.lists_and_maps import EACH, WHOLE, Function, contained, for_each, of_whole, picked
 from ghcm.lowering.expressions.matching import match_value
-from ghcm.lowering.expressions.narrowing import Outcome, known, path_of
 from ghcm.lowering.expressions.records import CHOICES, chosen_fields, record_value, updated
 from ghcm.lowering.expressions.unions import is_record, type_in_union
+from ghcm.lowering.narrowing import Outcome, known, path_of
+from ghcm.lowering.types import has_null
 from ghcm.source import Span
 from ghcm.types import Type, as_nullable, is_nullable, strip, tuple_of
 

@@ -10,7 +10,7 @@ from ghcm.errors import suggest
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeStruct, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.narrowing import left_of, path_of
+from ghcm.lowering.narrowing import left_of, path_of
 from ghcm.source import Span
 from ghcm.types import Type, as_nullable, is_nullable, strip
 from ghcm.types.unions import field_in

@@ -7,9 +7,9 @@ from dataclasses import replace
 from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.language import ast
-from ghcm.lowering.declarations.types import LINE
 from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.operators.sources import decode, settle
+from ghcm.lowering.types import LINE
 from ghcm.source import Span
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import ReadSink, ReadTable, Union

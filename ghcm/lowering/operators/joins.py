@@ -10,7 +10,7 @@ from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
-from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
+from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.operators import ENGINE_OF_STREAMS
 from ghcm.spg.graph import Exchange, Global, Hash

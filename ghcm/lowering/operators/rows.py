@@ -15,11 +15,11 @@ from ghcm import types
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
-from ghcm.lowering.declarations.types import has_null
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.lowering.expressions.conversion import to_known
-from ghcm.lowering.expressions.narrowing import Outcome, known, narrow
+from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import conforming
+from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
 from ghcm.types import Type, as_nullable, is_nullable, pair_of, strip
 

@@ -10,13 +10,13 @@ from ghcm.codes import Code
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
-from ghcm.lowering.declarations.types import LINE, has_null
 from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, Step, rule
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.expressions.unions import conforms
+from ghcm.lowering.types import LINE, has_null
 from ghcm.spg.ops import Connector, Files, Filter, Format, Generate, Kafka, Memory, Socket, Source
 from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghcm.expr import Call, Expr, If, Literal, Var
-from ghcm.lowering.expressions.narrowing import Outcome, known
+from ghcm.lowering.narrowing import Outcome, known
 from ghcm.types import Bool, Nullable, Type, is_nullable
 from tests.unit.lowering.lowered import codes, element
 

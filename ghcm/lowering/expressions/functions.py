@@ -15,8 +15,8 @@ from ghcm.errors import suggest
 from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, complete, free_names, fresh, substitute
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Defined, Scope
-from ghcm.lowering.expressions.narrowing import path_of
 from ghcm.lowering.expressions.records import fits
+from ghcm.lowering.narrowing import path_of
 from ghcm.source import Span
 
 _LARGEST = 5_000
