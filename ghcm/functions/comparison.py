@@ -34,7 +34,9 @@ _POLARS: dict[Choice, Never] = {Struct: NESTED, List: NESTED, Null: Never("there
 
 
 def _compared(name: str, form: str, says: str, *examples: Example, of: Rule = compare) -> Function:
-    return Function(name, form, of, says=says, method=False, examples=examples, polars=_POLARS)
+    sign = {"==": "="}.get(form[2:-2], form[2:-2])
+    spark = f"({{0}} {sign} {{1}})" if of is compare else None
+    return Function(name, form, of, says=says, method=False, examples=examples, polars=_POLARS, spark=spark)
 
 
 # fmt: off

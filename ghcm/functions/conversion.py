@@ -68,6 +68,7 @@ TABLE = (
         "widen", "an int32 as int", widen, says="the same number", method=False,
         examples=(Example("r.n + 1", "8", given=("{ n: int32 }", "{ n: 7 }")),),
         python="{0}", polars="{0}.cast(pl.Int64)",
+        spark="bigint({0})",
     ),
     Function(
         "to_int", "(a)",

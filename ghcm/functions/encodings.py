@@ -25,6 +25,7 @@ TABLE = (
         "to_bytes", "(s)", (STRING,), BYTES, "its UTF-8",
         examples=(Example('to_hex(to_bytes("ß"))', '"c39f"'),),
         python="{0}.encode()", polars="{0}.cast(pl.Binary)",
+        spark="cast({0} AS binary)",
     ),
     Function(
         "from_bytes", "(b)", (BYTES,), STRING, "the string whose UTF-8 it is; fails where it is no UTF-8",
@@ -35,12 +36,15 @@ TABLE = (
         ),
         python="row_texts.from_bytes({0})",
         polars=Never("Polars gives up the whole column at bytes that are no UTF-8"),
+        spark="CASE WHEN is_valid_utf8(cast({0} AS string)) THEN cast({0} AS string) END",
+        spark_fails=(("NOT is_valid_utf8(cast({0} AS string))", Failure.BAD_CAST, "the bytes are no UTF-8"),),
     ),
     Function(
         "to_hex", "(b)", _BYTES_OR_TEXT,
         says="two lower-case hexadecimal digits for each byte; of a string, for its UTF-8",
         examples=(Example('to_hex("hi")', '"6869"'),),
         python=utf8("{0}.hex()"), polars=_encoded("hex"),
+        spark="lower(hex({0}))",
     ),
     Function(
         "from_hex", "(s)", (STRING,), BYTES, "the bytes that pairs of hexadecimal digits of either case say",
@@ -55,6 +59,7 @@ TABLE = (
         "to_base64", "(b)", _BYTES_OR_TEXT, says="base64 with padding, on one line; of a string, of its UTF-8",
         examples=(Example('to_base64("hi")', '"aGk="'),),
         python=utf8("base64.b64encode({0}).decode()"), polars=_encoded("base64"),
+        spark=r"replace(base64(cast({0} AS binary)), '\u000d\u000a', '')",
     ),
     Function(
         "from_base64", "(s)", (STRING,), BYTES, "the bytes of base64 as `to_base64` writes it; fails for anything else",

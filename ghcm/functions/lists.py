@@ -124,11 +124,13 @@ TABLE = (
         "list_min", "list.min(), list.min(x => ...)", _extreme, says=f"the least {_OR_VALUES}",
         examples=(Example('["b", "a"].min()', '"a"'), Example('["bb", "a"].min(x => length(x))', "1")),
         polars="column_collections.least({0})",
+        spark="array_min({0})",
     ),
     Function(
         "list_max", "list.max(), list.max(x => ...)", _extreme, says=f"the greatest {_OR_VALUES}; NaN is greatest",
         examples=(Example("[1.5, 2.5].max()", "2.5"),),
         polars="column_collections.greatest({0})",
+        spark="array_max({0})",
     ),
     Function(
         "list_sort", "list.sort(), list.sort(descending = true)", _ordered(BOOL),
@@ -153,5 +155,6 @@ TABLE = (
         "list_distinct", "list.distinct()", _ordered(), says="each item once, where it stands first",
         examples=(Example("[2, 1, 2].distinct()", "[2, 1]"),),
         polars="{0}.list.unique(maintain_order=True)",
+        spark="array_distinct({0})",
     ),
 )

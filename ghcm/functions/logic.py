@@ -60,16 +60,19 @@ TABLE = (
         "not", "not a", (BOOL,), BOOL, "the opposite", method=False,
         examples=(Example("not 1 > 2", "true"), Example("not r.b", "null", given=_BOOL)),
         python="not {0}", polars="~{0}",
+        spark="(NOT {0})",
     ),
     Function(
         "is_null", "a is null", any_to_bool, says="whether it is null", nulls=Nulls.HANDLED, method=False,
         examples=(Example("r.s is null", "true", given=_TEXT),),
         polars="{0}.is_null()",
+        spark="({0} IS NULL)",
     ),
     Function(
         "is_not_null", "a is not null", any_to_bool, says="whether it is a value", nulls=Nulls.HANDLED, method=False,
         examples=(Example("r.s is not null", "false", given=_TEXT),),
         polars="{0}.is_not_null()",
+        spark="({0} IS NOT NULL)",
     ),
     Function(
         "coalesce", "a ?? b, coalesce(a, b, ...)", coalesce, nulls=Nulls.HANDLED,
@@ -82,5 +85,6 @@ TABLE = (
         "check",
         examples=(Example("if r.m is not null then r.m + 1 else 0", "8", given=("{ m: int? }", "{ m: 7 }")),),
         polars="{0}",
+        spark="{0}",
     ),
 )

@@ -79,17 +79,23 @@ TABLE = (
         ),
         python="row_collections.at({0}, {1})",
         polars="column_collections.value({0}, {1}, {type})", polars_fails="column_collections.lacks_key({0}, {1})",
+        spark="try_element_at({0}, {1})",
+        spark_fails=(
+            ("{given}NOT map_contains_key({0}, {1})", Failure.OUT_OF_RANGE, "no such key in the map"),
+        ),
     ),
     Function(
         "has_key", "has_key(map, key), key in map", _with_key,
         says="whether the map has the key; its value may be null",
         examples=(Example('has_key(map_of("a", 1, "b", 2), "b")', "true"),),
         polars="column_collections.has_key({0}, {1})",
+        spark="CASE WHEN {1} IS NOT NULL THEN map_contains_key({0}, {1}) END",
     ),
     Function(
         "keys", "(map)", _listed("key"), says="the keys, ascending",
         examples=(Example('keys(map_of("b", 2, "a", 1))', '["a", "b"]'),),
         python="sorted({0})", polars="column_collections.keys({0}, {type})",
+        spark="array_sort(map_keys({0}))",
     ),
     Function(
         "values", "(map)", _listed("value"), says="the values in the order of their keys",

@@ -18,11 +18,13 @@ TABLE = (
         "matches", "(s, pattern)", (STRING, STRING), BOOL, "whether the pattern is found anywhere in it",
         constants=(1,), examples=(Example(r'matches("GET /docs", r"/\w+")', "true"),),
         python="{pattern}.search({0}) is not None", polars="{0}.str.contains({pattern})",
+        spark="regexp_like({0}, {pattern})",
     ),
     Function(
         "full_match", "(s, pattern)", (STRING, STRING), BOOL, "whether the whole of it is a match of the pattern",
         constants=(1,), examples=(Example(r'full_match("GET /docs", r"/\w+")', "false"),),
         python="{pattern}.fullmatch({0}) is not None", polars="{0}.str.contains({pattern:whole})",
+        spark="regexp_like({0}, {pattern:whole})",
     ),
     Function(
         "extract", "extract(s, pattern), extract(s, pattern, group)",
@@ -35,6 +37,10 @@ TABLE = (
         ),
         python="row_texts.group({pattern}.search({0}), {2|0})",
         polars="column_texts.extract({0}, {pattern}, {2:bare|0})",
+        spark={
+            2: "CASE WHEN regexp_like({0}, {pattern}) THEN regexp_extract({0}, {pattern}, 0) END",
+            3: "CASE WHEN regexp_like({0}, {pattern}) THEN regexp_extract({0}, {pattern}, int({2})) END",
+        },
     ),
     Function(
         "replace_pattern", "(s, pattern, replacement)", (STRING, STRING, STRING), STRING,
@@ -47,16 +53,19 @@ TABLE = (
         "split_pattern", "(s, pattern)", (STRING, STRING), List(STRING), "the parts between matches", constants=(1,),
         examples=(Example(r'split_pattern("a, b;c", r"[,;] *")', '["a", "b", "c"]'),),
         python="{pattern}.split({0})", polars=Never("Polars splits by plain text only"),
+        spark="split({0}, {pattern}, -1)",
     ),
     Function(
         "count_matches", "(s, pattern)", (STRING, STRING), INT, "how many matches there are that do not overlap",
         constants=(1,), examples=(Example(r'count_matches("a1b22", r"\d+")', "2"),),
         python="len({pattern}.findall({0}))", polars="{0}.str.count_matches({pattern}).cast(pl.Int64)",
+        spark="bigint(regexp_count({0}, {pattern}))",
     ),
     Function(
         "extract_all", "(s, pattern)", (STRING, STRING), List(STRING),
         "all matches from the left that do not overlap, whole match each",
         constants=(1,), examples=(Example(r'extract_all("a1b22", r"\d+")', '["1", "22"]'),),
         python="{pattern}.findall({0})", polars="{0}.str.extract_all({pattern})",
+        spark="regexp_extract_all({0}, {pattern}, 0)",
     ),
 )

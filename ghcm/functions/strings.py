@@ -67,6 +67,9 @@ _BOTH, _START, _END = (
     )
 )
 
+_TRIMMED = r"trim({} {{1|' \u0009\u000a\u000d\u000b\u000c'}} FROM {{0}})"
+_NEGATIVE = (("{given}{1} < 0", Failure.OUT_OF_RANGE, "a negative count"),)
+
 # fmt: off
 TABLE = (
     Function(
@@ -75,48 +78,60 @@ TABLE = (
         examples=(Example('length("größe")', "5"), Example("length([1, 2, 3])", "3")),
         python="len({0})",
         polars={String: "{0}.str.len_chars().cast(pl.Int64)", ELSE: "{0}.list.len().cast(pl.Int64)"},
+        spark={
+            String: "bigint(char_length({0}))", List: "bigint(array_size({0}))",
+            ELSE: "bigint(array_size(map_keys({0})))",
+        },
     ),
     Function(
         "lower", "(s)", (STRING,), STRING, "in lower case by Unicode's default mapping",
         examples=(Example('lower("ÄB")', '"äb"'),),
         python="{0}.lower()", polars="{0}.str.to_lowercase()", polars_fails="column_texts.case_fails({0})",
+        spark="lower({0})",
     ),
     Function(
         "upper", "(s)", (STRING,), STRING, "in upper case by Unicode's default mapping",
         examples=(Example('upper("äb")', '"ÄB"'),),
         python="{0}.upper()", polars="{0}.str.to_uppercase()", polars_fails="column_texts.case_fails({0})",
+        spark="upper({0})",
     ),
     Function(
         "trim", "trim(s), trim(s, characters)", _TRIM,
         says=f"without {_SPACE} at both ends, or without any of these characters",
         examples=(Example('trim("  a b ")', '"a b"'), Example('trim("--a-b-", "-")', '"a-b"')),
         python=_BOTH[0], polars=_BOTH[1],
+        spark=_TRIMMED.format("BOTH"),
     ),
     Function(
         "trim_start", "trim_start(s), trim_start(s, characters)", _TRIM, says="the same at the beginning only",
         examples=(Example('trim_start("  a ")', '"a "'),),
         python=_START[0], polars=_START[1],
+        spark=_TRIMMED.format("LEADING"),
     ),
     Function(
         "trim_end", "trim_end(s), trim_end(s, characters)", _TRIM, says="the same at the end only",
         examples=(Example('trim_end("  a ")', '"  a"'),),
         python=_END[0], polars=_END[1],
+        spark=_TRIMMED.format("TRAILING"),
     ),
     Function(
         "is_empty", "(s)", first(fixed(BOOL, STRING), list_is_empty),
         says="whether it has no code points, no items of a list, or no keys of a map",
         examples=(Example('is_empty("")', "true"), Example("is_empty([1])", "false")),
         python="len({0}) == 0", polars={String: '{0} == ""', ELSE: "{0}.list.len() == 0"},
+        spark={String: "({0} = '')", List: "(array_size({0}) = 0)", ELSE: "(array_size(map_keys({0})) = 0)"},
     ),
     Function(
         "starts_with", "(s, part)", (STRING, STRING), BOOL, "whether it begins with part",
         examples=(Example('starts_with("/docs/install", "/docs")', "true"),),
         python="{0}.startswith({1})", polars="{0}.str.starts_with({1:bare})",
+        spark="startswith({0}, {1})",
     ),
     Function(
         "ends_with", "(s, part)", (STRING, STRING), BOOL, "whether it ends with part",
         examples=(Example('ends_with("a.csv", ".csv")', "true"),),
         python="{0}.endswith({1})", polars="{0}.str.ends_with({1:bare})",
+        spark="endswith({0}, {1})",
     ),
     Function(
         "contains", "contains(s, part), contains(list, item), part in s, item in list", first(TEXT2, list_contains),
@@ -127,6 +142,7 @@ TABLE = (
         "replace", "(s, old, new)", (STRING, STRING, STRING), STRING,
         "every occurrence of old, from the left, replaced; an empty old changes nothing",
         examples=(Example('replace("a-b-c", "-", "+")', '"a+b+c"'),),
+        spark="replace({0}, {1}, {2})",
     ),
     Function(
         "substring", "(s, start, count)", (STRING, INT, INT), STRING,
@@ -172,6 +188,7 @@ TABLE = (
         "words", "(s)", (STRING,), List(STRING), f"the parts between {_SPACE}, none of them empty",
         examples=(Example('words(" to be  or ")', '["to", "be", "or"]'),),
         python="row_texts.words({0})", polars=r'{0}.str.extract_all(r"[^ \t-\r]+")',
+        spark=r"regexp_extract_all({0}, '[^ \\t-\\r]+', 0)",
     ),
     Function(
         "concat", "(s, t, ...)", all_strings, says="one after the other",
@@ -182,11 +199,13 @@ TABLE = (
         "join", "(list, separator)", (List(STRING), STRING), STRING,
         "the strings of a list with the separator between them",
         examples=(Example('join(["a", "b"], ", ")', '"a, b"'),),
+        spark="array_join({0}, {1})",
     ),
     Function(
         "reverse", "(s)", (STRING,), STRING, "its code points from the last to the first",
         examples=(Example('reverse("abc")', '"cba"'),),
         python="{0}[::-1]", polars="column_texts.reverse({0})",
+        spark="reverse({0})",
     ),
     Function(
         "repeat", "(s, n)", (STRING, INT), STRING,
@@ -223,18 +242,23 @@ TABLE = (
         "where part first begins (from 0), -1 where it does not occur; 0 for an empty part",
         examples=(Example('index_of("abcabc", "c")', "2"), Example('index_of("abc", "x")', "-1")),
         python="{0}.find({1})", polars="column_texts.index_of({0}, {1})",
+        spark="(bigint(locate({1}, {0})) - 1L)",
     ),
     Function(
         "last_index_of", "(s, part)", (STRING, STRING), INT,
         "where part last begins (from 0), -1 where it does not occur; the length for an empty part",
         examples=(Example('last_index_of("abcabc", "c")', "5"),),
         python="{0}.rfind({1})", polars="column_texts.last_index_of({0}, {1})",
+        spark="(CASE WHEN locate(reverse({1}), reverse({0})) = 0 THEN -1L "
+        "ELSE bigint(char_length({0}) - char_length({1}) - locate(reverse({1}), reverse({0})) + 1) END)",
     ),
     Function(
         "count_of", "(s, part)", (STRING, STRING), INT,
         "how often part occurs without overlapping; for an empty part one more than the length",
         examples=(Example('count_of("banana", "an")', "2"),),
         python="{0}.count({1})", polars="column_texts.count_of({0}, {1})",
+        spark="(CASE WHEN {1} = '' THEN bigint(char_length({0})) + 1L "
+        "ELSE bigint((char_length({0}) - char_length(replace({0}, {1}, ''))) div char_length({1})) END)",
     ),
     Function(
         "slice", "slice(s, start), slice(s, start, end), s[start:end]",
@@ -254,6 +278,8 @@ TABLE = (
         examples=(Example('left("stream", 3)', '"str"'), Example('left("stream", -1)', fails=Failure.OUT_OF_RANGE)),
         python="row_texts.left({0}, {1})", polars="column_texts.left({0}, {1})",
         polars_fails="column_texts.count_fails({0}, {1})",
+        spark="CASE WHEN {1} >= 0 THEN left({0}, int(least({1}, 2147483646L))) END",
+        spark_fails=_NEGATIVE,
     ),
     Function(
         "right", "(s, n)", (STRING, INT), STRING, "the last n code points; fails for a negative n",
@@ -261,15 +287,21 @@ TABLE = (
         examples=(Example('right("stream", 3)', '"eam"'), Example('right("stream", -1)', fails=Failure.OUT_OF_RANGE)),
         python="row_texts.right({0}, {1})", polars="column_texts.right({0}, {1})",
         polars_fails="column_texts.count_fails({0}, {1})",
+        spark="CASE WHEN {1} >= 0 THEN right({0}, int(least({1}, 2147483646L))) END",
+        spark_fails=_NEGATIVE,
     ),
     Function(
         "remove_prefix", "(s, part)", (STRING, STRING), STRING, "without part at its beginning, if it is there",
         examples=(Example('remove_prefix("/docs/a", "/docs")', '"/a"'),),
         python="{0}.removeprefix({1})", polars="column_texts.remove_prefix({0}, {1})",
+        spark="(CASE WHEN startswith({0}, {1}) THEN substring({0}, char_length({1}) + 1) "
+        "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",
     ),
     Function(
         "remove_suffix", "(s, part)", (STRING, STRING), STRING, "without part at its end, if it is there",
         examples=(Example('remove_suffix("a.csv", ".csv")', '"a"'),),
         python="{0}.removesuffix({1})", polars="column_texts.remove_suffix({0}, {1})",
+        spark="(CASE WHEN endswith({0}, {1}) THEN left({0}, char_length({0}) - char_length({1})) "
+        "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",
     ),
 )

@@ -59,6 +59,12 @@ time zone with a comma before it (nothing for UTC), `{pattern}` the regular expr
 """
 
 
+SqlFailure: TypeAlias = tuple[str, Failure, str]
+"""A condition for which a record fails on Spark, the reason and the detail. In the condition `{given}` says that no
+argument is null, and goes on with AND; `{value}` is the text of the call.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """An expression and its value as JSON, or the reason for which a record that needs it becomes a dead letter.
@@ -122,6 +128,8 @@ class Function:
     python: Text | None = None
     polars: Text | None = None
     polars_fails: Text = ""
+    spark: Text | None = None
+    spark_fails: tuple[SqlFailure, ...] = ()
 
     @property
     def signature(self) -> str:

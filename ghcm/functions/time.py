@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ghcm.errors import suggest
 from ghcm.functions.table import ELSE, BadConstant, Choice, ConstantRule, Example, Failure, Function
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
-from ghcm.types import Date, Float, String, Type
+from ghcm.types import Date, Float, String, Timestamp, Type
 from ghcm.values.timestamps import DATE_UNITS, UNITS, BadWord, check_format, layout_of, zones
 
 
@@ -141,11 +141,13 @@ NUMBERS = (
         says="microseconds since 1970, or of the duration",
         examples=(Example("to_micros(1500ms)", "1500000"),),
         python="{0}", polars="columns.micros({0})",
+        spark={Timestamp: "unix_micros({0})", ELSE: "{0}"},
     ),
     Function(
         "from_micros", "(n)", (INT,), TIMESTAMP, "the timestamp so many microseconds after 1970",
         examples=(Example("from_micros(1)", '"1970-01-01T00:00:00.000001Z"'),),
         python="{0}", polars="columns.timestamp({0})",
+        spark="timestamp_micros({0})",
     ),
     Function(
         "to_millis", "(t)", first(fixed(INT, TIMESTAMP), fixed(INT, DURATION)),
@@ -169,6 +171,7 @@ NUMBERS = (
         examples=(Example("to_seconds(90m)", "5400.0"), Example("to_seconds(from_micros(1500000))", "1.5")),
         python="float({0}) / 1_000_000.0",
         polars="column_numbers.divided(columns.micros({0}).cast(pl.Float64), 1_000_000.0)",
+        spark={Timestamp: "(double(unix_micros({0})) / 1000000.0D)", ELSE: "(double({0}) / 1000000.0D)"},
     ),
     Function(
         "from_seconds", "(n)", first(fixed(TIMESTAMP, INT), fixed(TIMESTAMP, FLOAT)),
@@ -272,6 +275,7 @@ CALENDAR = (
         "days_between", "(start, end)", (DATE, DATE), INT, "the days from start to end",
         examples=(Example("days_between(date_of(2026, 1, 1), date_of(2026, 3, 1))", "59"),),
         python="-{0} + {1}", polars="{1}.cast(pl.Int32).cast(pl.Int64) - {0}.cast(pl.Int32).cast(pl.Int64)",
+        spark="(bigint(unix_date({1})) - bigint(unix_date({0})))",
     ),
     Function(
         "date_of", "(year, month, day)", (INT, INT, INT), DATE, "that day; fails where the calendar has none",

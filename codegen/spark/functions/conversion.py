@@ -161,7 +161,6 @@ _TO_STRING = {
 }
 
 EMITTERS: dict[str, Emit] = {
-    "widen": plain(to_int),
     "to_int": by_kind(_TO_INT, plain(to_int)),
     "to_float": by_kind({String: plain(parse_float)}, plain(to_float)),
     "to_enum": _to_enum,

@@ -13,16 +13,6 @@ from ghcm.expr import Call
 from ghcm.types import Decimal, Float, List, Map, strip
 
 
-def size(a: Checked) -> Checked:
-    """The number of items of a list."""
-    return pure(f"bigint(array_size({a}))", a)
-
-
-def has_no_items(a: Checked) -> Checked:
-    """Whether a list is empty."""
-    return pure(f"(array_size({a}) = 0)", a)
-
-
 def item(a: Checked, index: Checked) -> Checked:
     """The item of a list at an index (from 0), which counts from the end where it is negative."""
     length = f"array_size({a})"
@@ -87,16 +77,6 @@ def mean_of_numbers(a: Checked) -> Checked:
     return pure(if_any(a.value, f"{total} / array_size({known_items(a.value)})"), a)
 
 
-def least_item(a: Checked) -> Checked:
-    """The least item that is not null."""
-    return pure(f"array_min({a})", a)
-
-
-def greatest_item(a: Checked) -> Checked:
-    """The greatest item that is not null; NaN is greatest."""
-    return pure(f"array_max({a})", a)
-
-
 def sorted_items(a: Checked, descending: bool) -> Checked:
     """The items in order; nulls first, last in descending order."""
     return pure(f"sort_array({a}, {'false' if descending else 'true'})", a)
@@ -113,11 +93,6 @@ def sorted_by_key(a: Checked, descending: bool) -> Checked:
         return Checked(f"transform({ordered}, {one} -> get({given}, abs({one}.place)).value)")
 
     return let(a, made)
-
-
-def distinct_items(a: Checked) -> Checked:
-    """Each item once, where it stands first."""
-    return pure(f"array_distinct({a})", a)
 
 
 def _by_item(floats: Callable[[Checked], Checked], other: Callable[[Checked], Checked]) -> Emit:
@@ -146,9 +121,6 @@ EMITTERS: dict[str, Emit] = {
     "get": by_kind({Map: plain(held)}, plain(item)),
     "list_sum": _sum,
     "list_mean": _by_item(mean_of_floats, mean_of_numbers),
-    "list_min": plain(least_item),
-    "list_max": plain(greatest_item),
     "list_sort": _sorted(sorted_items),
     "list_sort_by": _sorted(sorted_by_key),
-    "list_distinct": plain(distinct_items),
 }

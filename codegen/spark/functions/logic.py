@@ -1,10 +1,10 @@
-"""Three-valued logic and nulls as SQL."""
+"""Three-valued logic, nulls and comparison as SQL, where no text of the table can say it."""
 
 from __future__ import annotations
 
-from ghcm.codegen.spark.functions.emitting import Emit, plain, same
+from ghcm.codegen.spark.functions.emitting import Emit, plain
 from ghcm.codegen.spark.library.sql import when
-from ghcm.codegen.spark.sql import Checked, first, pure
+from ghcm.codegen.spark.sql import Checked, all_of, first, given, partial, pure
 
 
 def both(a: Checked, b: Checked) -> Checked:
@@ -19,21 +19,6 @@ def either(a: Checked, b: Checked) -> Checked:
     return Checked(f"({a} OR {b})", first(a.error, late))
 
 
-def negated(a: Checked) -> Checked:
-    """Not a."""
-    return pure(f"(NOT {a})", a)
-
-
-def is_null(a: Checked) -> Checked:
-    """Whether there is no value."""
-    return pure(f"({a} IS NULL)", a)
-
-
-def is_not_null(a: Checked) -> Checked:
-    """Whether there is a value."""
-    return pure(f"({a} IS NOT NULL)", a)
-
-
 def coalesce(*values: Checked) -> Checked:
     """The first that is not null; later ones are evaluated only where needed."""
     errors, missing = [values[0].error], f"{values[0].value} IS NULL"
@@ -43,12 +28,34 @@ def coalesce(*values: Checked) -> Checked:
     return Checked(f"coalesce({', '.join(value.value for value in values)})", first(*errors))
 
 
+# --- comparison ------------------------------------------------------------------------------------------------------
+
+
+def least(a: Checked, b: Checked) -> Checked:
+    """The smaller of two; null if either is null."""
+    return pure(_if_given(f"least({a}, {b})", a, b), a, b)
+
+
+def greatest(a: Checked, b: Checked) -> Checked:
+    """The greater of two; null if either is null."""
+    return pure(_if_given(f"greatest({a}, {b})", a, b), a, b)
+
+
+def _if_given(value: str, *arguments: Checked) -> str:
+    known = all_of(*given(*arguments))
+    return when(known, value) if known else value
+
+
+def ensure(a: Checked, message: Checked) -> Checked:
+    """True, or a failure with the message."""
+    return partial(a.value, (a,), when(f"NOT {a}", f"concat('bad_record: ', {message})"))
+
+
 EMITTERS: dict[str, Emit] = {
     "and": plain(both),
     "or": plain(either),
-    "not": plain(negated),
-    "is_null": plain(is_null),
-    "is_not_null": plain(is_not_null),
     "coalesce": plain(coalesce),
-    "known": same,
+    "least": plain(least),
+    "greatest": plain(greatest),
+    "ensure": plain(ensure),
 }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ghcm.codegen.spark.functions.emitting import Emit, plain
-from ghcm.codegen.spark.library.sql import fails, when
-from ghcm.codegen.spark.sql import Checked, in_lambda, let, partial, pure, variable
+from ghcm.codegen.spark.sql import Checked, in_lambda, let, pure, variable
 
 
 def held(a: Checked, key: Checked) -> Checked:
@@ -12,36 +11,9 @@ def held(a: Checked, key: Checked) -> Checked:
     return pure(f"try_element_at({a}, {key})", a, key)
 
 
-def held_surely(a: Checked, key: Checked) -> Checked:
-    """The value of a key; it fails where the map does not have it."""
-    given = f"{a} IS NOT NULL AND {key} IS NOT NULL"
-    lacks = fails(f"{given} AND NOT map_contains_key({a}, {key})", "out_of_range", "no such key in the map")
-    return partial(f"try_element_at({a}, {key})", (a, key), lacks)
-
-
-def map_size(a: Checked) -> Checked:
-    """The number of keys of a map."""
-    return pure(f"bigint(array_size(map_keys({a})))", a)
-
-
-def has_no_keys(a: Checked) -> Checked:
-    """Whether a map is empty."""
-    return pure(f"(array_size(map_keys({a})) = 0)", a)
-
-
-def has_key(a: Checked, key: Checked) -> Checked:
-    """Whether a map has a key."""
-    return pure(when(f"{key} IS NOT NULL", f"map_contains_key({a}, {key})"), a, key)
-
-
 def sorted_keys(value: str) -> str:
     """The keys of a map, ascending."""
     return f"array_sort(map_keys({value}))"
-
-
-def keys(a: Checked) -> Checked:
-    """The keys of a map, ascending."""
-    return pure(sorted_keys(a.value), a)
 
 
 def values(a: Checked) -> Checked:
@@ -78,9 +50,6 @@ def from_entries(a: Checked) -> Checked:
 
 
 EMITTERS: dict[str, Emit] = {
-    "map_at": plain(held_surely),
-    "has_key": plain(has_key),
-    "keys": plain(keys),
     "values": plain(values),
     "entries": plain(entries),
     "from_entries": plain(from_entries),

@@ -1,17 +1,15 @@
-"""Strings as SQL."""
+"""Strings, patterns, and bytes as texts in SQL, where no text of the table can say it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, plain
-from ghcm.codegen.spark.functions.lists import has_no_items, size
-from ghcm.codegen.spark.functions.maps import has_no_keys, map_size
-from ghcm.codegen.spark.library.sql import fails, text, when
+from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, constant_text, java_pattern, plain
+from ghcm.codegen.spark.library.sql import fails, matching, text, when
 from ghcm.codegen.spark.sql import Checked, all_of, given, in_lambda, partial, pure, variable
 from ghcm.expr import Call, Expr
-from ghcm.types import List, Map, String, strip
+from ghcm.types import List, String, strip
 
 
 def join_texts(writer: Writer, call: Call) -> Checked:
@@ -33,60 +31,6 @@ def join_text(*texts: Checked) -> Checked:
     return pure(f"concat({', '.join(each.value for each in texts)})", *texts)
 
 
-def length(a: Checked) -> Checked:
-    """The number of code points."""
-    return pure(f"bigint(char_length({a}))", a)
-
-
-def lower(a: Checked) -> Checked:
-    """In lower case."""
-    return pure(f"lower({a})", a)
-
-
-def upper(a: Checked) -> Checked:
-    """In upper case."""
-    return pure(f"upper({a})", a)
-
-
-SPACE = " \t\n\r\x0b\x0c"
-
-
-def trim(a: Checked, *characters: Checked) -> Checked:
-    """Without ASCII white space, or these characters, at both ends."""
-    return trimmed("BOTH", a, *characters)
-
-
-def trim_start(a: Checked, *characters: Checked) -> Checked:
-    """Without ASCII white space, or these characters, at the beginning."""
-    return trimmed("LEADING", a, *characters)
-
-
-def trim_end(a: Checked, *characters: Checked) -> Checked:
-    """Without ASCII white space, or these characters, at the end."""
-    return trimmed("TRAILING", a, *characters)
-
-
-def trimmed(where: str, a: Checked, *characters: Checked) -> Checked:
-    """Without ASCII white space, or these characters, at one end or both."""
-    of = characters[0].value if characters else text(SPACE)
-    return pure(f"trim({where} {of} FROM {a})", a, *characters)
-
-
-def is_empty(a: Checked) -> Checked:
-    """Whether a text has no code points."""
-    return pure(f"({a} = '')", a)
-
-
-def starts_with(a: Checked, part: Checked) -> Checked:
-    """Whether a text begins with a part."""
-    return pure(f"startswith({a}, {part})", a, part)
-
-
-def ends_with(a: Checked, part: Checked) -> Checked:
-    """Whether a text ends with a part."""
-    return pure(f"endswith({a}, {part})", a, part)
-
-
 def contains(a: Checked, part: Checked) -> Checked:
     """Whether a part occurs in a text."""
     return pure(f"contains({a}, {part})", a, part)
@@ -97,11 +41,6 @@ def has_item(a: Checked, item: Checked) -> Checked:
     each = variable()
     found = in_lambda(item.value, lambda value: f"exists({a}, {each} -> {each} = {value})")
     return pure(when(f"{item} IS NOT NULL", found) if item.nullable else found, a, item)
-
-
-def replace(a: Checked, old: Checked, new: Checked) -> Checked:
-    """Every occurrence of old replaced; an empty old changes nothing."""
-    return pure(f"replace({a}, {old}, {new})", a, old, new)
 
 
 def substring(a: Checked, start: Checked, count: Checked) -> Checked:
@@ -157,21 +96,6 @@ def lines_of(a: Checked) -> Checked:
     return pure(when(f"{a} = ''", "cast(array() AS array<string>)", found), a)
 
 
-def words_of(a: Checked) -> Checked:
-    """The parts between ASCII white space."""
-    return pure(f"regexp_extract_all({a}, {text('[^ ' + chr(92) + 't-' + chr(92) + 'r]+')}, 0)", a)
-
-
-def join_list(a: Checked, separator: Checked) -> Checked:
-    """The texts of a list with a separator between them."""
-    return pure(f"array_join({a}, {separator})", a, separator)
-
-
-def reversed_text(a: Checked) -> Checked:
-    """The code points from the last to the first."""
-    return pure(f"reverse({a})", a)
-
-
 LONGEST_TEXT = 1_048_576
 
 
@@ -204,25 +128,6 @@ def padded(function: str, a: Checked, width: Checked, fill: Checked) -> Checked:
     return partial(when(given, f"({when(stays, a.value, made)})"), (a, width, fill), long)
 
 
-def index_of(a: Checked, part: Checked) -> Checked:
-    """Where a part first begins, -1 where it does not occur."""
-    return pure(f"(bigint(locate({part}, {a})) - 1L)", a, part)
-
-
-def last_index_of(a: Checked, part: Checked) -> Checked:
-    """Where a part last begins, -1 where it does not occur: found from behind."""
-    behind = f"locate(reverse({part}), reverse({a}))"
-    place = f"bigint(char_length({a}) - char_length({part}) - {behind} + 1)"
-    return pure(f"({when(f'{behind} = 0', '-1L', place)})", a, part)
-
-
-def count_of(a: Checked, part: Checked) -> Checked:
-    """How often a part occurs; an empty one between all code points."""
-    rest = f"char_length(replace({a}, {part}, ''))"
-    number = f"bigint((char_length({a}) - {rest}) div char_length({part}))"
-    return pure(f"({when(f'{part} = {text(str())}', f'bigint(char_length({a})) + 1L', number)})", a, part)
-
-
 def slice_of_text(a: Checked, *places: Checked) -> Checked:
     """From a place up to before another, as Python's."""
     low, count = bounds(f"bigint(char_length({a}))", *places)
@@ -249,64 +154,53 @@ def place_in(length: str, place: str) -> str:
     return f"({when(f'{place} < 0', f'({behind})', f'({inside})')})"
 
 
-def left_part(a: Checked, count: Checked) -> Checked:
-    """The first code points."""
-    return counted_part("left", a, count)
+# --- patterns, and bytes as texts ------------------------------------------------------------------------------------
+
+HEX = r"\A(?:[0-9a-fA-F]{2})*\z"
+BASE64 = r"\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?\z"
 
 
-def right_part(a: Checked, count: Checked) -> Checked:
-    """The last code points."""
-    return counted_part("right", a, count)
+def _replace_pattern(writer: Writer, call: Call) -> Checked:
+    """Every match replaced; nothing in the replacement has a meaning of its own."""
+    a, new, pattern = (
+        writer.emit(call.arguments[0]),
+        writer.emit(call.arguments[2]),
+        java_pattern(constant_text(call, 1)),
+    )
+    backslash, dollar = text(chr(92)), text("$")
+    plain = f"replace({new}, {backslash}, {text(chr(92) * 2)})"
+    plain = f"replace({plain}, {dollar}, {text(chr(92) + '$')})"
+    return pure(f"regexp_replace({a}, {text(pattern)}, {plain})", a, new)
 
 
-def counted_part(function: str, a: Checked, count: Checked) -> Checked:
-    """Code points of one end."""
-    negative = fails(f"{a} IS NOT NULL AND {count} < 0", "out_of_range", "a negative count")
-    value = f"{function}({a}, int(least({count}, 2147483646L)))"
-    return partial(when(f"{count} >= 0", value), (a, count), negative)
+def from_hex(a: Checked) -> Checked:
+    """The bytes that hexadecimal digits say."""
+    return spelt(a, HEX, f"unhex({a})")
 
 
-def remove_prefix(a: Checked, part: Checked) -> Checked:
-    """Without a part at the beginning."""
-    rest = f"substring({a}, char_length({part}) + 1)"
-    return pure(f"({when(f'startswith({a}, {part})', rest, when(f'{part} IS NOT NULL', a.value))})", a, part)
+def from_base64(a: Checked) -> Checked:
+    """The bytes of base64."""
+    return spelt(a, BASE64, f"unbase64({a})")
 
 
-def remove_suffix(a: Checked, part: Checked) -> Checked:
-    """Without a part at the end."""
-    rest = f"left({a}, char_length({a}) - char_length({part}))"
-    return pure(f"({when(f'endswith({a}, {part})', rest, when(f'{part} IS NOT NULL', a.value))})", a, part)
+def spelt(a: Checked, form: str, value: str) -> Checked:
+    """A value for texts of a form."""
+    wrong = fails(f"NOT {matching(a.value, form)}", "bad_cast", "the text has not the form")
+    return partial(when(matching(a.value, form), value), (a,), wrong)
 
 
 EMITTERS: dict[str, Emit] = {
-    "length": by_kind({List: plain(size), Map: plain(map_size)}, plain(length)),
-    "lower": plain(lower),
-    "upper": plain(upper),
-    "trim": plain(trim),
-    "trim_start": plain(trim_start),
-    "trim_end": plain(trim_end),
-    "is_empty": by_kind({List: plain(has_no_items), Map: plain(has_no_keys)}, plain(is_empty)),
-    "starts_with": plain(starts_with),
-    "ends_with": plain(ends_with),
     "contains": by_kind({List: plain(has_item)}, plain(contains)),
-    "replace": plain(replace),
     "substring": plain(substring),
     "split": plain(split),
     "split_part": plain(split_part),
     "lines": plain(lines_of),
-    "words": plain(words_of),
     "concat": join_texts,
-    "join": plain(join_list),
-    "reverse": plain(reversed_text),
     "repeat": plain(repeated),
     "pad_start": plain(padded_start),
     "pad_end": plain(padded_end),
-    "index_of": plain(index_of),
-    "last_index_of": plain(last_index_of),
-    "count_of": plain(count_of),
     "slice": by_kind({List: plain(slice_of_list)}, plain(slice_of_text)),
-    "left": plain(left_part),
-    "right": plain(right_part),
-    "remove_prefix": plain(remove_prefix),
-    "remove_suffix": plain(remove_suffix),
+    "replace_pattern": _replace_pattern,
+    "from_hex": plain(from_hex),
+    "from_base64": plain(from_base64),
 }

@@ -13,8 +13,6 @@ from ghcm.codegen.spark.functions.time_numbers import (
     day_of,
     duration_of_float,
     duration_of_seconds,
-    float_seconds,
-    from_micros,
     from_millis,
     known,
     micros,
@@ -27,7 +25,7 @@ from ghcm.codegen.spark.functions.time_numbers import (
 )
 from ghcm.codegen.spark.functions.time_texts import read_date, read_time, write_date, write_time
 from ghcm.codegen.spark.library.sql import fails, text, when
-from ghcm.codegen.spark.sql import Checked, all_of, given, partial, pure
+from ghcm.codegen.spark.sql import Checked, all_of, given, partial
 from ghcm.expr import Call
 from ghcm.types import Date, Float, String, Timestamp
 from ghcm.values.timestamps import DATE_UNITS, ISO_DATE, ISO_TIMESTAMP, layout_of, pieces_of
@@ -118,11 +116,6 @@ def days_after(a: Checked, days: Checked) -> Checked:
     few = f"least(greatest({days}, -8589934592L), 8589934592L)"
     later = f"(bigint(unix_date({a})) + {when(f'{days} IS NOT NULL', few)})"
     return known(f"date_from_unix_date(int({day_inside(later)}))", a, days)
-
-
-def days_between(start: Checked, end: Checked) -> Checked:
-    """The days from one date to another."""
-    return pure(f"(bigint(unix_date({end})) - bigint(unix_date({start})))", start, end)
 
 
 def of_numbers(year: Checked, month: Checked, day: Checked) -> str:
@@ -244,15 +237,11 @@ EMITTERS: dict[str, Emit] = {
     "truncate_to": _truncate_to,
     "add_months": _add_months,
     "add_days": plain(days_after),
-    "days_between": plain(days_between),
     "date_of": plain(date_of),
     "timestamp_of": _timestamp_of,
     **{name: _part(name) for name in PARTS},
-    "to_micros": _first,
-    "from_micros": plain(from_micros),
     "to_millis": _on_micros(whole_millis),
     "from_millis": plain(from_millis),
-    "to_seconds": _on_micros(float_seconds),
     "from_seconds": by_kind({Float: plain(moment_of_float)}, plain(moment_of_seconds)),
     "to_duration": by_kind({Float: plain(duration_of_float)}, plain(duration_of_seconds)),
     "to_date": _to_date,

@@ -53,11 +53,6 @@ def whole_millis(a: Checked) -> Checked:
     return pure(f"({a} div 1000L - {when(f'{a} % 1000L < 0', '1L', '0L')})", a)
 
 
-def float_seconds(a: Checked) -> Checked:
-    """Seconds of microseconds."""
-    return pure(f"(double({a}) / 1000000.0D)", a)
-
-
 def from_millis(a: Checked) -> Checked:
     """The moment so many milliseconds after 1970."""
     return known(f"timestamp_micros({micros_of_units(a.value, 1000, FIRST_MICROS, LAST_MICROS)})", a)

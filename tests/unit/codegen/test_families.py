@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[3]
 LAYERS = (
     "ghcm/functions",
     "ghcm/spg/reference/functions",
-    "codegen/spark/functions",
     "tests/conformance/functions",
 )
 
