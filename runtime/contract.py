@@ -48,15 +48,12 @@ class Outbox(Protocol):
         """Take the whole batch, or nothing: `False` means no room, so return `False` and offer the same again when
         called again.
         """
-        ...
 
     def dead(self, letter: DeadLetter) -> None:
         """Take a failed record; never refused."""
-        ...
 
     def publish(self, publication: Publication) -> None:
         """Take an instruction to be sent after the next commit; never refused. Only `Publish` does this."""
-        ...
 
 
 @runtime_checkable
@@ -72,7 +69,6 @@ class Operator(Protocol):
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """Take a batch of one partition of input `ordinal`."""
-        ...
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
         """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes.
@@ -109,7 +105,6 @@ class Clock(Protocol):
         """By partition: its watermark behind the last record processed (restored with the state); a partition without
         records may be missing.
         """
-        ...
 
 
 @runtime_checkable
@@ -118,19 +113,15 @@ class Idler(Clock, Protocol):
 
     def silent(self) -> frozenset[str]:
         """The partitions of which nothing has come for so long, as far as was looked: nobody waits for them."""
-        ...
 
     def idle(self) -> frozenset[str]:
         """Those of them that are idle beyond doubt: they follow the others."""
-        ...
 
     def look(self, open_partitions: frozenset[str]) -> None:
         """Find out which of these have become idle; told at each barrier, when all that came before it is processed."""
-        ...
 
     def follow(self, partition: str, watermark: int) -> None:
         """The watermark of an idle partition is this at least."""
-        ...
 
 
 @runtime_checkable
@@ -139,7 +130,6 @@ class WallClock(Protocol):
 
     def moment(self) -> int:
         """The watermark behind it: the time of the unit's clock (see `Context.now`), which never goes back."""
-        ...
 
 
 @runtime_checkable
@@ -148,16 +138,13 @@ class Gate(Protocol):
 
     def holds(self, ordinal: int) -> bool:
         """Whether nothing should be taken from that input now. What comes all the same (up to a barrier) it keeps."""
-        ...
 
     @property
     def holding(self) -> bool:
         """Whether it keeps records that came before their time, so that event time must not go on behind it."""
-        ...
 
     def ended(self, ordinal: int, outbox: Outbox) -> bool:
         """Input `ordinal` has ended; told again after a recovery. May emit."""
-        ...
 
 
 @runtime_checkable
@@ -166,7 +153,6 @@ class Table(Protocol):
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """The pairs of its present state, canonical; with a `key` that is not None only that pair, or none."""
-        ...
 
 
 @runtime_checkable
@@ -175,7 +161,6 @@ class TableReader(Protocol):
 
     def reads(self, table: Table) -> None:
         """Take the table, before anything else is called."""
-        ...
 
 
 @runtime_checkable
@@ -184,7 +169,6 @@ class Timer(Protocol):
 
     def due(self) -> int | None:
         """The time (microseconds since 1970, see `Context.now`) at which `flush` should be called, or None."""
-        ...
 
 
 def _now() -> int:

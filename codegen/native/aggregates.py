@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ghcm import types
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
@@ -13,26 +14,6 @@ from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, extreme_partial, wide
 from ghcm.codegen.native.rows.text import Module, order_text
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-    strip,
-)
 
 _F = AggregateFunction
 
@@ -48,14 +29,14 @@ class Added:
         self.value, self.place, self.record = value, place, record
 
 
-def argument_type(aggregate: Aggregate) -> Type | None:
+def argument_type(aggregate: Aggregate) -> types.Type | None:
     """The type of what is aggregated; None for `count()`."""
     return None if aggregate.argument is None else aggregate.argument.body.type
 
 
 def _of_floats(aggregate: Aggregate) -> bool:
     type_ = argument_type(aggregate)
-    return type_ is not None and isinstance(strip(type_), Float)
+    return type_ is not None and isinstance(types.strip(type_), types.Float)
 
 
 def zero_text(aggregate: Aggregate) -> str:
@@ -74,8 +55,10 @@ def add_text(module: Module, aggregate: Aggregate, state: str, added: Added) -> 
     type_, value = argument_type(aggregate), added.value
     match aggregate.function:
         case _F.COUNT:
-            return f"{state} + 1" if type_ is None or not is_nullable(type_) else f"{state} + ({value} is not None)"
-        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
+            return (
+                f"{state} + 1" if type_ is None or not types.is_nullable(type_) else f"{state} + ({value} is not None)"
+            )
+        case _F.SUM if isinstance(to := types.strip(aggregate.type), types.Decimal):
             return f"aggregates.add_units({state}, {value}, {to.scale})"
         case _F.SUM:
             return f"aggregates.{'add_float' if _of_floats(aggregate) else 'add_int'}({state}, {value})"
@@ -112,12 +95,12 @@ def result_text(module: Module, aggregate: Aggregate, state: str) -> str:
     match aggregate.function:
         case _F.COUNT | _F.MIN | _F.MAX:
             return state
-        case _F.SUM if isinstance(to := strip(aggregate.type), Decimal):
+        case _F.SUM if isinstance(to := types.strip(aggregate.type), types.Decimal):
             return f"aggregates.fit_decimal({state}, {to.precision}, {to.scale})"
         case _F.SUM:
             return f"aggregates.{'total' if floats else 'fit'}({state})"
         case _F.MEAN:
-            exact = isinstance(strip(aggregate.type), Float)
+            exact = isinstance(types.strip(aggregate.type), types.Float)
             return f"aggregates.{'mean_of_floats' if floats else 'mean_of_ints' if exact else 'whole_mean'}({state})"
         case _:
             return f"{_summary(module, aggregate)}.result({state})"
@@ -141,7 +124,7 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
     total = f"{column if _of_floats(aggregate) else wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
     floats = (prefix,) if _of_floats(aggregate) else ()
-    if aggregate.function is _F.SUM and not is_nullable(type_):  # a group has a record, so there is a sum
+    if aggregate.function is _F.SUM and not types.is_nullable(type_):  # a group has a record, so there is a sum
         kept = f'pl.col("{prefix}")'
         return Partial(((prefix, total),), found, floats, (f"{kept}.sum()",), *_summed(aggregate, "", prefix))
     count = names.new(f"{prefix}_count")
@@ -157,17 +140,17 @@ def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[st
     unsure.
     """
     names = f'"{count}", "{total}"' if count else f'"{total}"'
-    floats, type_ = _of_floats(aggregate), strip(aggregate.type)
+    floats, type_ = _of_floats(aggregate), types.strip(aggregate.type)
     if aggregate.function is _F.MEAN:
-        if not isinstance(type_, Float):
+        if not isinstance(type_, types.Float):
             return "", ()
         return f"columns.mean({names})", () if floats else (f'columns.inexact("{total}")',)
     if floats:
         return f"columns.float_{'sum' if count else 'total'}({names})", ()
-    if isinstance(type_, Decimal):
+    if isinstance(type_, types.Decimal):
         digits = f"{type_.precision}, {type_.scale}"
         return f"columns.exact_{'sum' if count else 'total'}({names}, {digits})", ()
-    if not isinstance(type_, Int | Duration):
+    if not isinstance(type_, types.Int | types.Duration):
         return "", ()
     function = "sum" if count else "total"
     return f"columns.whole_{function}({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
@@ -177,7 +160,7 @@ def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str
     type_ = argument_type(aggregate)
     assert type_ is not None
     word = "least" if aggregate.function is _F.MIN else "greatest"
-    plain = strip(type_)
+    plain = types.strip(type_)
     order = "" if plainly_ordered(plain) else f", {module.order(plain)}"
     return f"aggregates.{word}({left}, {right}{order})"
 
@@ -186,7 +169,7 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
     """The name of the constant that keeps, merges and ends the states of an aggregate."""
     type_ = argument_type(aggregate)
     assert type_ is not None and aggregate.argument is not None
-    plain = strip(type_)
+    plain = types.strip(type_)
     match aggregate.function:
         case _F.VAR:
             text = "summaries.Spread()"
@@ -215,11 +198,11 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
     return module.constant(f"_{aggregate.function.value}", text)
 
 
-def _hashed_text(type_: Type) -> str:
+def _hashed_text(type_: types.Type) -> str:
     match type_:
-        case String() | Enumeration():
+        case types.String() | types.Enumeration():
             return "str"
-        case Bytes():
+        case types.Bytes():
             return "bytes.hex"
         case _:  # `hyperloglog.lower` takes any other value
             return "hyperloglog.lower"
@@ -228,38 +211,38 @@ def _hashed_text(type_: Type) -> str:
 _KEPT = ".explode(empty_as_null=False, keep_nulls=False)"
 
 
-def gathered(column: str, type_: Type) -> str:
+def gathered(column: str, type_: types.Type) -> str:
     """The column of that expression text such that its values are canonical in a list."""
-    match strip(type_):
-        case Struct() | List() | Map() | Decimal() | Null():
+    match types.strip(type_):
+        case types.Struct() | types.List() | types.Map() | types.Decimal() | types.Null():
             raise Unsupported(f"lists of {type_} are not canonical in Polars")
-        case Timestamp() | Duration():
+        case types.Timestamp() | types.Duration():
             return f"{column}.cast(pl.Int64)"
-        case Date():
+        case types.Date():
             return f"{column}.cast(pl.Int32)"
         case _:  # Polars gives canonical values of the rest
             return column
 
 
-def listed(aggregate: Aggregate, type_: Type, column: str, prefix: str, summary: str) -> Partial:
+def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, summary: str) -> Partial:
     """Polars gathers the values of a group, of which the state is made."""
     values, kept = gathered(column, type_), f'pl.col("{prefix}")'
-    if is_nullable(type_):
+    if types.is_nullable(type_):
         values = f"{values}.drop_nulls()"
     state = f"{summary}.of({prefix})"
-    plain = strip(type_)
+    plain = types.strip(type_)
     match aggregate.function:
         case _F.DISTINCT_COUNT if _is_exact(plain):
             merged, result = f"{kept}{_KEPT}.unique()", f"{kept}.list.len().cast(pl.Int64)"
             return Partial(((prefix, f"{values}.unique()"),), state, merged=(merged,), result=result)
-        case _F.TOP_K if isinstance(plain, Int | Timestamp | Duration):
+        case _F.TOP_K if isinstance(plain, types.Int | types.Timestamp | types.Duration):
             assert aggregate.limit is not None
             result = f"{kept}.list.sort(descending=True).cast(pl.List({dtype_text(plain)}))"
             best = (f'columns.best("{prefix}", {aggregate.limit})',)
             return Partial(((prefix, values),), state, merged=(f"{kept}{_KEPT}",), result=result, then=best)
         case _F.APPROX_DISTINCT if _is_exact(plain):
             places = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
-            partial = f"{gathered(column, type_)}.{places}{'.drop_nulls()' if is_nullable(type_) else ''}"
+            partial = f"{gathered(column, type_)}.{places}{'.drop_nulls()' if types.is_nullable(type_) else ''}"
             return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
         case _:
             return Partial(((prefix, values),), state)
@@ -272,9 +255,9 @@ def chosen(
     records otherwise than the language."""
     assert aggregate.argument is not None
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
-    by = Timestamp() if aggregate.order is None else aggregate.order.body.type
+    by = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if not (_is_exact(strip(by)) and _flat(taken) and _flat(type_)):
+    if not (_is_exact(types.strip(by)) and _flat(taken) and _flat(type_)):
         place_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (place_of, gathered(place, by)),
@@ -282,7 +265,7 @@ def chosen(
             (prefix, gathered(value, type_)),
         )
         return Partial(columns, f"{summary}.of({place_of}, {record_of}, {prefix})")
-    there = f"{value}.is_not_null()" if is_nullable(type_) else "None"
+    there = f"{value}.is_not_null()" if types.is_nullable(type_) else "None"
     whole = ", ".join(
         f'{text}.alias("{name}")'
         for name, text in (
@@ -296,7 +279,7 @@ def chosen(
     first = f"columns.chosen(pl.struct({whole}), [{', '.join([place, *_fields(record, taken)])}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
     made, state = ((prefix, first),), f"columns.canonical({prefix})"
-    if not is_nullable(type_):
+    if not types.is_nullable(type_):
         of_all = f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})"
         return Partial(made, state, merged=(of_all,), result=result)
     merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
@@ -305,27 +288,37 @@ def chosen(
     return Partial(made, state, (), (merged,), result, order=order, in_order=in_order)
 
 
-def _is_exact(type_: Type) -> bool:
+def _is_exact(type_: types.Type) -> bool:
     """Whether Polars tells such values apart and orders them as the language does."""
-    return isinstance(type_, Bool | Int | Int32 | String | Bytes | Timestamp | Date | Duration)
+    return isinstance(
+        type_,
+        types.Bool
+        | types.Int
+        | types.Int32
+        | types.String
+        | types.Bytes
+        | types.Timestamp
+        | types.Date
+        | types.Duration,
+    )
 
 
-def _flat(type_: Type) -> bool:
+def _flat(type_: types.Type) -> bool:
     """Whether it is an exact value, or a struct of such that is there."""
-    if isinstance(type_, Struct):
-        return bool(type_.fields) and all(_is_exact(strip(field.type)) for field in type_.fields)
-    return _is_exact(strip(type_))
+    if isinstance(type_, types.Struct):
+        return bool(type_.fields) and all(_is_exact(types.strip(field.type)) for field in type_.fields)
+    return _is_exact(types.strip(type_))
 
 
-def _fields(column: str, type_: Type) -> list[str]:
-    if not isinstance(type_, Struct):
+def _fields(column: str, type_: types.Type) -> list[str]:
+    if not isinstance(type_, types.Struct):
         return [column]
     return [f'{column}.struct.field("{field.name}")' for field in type_.fields]
 
 
-def _canonical(column: str, type_: Type) -> str:
+def _canonical(column: str, type_: types.Type) -> str:
     """The column such that its values are canonical, but for structs, which are dicts."""
-    if not isinstance(type_, Struct):
+    if not isinstance(type_, types.Struct):
         return gathered(column, type_)
     texts = zip(_fields(column, type_), type_.fields, strict=True)
     return (

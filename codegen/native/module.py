@@ -17,32 +17,8 @@ from ghcm.codegen.native.rows.lines import expression_function
 from ghcm.codegen.native.rows.text import Module
 from ghcm.codegen.native.tasks import iterate_functions, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.templating import render
+from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    Publish,
-    PythonBatch,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    RowOp,
-    Sessions,
-    Sort,
-    Source,
-    To,
-    Top,
-    Union,
-)
 from ghcm.spg.traversal import step_unit
 
 
@@ -82,7 +58,7 @@ def _sections(program: Program, unit: Unit, module: Module, names: Names) -> lis
     sections: list[_Section] = []
     for task in unit.tasks:
         name = names.new(task.id)
-        if isinstance(task.op, Iterate):
+        if isinstance(task.op, ops.Iterate):
             sections.append(_iterate(program, unit, task, task.op, name, module, names))
         elif section := _section(program, unit, task, name, module):
             sections.append(section)
@@ -90,7 +66,7 @@ def _sections(program: Program, unit: Unit, module: Module, names: Names) -> lis
 
 
 def _iterate(
-    program: Program, unit: Unit, task: Task, op: Iterate, name: str, module: Module, names: Names
+    program: Program, unit: Unit, task: Task, op: ops.Iterate, name: str, module: Module, names: Names
 ) -> _Section:
     """An iteration, with the functions of its step before its own."""
     section = _Section(task, f"{task.id}: {operator_name(op)}  ({task.origin})")
@@ -110,30 +86,39 @@ def _rule(title: str) -> str:
 def _section(program: Program, unit: Unit, task: Task, name: str, module: Module) -> _Section | None:
     op = task.op
     section = _Section(task, f"{task.id}: {operator_name(op)}  ({task.origin})")
-    if isinstance(op, RowOp | Fused):
+    if isinstance(op, ops.RowOp | ops.Fused):
         _rows(section, unit, name, module)
         return section
     match op:
-        case EventTime():
+        case ops.EventTime():
             _times(section, unit, op, name, module)
-        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+        case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             _group(section, unit, op, name, module)
-        case Sort() | Top():
+        case ops.Sort() | ops.Top():
             _order(section, unit, op, name, module)
-        case Join():
+        case ops.Join():
             _join(section, unit, op, name, module)
-        case To(sink=sink):
+        case ops.To(sink=sink):
             key = sink_key(task, program.sink(sink), unit, name, module)
             section.functions = [] if key is None else [key]
             section.entry = _entry("SinkCode", key=None if key is None else f"{name}_key")
-        case Publish():
+        case ops.Publish():
             _policy(section, unit, op, name, module)
-        case ReadTable(key=wanted) if wanted is not None:
+        case ops.ReadTable(key=wanted) if wanted is not None:
             section.functions = [expression_function(f"{name}_key", wanted, module)]
             section.entry = _entry("ReadCode", key=f"{name}_key")
-        case Source() | ArrivalTime() | Sessions() | PythonBatch() | Union() | Changes() | Distinct() | Iterate():
+        case (
+            ops.Source()
+            | ops.ArrivalTime()
+            | ops.Sessions()
+            | ops.PythonBatch()
+            | ops.Union()
+            | ops.Changes()
+            | ops.Distinct()
+            | ops.Iterate()
+        ):
             return None
-        case ReadSink() | ReadTable() | Reply():
+        case ops.ReadSink() | ops.ReadTable() | ops.Reply():
             return None
         case _:
             assert_never(op)
@@ -171,7 +156,7 @@ def _rows(section: _Section, unit: Unit, name: str, module: Module) -> None:
     )
 
 
-def _times(section: _Section, unit: Unit, op: EventTime, name: str, module: Module) -> None:
+def _times(section: _Section, unit: Unit, op: ops.EventTime, name: str, module: Module) -> None:
     section.functions, reason = time_functions(section.task, op, unit, name, module)
     section.entry = _entry("TimeCode", rows=f"{name}_times", columns=None if reason else f"{name}_times_columns")
     _note(section, reason)
@@ -190,10 +175,10 @@ def _group(section: _Section, unit: Unit, op: GroupOp, name: str, module: Module
     )
 
 
-def _order(section: _Section, unit: Unit, op: Sort | Top, name: str, module: Module) -> None:
+def _order(section: _Section, unit: Unit, op: ops.Sort | ops.Top, name: str, module: Module) -> None:
     section.functions, reason = order_functions(section.task, op, unit, name, module)
     count = None
-    if isinstance(op, Top):
+    if isinstance(op, ops.Top):
         count = f"{name}_count"
         section.functions.append(expression_function(count, op.count, module))
     columns = None if reason else f"{name}_by_columns"
@@ -201,7 +186,7 @@ def _order(section: _Section, unit: Unit, op: Sort | Top, name: str, module: Mod
     _note(section, reason)
 
 
-def _join(section: _Section, unit: Unit, op: Join, name: str, module: Module) -> None:
+def _join(section: _Section, unit: Unit, op: ops.Join, name: str, module: Module) -> None:
     section.functions, reason = join_functions(section.task, op, unit, name, module)
     belong = "" if op.residual is None else f", {name}_belong"
     columns = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"
@@ -215,7 +200,7 @@ def _join(section: _Section, unit: Unit, op: Join, name: str, module: Module) ->
     _note(section, reason)
 
 
-def _policy(section: _Section, unit: Unit, op: Publish, name: str, module: Module) -> None:
+def _policy(section: _Section, unit: Unit, op: ops.Publish, name: str, module: Module) -> None:
     section.functions = policy_functions(section.task, op, unit, name, module)
     when = None if op.policy.when is None else f"{name}_when"
     section.entry = _entry(

@@ -13,126 +13,107 @@ from typing import Any, TypeAlias, assert_never, cast
 
 import polars as pl
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
+from ghcm import types
 
 Row: TypeAlias = tuple[object, ...]
 """The values of the columns in order; two ints `time` and `watermark` behind them where the collection is timed."""
 
 
-def dtype(type_: Type) -> pl.DataType:
+def dtype(type_: types.Type) -> pl.DataType:
     """The Polars type that holds values of a type; a map is a list of structs `{key, value}`."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return dtype(of)
-        case List(item=item):
+        case types.List(item=item):
             return pl.List(dtype(item))
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return pl.List(pl.Struct({"key": dtype(key), "value": dtype(value)}))
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return pl.Struct({field.name: dtype(field.type) for field in fields})
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return pl.Decimal(precision, scale)
-        case Bool():
+        case types.Bool():
             return pl.Boolean()
-        case Int():
+        case types.Int():
             return pl.Int64()
-        case Int32():
+        case types.Int32():
             return pl.Int32()
-        case Float():
+        case types.Float():
             return pl.Float64()
-        case String() | Enumeration():
+        case types.String() | types.Enumeration():
             return pl.String()
-        case Bytes():
+        case types.Bytes():
             return pl.Binary()
-        case Timestamp():
+        case types.Timestamp():
             return pl.Datetime("us", "UTC")
-        case Date():
+        case types.Date():
             return pl.Date()
-        case Duration():
+        case types.Duration():
             return pl.Duration("us")
-        case Null():
+        case types.Null():
             return pl.Null()
         case _:
             assert_never(type_)
 
 
-def series(name: str, values: Sequence[object], type_: Type) -> pl.Series:
+def series(name: str, values: Sequence[object], type_: types.Type) -> pl.Series:
     """A column of canonical values."""
-    plain = strip(type_)
+    plain = types.strip(type_)
     match plain:
-        case Struct(fields=fields) if fields:
+        case types.Struct(fields=fields) if fields:
             return _structs(name, values, plain)
-        case List(item=item):
+        case types.List(item=item):
             return _lists(name, values, item)
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             maps = cast("Sequence[dict[object, object] | None]", values)
             return _lists(name, [None if each is None else list(each.items()) for each in maps], _entry(key, value))
-        case Timestamp() | Duration():
+        case types.Timestamp() | types.Duration():
             return pl.Series(name, values, dtype=pl.Int64).cast(dtype(plain))
-        case Date():
+        case types.Date():
             return pl.Series(name, values, dtype=pl.Int32).cast(pl.Date)
-        case Struct():
+        case types.Struct():
             return pl.Series(name, [None if each is None else {} for each in values], dtype=pl.Struct({}))
         case _:  # Polars takes canonical values of the rest
             return pl.Series(name, values, dtype=dtype(plain))
 
 
-def values(column: pl.Series, type_: Type) -> list[object]:
+def values(column: pl.Series, type_: types.Type) -> list[object]:
     """The canonical values of a column."""
-    plain = strip(type_)
+    plain = types.strip(type_)
     match plain:
-        case Struct(fields=fields) if fields:
+        case types.Struct(fields=fields) if fields:
             present = column.is_not_null()
             parts = [values(column.struct.field(field.name), field.type) for field in fields]
             rows: list[object] = list(zip(*parts, strict=True))
             return rows if present.all() else [row if is_ else None for row, is_ in zip(rows, present, strict=True)]
-        case List(item=item):
+        case types.List(item=item):
             return _items(column, item)
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             pairs = cast("list[list[tuple[object, object]] | None]", _items(column, _entry(key, value)))
             return [None if each is None else dict(each) for each in pairs]
-        case Timestamp() | Duration():
+        case types.Timestamp() | types.Duration():
             return column.cast(pl.Int64).to_list()
-        case Date():
+        case types.Date():
             return column.cast(pl.Int32).to_list()
-        case Decimal():
+        case types.Decimal():
             return [None if each is None else _decimal(each) for each in column.to_list()]
-        case Struct():
+        case types.Struct():
             return [None if each is None else () for each in column.to_list()]
         case _:  # Polars gives canonical values of the rest
             return column.to_list()
 
 
-def columns_of(rows: Sequence[Row], types: Sequence[tuple[str, Type]]) -> pl.DataFrame:
+def columns_of(rows: Sequence[Row], schema: Sequence[tuple[str, types.Type]]) -> pl.DataFrame:
     """A frame of rows."""
     if not rows:
-        return pl.DataFrame({name: series(name, (), type_) for name, type_ in types})
-    columns = zip(*rows, strict=True) if types else ()
-    return pl.DataFrame([series(name, column, type_) for (name, type_), column in zip(types, columns, strict=True)])
+        return pl.DataFrame({name: series(name, (), type_) for name, type_ in schema})
+    columns = zip(*rows, strict=True) if schema else ()
+    return pl.DataFrame([series(name, column, type_) for (name, type_), column in zip(schema, columns, strict=True)])
 
 
-def rows_of(frame: pl.DataFrame, types: Sequence[tuple[str, Type]]) -> list[Row]:
+def rows_of(frame: pl.DataFrame, schema: Sequence[tuple[str, types.Type]]) -> list[Row]:
     """The rows of a frame that has at least these columns."""
-    return list(zip(*(values(frame[name], type_) for name, type_ in types), strict=True))
+    return list(zip(*(values(frame[name], type_) for name, type_ in schema), strict=True))
 
 
 def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
@@ -143,17 +124,15 @@ def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
         return None
 
 
-def _entry(key: Type, value: Type) -> Struct:
-    from ghcm.types import pair_of
-
-    return pair_of(key, value)
+def _entry(key: types.Type, value: types.Type) -> types.Struct:
+    return types.pair_of(key, value)
 
 
 def _decimal(value: object) -> object:
     return value if isinstance(value, decimal.Decimal) else decimal.Decimal(str(value))
 
 
-def _structs(name: str, values: Sequence[object], type_: Struct) -> pl.Series:
+def _structs(name: str, values: Sequence[object], type_: types.Struct) -> pl.Series:
     hollow = (None,) * len(type_.fields)
     missing = [each is None for each in values]
     filled = [hollow if each is None else each for each in values]
@@ -166,8 +145,10 @@ def _structs(name: str, values: Sequence[object], type_: Struct) -> pl.Series:
     return pl.select(pl.when(mask).then(None).otherwise(whole).alias(name)).to_series()
 
 
-def _lists(name: str, values: Sequence[object], item: Type) -> pl.Series:
-    if not isinstance(strip(item), Struct | List | Map | Timestamp | Duration | Date):
+def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
+    if not isinstance(
+        types.strip(item), types.Struct | types.List | types.Map | types.Timestamp | types.Duration | types.Date
+    ):
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
     import pyarrow as pa  # a tenth of a second that most programs never need
 
@@ -183,8 +164,11 @@ def _lists(name: str, values: Sequence[object], item: Type) -> pl.Series:
     return pl.Series(name, array, dtype=pl.List(flat.dtype)).cast(pl.List(dtype(item)))
 
 
-def _items(column: pl.Series, item: Type) -> list[object]:
-    if not isinstance(strip(item), Struct | List | Map | Timestamp | Duration | Date | Decimal):
+def _items(column: pl.Series, item: types.Type) -> list[object]:
+    if not isinstance(
+        types.strip(item),
+        types.Struct | types.List | types.Map | types.Timestamp | types.Duration | types.Date | types.Decimal,
+    ):
         return column.to_list()
     lengths = column.list.len().to_list()
     inner = column.filter(column.list.len().fill_null(0) > 0).explode()

@@ -11,42 +11,24 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm import types
 from ghcm.values import encoder
 
 Change: TypeAlias = Callable[[object], object]
 _NAN = math.nan
 
 
-def key_group(key: object, type_: Type, groups: int = 128) -> int:
+def key_group(key: object, type_: types.Type, groups: int = 128) -> int:
     """The key group of a canonical value: CRC-32 of its JSON text, modulo the number of groups.
 
-    >>> key_group("the", String()), key_group(-0.0, Float()) == key_group(0.0, Float())
+    >>> key_group("the", types.String()), key_group(-0.0, types.Float()) == key_group(0.0, types.Float())
     (44, True)
     """
     return grouping(type_, groups)(key)
 
 
 @lru_cache(maxsize=1024)
-def grouping(type_: Type, groups: int) -> Callable[[object], int]:
+def grouping(type_: types.Type, groups: int) -> Callable[[object], int]:
     """The function that gives the key groups of canonical values of a type."""
     identity, value, text = identity_of(type_), value_of(type_), encoder(type_)
 
@@ -59,34 +41,34 @@ def grouping(type_: Type, groups: int) -> Callable[[object], int]:
 
 
 @lru_cache(maxsize=1024)
-def identity_of(type_: Type) -> Change | None:
+def identity_of(type_: types.Type) -> Change | None:
     """What makes of a canonical value something that Python hashes and compares as the language tells keys apart.
 
     None where the value itself does. Lists become tuples, NaN one object, -0.0 becomes 0.0, maps their sorted pairs.
     """
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return _optional(identity_of(of))
-        case Float():
+        case types.Float():
             return _one_float
-        case List(item=item):
+        case types.List(item=item):
             return _each(identity_of(item), tuple)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return _parts([identity_of(field.type) for field in fields])
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return _pairs(identity_of(key), identity_of(value))
         case (
-            Null()
-            | Bool()
-            | Int()
-            | Int32()
-            | Decimal()
-            | String()
-            | Enumeration()
-            | Bytes()
-            | Timestamp()
-            | Date()
-            | Duration()
+            types.Null()
+            | types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Timestamp()
+            | types.Date()
+            | types.Duration()
         ):
             return None
         case _:
@@ -94,30 +76,30 @@ def identity_of(type_: Type) -> Change | None:
 
 
 @lru_cache(maxsize=1024)
-def value_of(type_: Type) -> Change | None:
+def value_of(type_: types.Type) -> Change | None:
     """The way back from an identity to a canonical value; None where it is that already."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return _optional(value_of(of))
-        case List(item=item):
+        case types.List(item=item):
             return _each(value_of(item), list)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return _parts([value_of(field.type) for field in fields])
-        case Map():
+        case types.Map():
             return _map
         case (
-            Float()
-            | Null()
-            | Bool()
-            | Int()
-            | Int32()
-            | Decimal()
-            | String()
-            | Enumeration()
-            | Bytes()
-            | Timestamp()
-            | Date()
-            | Duration()
+            types.Float()
+            | types.Null()
+            | types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Timestamp()
+            | types.Date()
+            | types.Duration()
         ):
             return None
         case _:

@@ -49,11 +49,9 @@ class Inlet(Protocol):
 
     def has_room(self) -> bool:
         """Whether a batch would be taken now."""
-        ...
 
     def offer(self, item: Item) -> bool:
         """Take the item, or refuse (`False`): a full edge refuses batches, never the small items that steer."""
-        ...
 
 
 class Outlet(Protocol):
@@ -61,7 +59,6 @@ class Outlet(Protocol):
 
     def take(self, rows: int) -> Item | None:
         """The next item, None if there is none. Waiting batches of one partition come as one, up to `rows` rows."""
-        ...
 
 
 def _nothing() -> None: ...

@@ -41,23 +41,18 @@ class Host(Protocol):
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """The tasklet has passed this snapshot's barrier."""
-        ...
 
     def finished(self, name: str, saved: Saved) -> None:
         """The tasklet has ended."""
-        ...
 
     def failed(self, name: str, error: Exception) -> None:
         """The tasklet cannot go on."""
-        ...
 
     def mark_dirty(self) -> None:
         """Something has happened that the next snapshot has to hold."""
-        ...
 
     def dead(self, letter: DeadLetter) -> None:
         """A record of the tasklet has failed; it is in what the tasklet saves, too."""
-        ...
 
 
 @dataclass(slots=True)

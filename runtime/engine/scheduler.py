@@ -47,11 +47,9 @@ class Tasklet(Protocol):
 
     def step(self) -> Progress:
         """Do a bounded piece of work, without ever blocking. What it raises goes to `fail`."""
-        ...
 
     def fail(self, error: Exception) -> None:
         """A step raised this; the tasklet is not asked again."""
-        ...
 
 
 @dataclass(order=True, slots=True)

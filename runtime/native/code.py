@@ -31,7 +31,6 @@ class Dead(Protocol):
 
     def __call__(self, stage: str, record: object, reason: Failure, detail: str, /) -> None:
         """Take the record; never raises."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

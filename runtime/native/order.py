@@ -11,25 +11,7 @@ from collections.abc import Callable
 from math import isnan
 from typing import TypeAlias, assert_never
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm import types
 
 Order: TypeAlias = Callable[[object], object]
 
@@ -70,31 +52,31 @@ def struct(*parts: Order) -> Order:
     return lambda value: tuple([part(each) for part, each in zip(parts, value, strict=False)])  # type: ignore[call-overload]
 
 
-def order_of(type_: Type) -> Order:
+def order_of(type_: types.Type) -> Order:
     """The sort key of a type; structs compare by their fields only, so a longer row is cut to them."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return nullable(order_of(of))
-        case Float():
+        case types.Float():
             return floating
-        case List(item=item):
+        case types.List(item=item):
             return items(order_of(item))
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return struct(*(order_of(field.type) for field in fields))
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return pairs(order_of(key), order_of(value))
         case (
-            Null()
-            | Bool()
-            | Int()
-            | Int32()
-            | Decimal()
-            | String()
-            | Enumeration()
-            | Bytes()
-            | Timestamp()
-            | Date()
-            | Duration()
+            types.Null()
+            | types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Timestamp()
+            | types.Date()
+            | types.Duration()
         ):
             return plain
         case _:

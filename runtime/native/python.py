@@ -3,7 +3,8 @@ back.
 
 A timestamp is an aware `datetime` in UTC (a naive one is taken as UTC), a duration a `timedelta`, a date a `date`, a
 struct an object with attributes. What a function gives back for a struct may be such an object, a tuple, a mapping or
-any object with the attributes.
+any object with the attributes. How values of a type are exchanged is written out in generated code
+(`ghcm.codegen.native.rows.text`), or made from the type while a program runs (`exchange_of`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from operator import itemgetter
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, assert_never, cast
 
+from ghcm import types
 from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
@@ -30,11 +32,9 @@ class Exchange(Protocol):
 
     def hand(self, value: object) -> object:
         """The canonical value as a Python function is handed it."""
-        ...
 
     def take(self, value: object) -> object:
         """The canonical value of a result; `TypeError` or `ValueError` where it is of another type."""
-        ...
 
 
 def _wrong(expected: str, found: object) -> TypeError:
@@ -274,3 +274,41 @@ class Call:
             return self._result.take(outcome)
         except (TypeError, ValueError, OverflowError) as error:
             raise RecordFailure(Failure.WRONG_RESULT, str(error)[:_LONGEST_DETAIL]) from None
+
+
+def exchange_of(type_: types.Type) -> Exchange:
+    """The exchange of a type."""
+    match type_:
+        case types.Nullable(of=of):
+            return Optional(exchange_of(of))
+        case types.List(item=item):
+            return Items(exchange_of(item))
+        case types.Map(key=key, value=value):
+            return Mapped(exchange_of(key), exchange_of(value))
+        case types.Struct(fields=fields):
+            parts = {field.name: exchange_of(field.type) for field in fields}
+            return Record(type_.name or "Record", **parts)
+        case types.Null():
+            return Optional(BOOL)
+        case types.Bool():
+            return BOOL
+        case types.Int():
+            return INT
+        case types.Int32():
+            return INT32
+        case types.Float():
+            return FLOAT
+        case types.Decimal():
+            return DECIMAL
+        case types.String() | types.Enumeration():
+            return STRING
+        case types.Bytes():
+            return BYTES
+        case types.Timestamp():
+            return TIMESTAMP
+        case types.Date():
+            return DATE
+        case types.Duration():
+            return DURATION
+        case _:
+            assert_never(type_)

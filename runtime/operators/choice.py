@@ -27,33 +27,9 @@ from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.python_batch import PythonBatchOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
+from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
-from ghcm.spg.ops import (
-    AggregateByKey,
-    ArrivalTime,
-    Changes,
-    Count,
-    Distinct,
-    EventTime,
-    Fused,
-    GroupByKey,
-    Iterate,
-    Join,
-    Publish,
-    PythonBatch,
-    ReadSink,
-    ReadTable,
-    ReduceByKey,
-    Reply,
-    RowOp,
-    Sessions,
-    Sort,
-    Source,
-    To,
-    Top,
-    Union,
-)
 
 C = TypeVar("C")
 
@@ -61,38 +37,38 @@ C = TypeVar("C")
 def choose(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> Operator:
     """As `ghcm.runtime.operators.build`."""
     op = task.op
-    if isinstance(op, RowOp | Fused):
+    if isinstance(op, ops.RowOp | ops.Fused):
         return ChainOperator(task, unit, _code(task, code, RowCode), context)
     match op:
-        case EventTime():
+        case ops.EventTime():
             return EventTimeOperator(task, op, unit, _code(task, code, TimeCode), context)
-        case ArrivalTime():
+        case ops.ArrivalTime():
             return ProcessingTimeOperator(task, unit, context)
-        case PythonBatch():
+        case ops.PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
-        case Union():
+        case ops.Union():
             return UnionOperator(task)
-        case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+        case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             return GroupOperator(task, op, unit, _code(task, code, GroupCode), context)
-        case Changes(final=final):
+        case ops.Changes(final=final):
             return FinalOperator(task, context) if final else ChangesOperator(task, context)
-        case Distinct():
+        case ops.Distinct():
             return DistinctOperator(task, unit, context)
-        case Sort() | Top():
-            if isinstance(op, Top) and task.collection.windowed:
+        case ops.Sort() | ops.Top():
+            if isinstance(op, ops.Top) and task.collection.windowed:
                 return WindowTopOperator(task, op, unit, _code(task, code, OrderCode), context)
             return OrderOperator(task, op, unit, _code(task, code, OrderCode), context)
-        case Join():
+        case ops.Join():
             sides = [unit.task(edge.producer).collection for edge in task.inputs]
             join = LookupOperator if is_lookup(*sides) else JoinOperator
             return join(task, op, unit, _code(task, code, JoinCode), context)
-        case Iterate():
+        case ops.Iterate():
             return IterateOperator(task, op, unit, _code(task, code, IterateCode), context, choose)
-        case Sessions():
+        case ops.Sessions():
             raise GhcmError(f'the native engine has no sessions yet, and "{task.id}" needs them', code="GHCM-501")
-        case Publish():
+        case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, PolicyCode), context)
-        case Source() | ReadSink() | ReadTable() | To() | Reply():
+        case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():
             raise ValueError(f'the engine itself does "{task.id}": it meets the world outside')
         case _:
             assert_never(op)

@@ -17,7 +17,7 @@ from ghcm.runtime.contract import Context, Operator, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.arrow import conform, to_arrow
-from ghcm.runtime.native.exchanges import exchange_of
+from ghcm.runtime.native.python import exchange_of
 from ghcm.runtime.operators.batches import Pending
 from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.schemas.arrow import arrow_type

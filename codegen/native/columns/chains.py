@@ -13,18 +13,7 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, varies
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
-from ghcm.spg.ops import (
-    Filter,
-    FlatMap,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    PythonCall,
-    Sliding,
-    Tumbling,
-    Window,
-)
+from ghcm.spg import ops
 from ghcm.types import Struct
 
 
@@ -60,30 +49,30 @@ def selection(pairs: list[tuple[str, Column]]) -> list[str]:
 
 def _step(writer: _Writer, step: Step) -> None:
     match step.op:
-        case Filter(predicate=predicate):
+        case ops.Filter(predicate=predicate):
             scope = _scope(predicate)
             test = scope.value(scope.opened(predicate.body, writer.lines))
             drop = f".drop({', '.join(map(_quoted, scope.kept))})" if scope.kept else ""
             writer.lines += [*guard(test.fails), f"frame = frame.filter({test.text}){drop}"]
-        case Map(function=function) | MapToPair(function=function):
+        case ops.Map(function=function) | ops.MapToPair(function=function):
             _map(writer, step, function)
-        case FlatMap(function=function):
+        case ops.FlatMap(function=function):
             _flat_map(writer, step, function)
-        case MapValues(function=function):
+        case ops.MapValues(function=function):
             scope = ColumnScope()
             scope.bind_column(function.parameters[0], "value")
             others = [name for name in columns_of(step.given).names if name != "value"]
             body = scope.opened(function.body, writer.lines)
             _select(writer, step, {"value": (scope.value(body), body)}, others)
-        case KeyBy(function=function):
+        case ops.KeyBy(function=function):
             _key_by(writer, step, function)
-        case PythonCall():
+        case ops.PythonCall():
             raise Unsupported("a Python function by row has no columnar form")
-        case Window(assigner=assigner, allowed_lateness_us=lateness):
+        case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
             match assigner:
-                case Tumbling():
+                case ops.Tumbling():
                     _tumbling(writer, step, assigner, lateness)
-                case Sliding():
+                case ops.Sliding():
                     _sliding(writer, step, assigner, lateness)
                 case _:
                     assert_never(assigner)
@@ -99,7 +88,7 @@ _LONGEST = 2**59
 """The longest reach of a window (microseconds) for which the columnar form has room in 64 bits."""
 
 
-def _tumbling(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) -> None:
+def _tumbling(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int) -> None:
     """The record in its window."""
     size, offset = assigner.size_us, assigner.offset_us
     start = f'column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))'
@@ -113,7 +102,7 @@ def _tumbling(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) ->
     ]
 
 
-def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> None:
+def _sliding(writer: _Writer, step: Step, assigner: ops.Sliding, lateness: int) -> None:
     """The record in each of its windows that is open, or once in its pane."""
     size, every = assigner.size_us, assigner.every_us
     reach = size + every + lateness

@@ -8,30 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal as Number
 from typing import assert_never, cast
 
+from ghcm import types
 from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.rows.text import tuple_text
 from ghcm.codegen.native.texts import Precedences
 from ghcm.expr import Expr
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
 
 # Python's precedences of the operators that Polars overloads, loosest first.
 COMPARE, OR, XOR, AND, SUM, PRODUCT, UNARY, ATOM = range(8)
@@ -94,35 +75,36 @@ def where(condition: str, mask: Column | None) -> Column | None:
 # --- literals --------------------------------------------------------------------------------------------------------
 
 
-def typed(text: str, type_: Type) -> Column:
+def typed(text: str, type_: types.Type) -> Column:
     """Python text of a canonical value as a column."""
-    match strip(type_):
-        case Timestamp():
+    match types.strip(type_):
+        case types.Timestamp():
             return Column(f"columns.timestamp(pl.lit({text}, pl.Int64))")
-        case Duration():
+        case types.Duration():
             return Column(f"columns.duration(pl.lit({text}, pl.Int64))")
-        case Date():
+        case types.Date():
             return Column(f"pl.lit({text}, pl.Int32).cast(pl.Date)")
-        case List(item=item) if not isinstance(
-            strip(item), List | Map | Struct | Timestamp | Duration | Date | Decimal
+        case types.List(item=item) if not isinstance(
+            types.strip(item),
+            types.List | types.Map | types.Struct | types.Timestamp | types.Duration | types.Date | types.Decimal,
         ):
             return Column(f"pl.lit({text}, dtype={dtype_text(type_)})")
-        case List() | Struct() | Map():
+        case types.List() | types.Struct() | types.Map():
             raise Unsupported(f"a constant of {type_}")
         case _:  # a scalar
             return Column(f"pl.lit({text}, {dtype_text(type_)})")
 
 
-def literal(value: object, type_: Type) -> Column:
+def literal(value: object, type_: types.Type) -> Column:
     """A canonical value as a column; `Unsupported` where Polars has no literal of the type."""
     if value is None:
         return Column(f"pl.lit(None, {dtype_text(type_)})")
-    match value, strip(type_):
+    match value, types.strip(type_):
         case float(), _ if math.isnan(value) or math.isinf(value):
             return Column(f'pl.lit(float("{value}"), pl.Float64)')
         case Number(), _:
             return Column(f'pl.lit("{value}").cast({dtype_text(type_)})')
-        case tuple(), Struct(fields=fields):
+        case tuple(), types.Struct(fields=fields):
             each_of = zip(cast("tuple[object, ...]", value), fields, strict=True)
             parts = [f'{literal(each, part.type).text}.alias("{part.name}")' for each, part in each_of]
             return Column(f"pl.struct({', '.join(parts)})")
@@ -131,7 +113,7 @@ def literal(value: object, type_: Type) -> Column:
             return Column(f"pl.lit({text})", bare=text)
         case float(), _:
             return Column(f"pl.lit({value!r}, pl.Float64)", bare=repr(value))
-        case int(), Int():
+        case int(), types.Int():
             text = f"{value:_}" if abs(value) >= 100_000 else str(value)
             return Column(f"pl.lit({text}, pl.Int64)", bare=text)
         case _:  # what has no literal of its own
@@ -160,43 +142,43 @@ def bare_text(value: bool | str) -> str:
     return text if not isinstance(value, str) or '"' in text or "\\'" in text else f'"{text[1:-1]}"'
 
 
-def dtype_text(type_: Type) -> str:
+def dtype_text(type_: types.Type) -> str:
     """The data type that holds values of a type, as `ghcm.runtime.data.columns.dtype` makes it.
 
-    >>> dtype_text(Nullable(List(Int())))
+    >>> dtype_text(types.Nullable(types.List(types.Int())))
     'pl.List(pl.Int64)'
     """
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return dtype_text(of)
-        case List(item=item):
+        case types.List(item=item):
             return f"pl.List({dtype_text(item)})"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f'pl.List(pl.Struct({{"key": {dtype_text(key)}, "value": {dtype_text(value)}}}))'
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = [f'"{part.name}": {dtype_text(part.type)}' for part in fields]
             return f"pl.Struct({{{', '.join(parts)}}})"
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return f"pl.Decimal({precision}, {scale})"
-        case Bool():
+        case types.Bool():
             return "pl.Boolean"
-        case Int():
+        case types.Int():
             return "pl.Int64"
-        case Int32():
+        case types.Int32():
             return "pl.Int32"
-        case Float():
+        case types.Float():
             return "pl.Float64"
-        case String() | Enumeration():
+        case types.String() | types.Enumeration():
             return "pl.String"
-        case Bytes():
+        case types.Bytes():
             return "pl.Binary"
-        case Timestamp():
+        case types.Timestamp():
             return "columns.TIMESTAMP"
-        case Date():
+        case types.Date():
             return "pl.Date"
-        case Duration():
+        case types.Duration():
             return "columns.DURATION"
-        case Null():
+        case types.Null():
             return "pl.Null"
         case _:
             assert_never(type_)

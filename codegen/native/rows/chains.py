@@ -17,18 +17,7 @@ from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, loop_head, parameter_lines
 from ghcm.codegen.native.rows.text import Binding, Code, Module, python_text, targets_text, tuple_text
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
-from ghcm.spg.ops import (
-    Filter,
-    FlatMap,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    PythonCall,
-    Sliding,
-    Tumbling,
-    Window,
-)
+from ghcm.spg import ops
 from ghcm.types import Struct, Type, is_nullable
 
 
@@ -67,25 +56,25 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
 
 def _step(writer: _Writer, step: Step, *, last: bool) -> None:
     match step.op:
-        case Filter(predicate=predicate):
+        case ops.Filter(predicate=predicate):
             _filter(writer, step, predicate)
-        case Map(function=function):
+        case ops.Map(function=function):
             _map(writer, step, function, last=last)
-        case FlatMap(function=function):
+        case ops.FlatMap(function=function):
             _flat_map(writer, step, function, last=last)
-        case MapToPair(function=function):
+        case ops.MapToPair(function=function):
             _map(writer, step, function, last=last)
-        case MapValues(function=function):
+        case ops.MapValues(function=function):
             _map_values(writer, step, function, last=last)
-        case KeyBy(function=function):
+        case ops.KeyBy(function=function):
             _key_by(writer, step, function, last=last)
-        case PythonCall(module=module, function=name):
+        case ops.PythonCall(module=module, function=name):
             _python(writer, step, f"{module}:{name}")
-        case Window(assigner=assigner, allowed_lateness_us=lateness):
+        case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
             match assigner:
-                case Tumbling():
+                case ops.Tumbling():
                     _window(writer, step, assigner, lateness)
-                case Sliding():
+                case ops.Sliding():
                     _sliding(writer, step, assigner, lateness)
                 case _:
                     assert_never(assigner)
@@ -259,7 +248,7 @@ def _python(writer: _Writer, step: Step, function: str) -> None:
         writer.columns = {"value": Code(outcome, simple=True)}
 
 
-def _window(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) -> None:
+def _window(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int) -> None:
     size = assigner.size_us
     into = f"(time - {assigner.offset_us:_})" if assigner.offset_us else "time"
     start = writer.scope.names.new("start")
@@ -275,7 +264,7 @@ def _window(writer: _Writer, step: Step, assigner: Tumbling, lateness: int) -> N
     writer.columns = writer.columns | {"window": Code(window, simple=True)}
 
 
-def _sliding(writer: _Writer, step: Step, assigner: Sliding, lateness: int) -> None:
+def _sliding(writer: _Writer, step: Step, assigner: ops.Sliding, lateness: int) -> None:
     """The record in each of its windows that is open, or once in its pane."""
     size, every = assigner.size_us, assigner.every_us
     offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""

@@ -11,29 +11,10 @@ from decimal import Decimal as Number
 from keyword import iskeyword
 from typing import assert_never, cast
 
+from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.texts import Precedences
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
 
 # Python's precedences, loosest first.
 NAMED, IF, OR, AND, NOT, COMPARE, BITOR, SUM, PRODUCT, UNARY, ATOM = range(11)
@@ -127,7 +108,7 @@ class Module:
         self.constants[name] = text
         return name
 
-    def order(self, type_: Type) -> str:
+    def order(self, type_: types.Type) -> str:
         """The name of the sort key of a type."""
         text = order_text(type_)
         return text if "(" not in text else self.constant("_order", text)
@@ -136,10 +117,10 @@ class Module:
 # --- literals and orders ---------------------------------------------------------------------------------------------
 
 
-def literal(value: object, type_: Type) -> Code:
+def literal(value: object, type_: types.Type) -> Code:
     """A canonical value as Python writes it."""
-    plain = strip(type_)
-    if isinstance(plain, Struct | List | Map) and value is not None:
+    plain = types.strip(type_)
+    if isinstance(plain, types.Struct | types.List | types.Map) and value is not None:
         return _nested(value, plain)
     match value:
         case float() if math.isnan(value):
@@ -160,15 +141,15 @@ def literal(value: object, type_: Type) -> Code:
             raise TypeError(f"no literal of {type_} is {value!r}")
 
 
-def _nested(value: object, type_: Struct | List | Map) -> Code:
+def _nested(value: object, type_: types.Struct | types.List | types.Map) -> Code:
     match type_:
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
             texts = [literal(each, part.type).text for each, part in parts]
             return Code(tuple_text(texts))
-        case List(item=item):
+        case types.List(item=item):
             return Code(f"[{', '.join(literal(each, item).text for each in cast('list[object]', value))}]")
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             pairs = cast("dict[object, object]", value).items()
             return Code(f"{{{', '.join(f'{literal(a, key).text}: {literal(b, held).text}' for a, b in pairs)}}}")
 
@@ -180,39 +161,39 @@ def quoted(value: str | bytes) -> str:
     return text if '"' in body or "\\'" in body else f'{prefix}"{body}"'
 
 
-def order_text(type_: Type) -> str:
+def order_text(type_: types.Type) -> str:
     """The sort key of a type, as a call of `ghcm.runtime.native.order`."""
-    if plainly_ordered(type_) and not isinstance(type_, List | Struct):
+    if plainly_ordered(type_) and not isinstance(type_, types.List | types.Struct):
         return "order.plain"
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return f"order.nullable({order_text(of)})"
-        case Float():
+        case types.Float():
             return "order.floating"
-        case List(item=item):
+        case types.List(item=item):
             return f"order.items({order_text(item)})"
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return f"order.struct({', '.join(order_text(part.type) for part in fields)})"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f"order.pairs({order_text(key)}, {order_text(value)})"
         case _:  # Python orders the rest as the language does
             return "order.plain"
 
 
-def python_text(type_: Type) -> str:
+def python_text(type_: types.Type) -> str:
     """The exchange of a type as Python text.
 
-    >>> python_text(Nullable(List(Int())))
+    >>> python_text(types.Nullable(types.List(types.Int())))
     'python.Optional(python.Items(python.INT))'
     """
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return f"python.Optional({python_text(of)})"
-        case List(item=item):
+        case types.List(item=item):
             return f"python.Items({python_text(item)})"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f"python.Mapped({python_text(key)}, {python_text(value)})"
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = [f"{_text(part.name)}: {python_text(part.type)}" for part in fields]
             plain = [f"{part.name}={python_text(part.type)}" for part in fields]
             name = _text(type_.name or "Record")
@@ -222,29 +203,29 @@ def python_text(type_: Type) -> str:
                 if simple
                 else f"python.Record({name}, **{{{', '.join(parts)}}})"
             )
-        case Null():
+        case types.Null():
             return "python.Optional(python.BOOL)"
-        case Bool():
+        case types.Bool():
             return "python.BOOL"
-        case Int():
+        case types.Int():
             return "python.INT"
-        case Int32():
+        case types.Int32():
             return "python.INT32"
-        case Float():
+        case types.Float():
             return "python.FLOAT"
-        case Decimal():
+        case types.Decimal():
             return "python.DECIMAL"
-        case String():
+        case types.String():
             return "python.STRING"
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return f"python.OneOf({', '.join(map(_text, values))})"
-        case Bytes():
+        case types.Bytes():
             return "python.BYTES"
-        case Timestamp():
+        case types.Timestamp():
             return "python.TIMESTAMP"
-        case Date():
+        case types.Date():
             return "python.DATE"
-        case Duration():
+        case types.Duration():
             return "python.DURATION"
         case _:
             assert_never(type_)
