@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 
 from ghcm.codegen.bundle import write
 from ghcm.errors import GhcmError
-from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.bundle import Bundle, job_library
 from tests.unit.runtime.small_operators import word_count
 
 CODE = "ANSWER = 1\nTASKS: dict[str, object] = {}\n"
@@ -47,6 +52,23 @@ def test_edited_code_is_used_and_named(tmp_path: Path) -> None:
     (folder / "native" / "main.py").write_text(CODE.replace("1", "2", 1))
     assert Bundle.open(folder).unit_module("main").ANSWER == 2
     assert Bundle.open(folder).edited == ("native/main.py",)
+
+
+def test_jobs_with_libraries_of_different_versions_live_side_by_side(tmp_path: Path) -> None:
+    modules: list[ModuleType] = []
+    for number in (1, 2, 1):
+        folder = tmp_path / f"{len(modules)}"
+        folder.mkdir()
+        with zipfile.ZipFile(folder / "ghcm_spark.zip", "w") as archive:
+            archive.writestr("ghcm_spark/__init__.py", "")
+            archive.writestr("ghcm_spark/sums.py", f"def total() -> int:\n    return {number}\n")
+        with job_library(folder):
+            modules.append(importlib.import_module("ghcm_spark.sums"))
+        assert not [name for name in sys.modules if name.startswith("ghcm_spark")]
+    assert [module.total() for module in modules] == [1, 2, 1]
+    assert modules[0] is modules[2]
+    copies: list[Any] = [cloudpickle.loads(cloudpickle.dumps(each.total)) for each in modules]  # type: ignore[no-untyped-call]
+    assert [copy() for copy in copies] == [1, 2, 1]
 
 
 def test_two_bundles_with_modules_of_the_same_name_live_side_by_side(tmp_path: Path) -> None:
