@@ -2,9 +2,9 @@
 
 The lowering types calls with it, the documentation and the conformance tests are driven by it, and a test holds every
 engine total over it. What a row says is binding; `ghcm.spg.reference.functions` executes it. A row has the texts by
-which engines write a call; where no text can say it, an emitter stands in `rows.functions` or `columns.functions` of
-`ghcm.codegen.native` or in `ghcm.codegen.spark.functions`. What texts call stands in the packages of these names in
-`ghcm.runtime.native`.
+which engines write a call; where no text can say it, an emitter stands in `functions` of `ghcm.codegen.native.rows`,
+`ghcm.codegen.native.columns` or `ghcm.codegen.spark`. What texts call stands in `row_functions` and `column_functions`
+of `ghcm.runtime.native`.
 """
 
 from __future__ import annotations
