@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -119,6 +119,44 @@ def test_imports_are_absolute_and_name_ghcm() -> None:
                     continue
             if level or any(name.split(".")[0] in PARTS for name in names):
                 found.append(f"{show(path)}:{node.lineno}")
+    assert found == []
+
+
+# ---------------------------------------------------------------- choices
+
+
+def closed_vocabularies() -> set[str]:
+    """The names of operations, types and expressions."""
+    from ghcm.expr import Expr
+    from ghcm.spg.ops import Op
+    from ghcm.types import Type
+
+    return {each.__name__ for vocabulary in (Op, Type, Expr) for each in get_args(vocabulary)}
+
+
+def wildcards(module: ast.Module, names: set[str]) -> Iterator[ast.match_case]:
+    """The cases that take anything, in choices by the classes of that name."""
+    for choice in ast.walk(module):
+        if not isinstance(choice, ast.Match):
+            continue
+        patterns = [
+            part for case in choice.cases for part in ast.walk(case.pattern) if isinstance(part, ast.MatchClass)
+        ]
+        if names & {ast.unparse(part.cls).rpartition(".")[2] for part in patterns}:
+            for case in choice.cases:
+                if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None:
+                    yield case
+
+
+def test_every_choice_over_operations_types_and_expressions_is_total_or_says_why_not() -> None:
+    names, found = closed_vocabularies(), list[str]()
+    for path in modules():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for case in wildcards(parse(path), names):
+            at = case.pattern.lineno
+            total = any("assert_never" in ast.unparse(statement) for statement in case.body)
+            if not total and "#" not in lines[at - 1] and not lines[at - 2].lstrip().startswith("#"):
+                found.append(f"{show(path)}:{at}")
     assert found == []
 
 
