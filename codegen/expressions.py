@@ -5,31 +5,13 @@ Answers err on the safe side: `can_fail` may say yes for what never fails, never
 
 from __future__ import annotations
 
+from ghcm import types
 from ghcm.expr import Call, Expr, Literal, Param, Try, children, free_names, walk
 from ghcm.functions import FUNCTIONS
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
+from ghcm.types import strip
 from ghcm.types.unification import unify
 
-_COUNTED = (Int, Int32, Timestamp, Duration)
+_COUNTED = (types.Int, types.Int32, types.Timestamp, types.Duration)
 
 
 def can_fail(expr: Expr) -> bool:
@@ -49,17 +31,19 @@ def call_can_fail(call: Call) -> bool:
         case "div" | "mod":
             return not _is_nonzero(arguments[1])
         case "floordiv":
-            return not _is_nonzero(arguments[1]) or (isinstance(kind, Int | Duration) and constant(arguments[1]) == -1)
+            return not _is_nonzero(arguments[1]) or (
+                isinstance(kind, types.Int | types.Duration) and constant(arguments[1]) == -1
+            )
         case "to_int":
-            return isinstance(kind, Float | String | Decimal)
+            return isinstance(kind, types.Float | types.String | types.Decimal)
         case "to_decimal":
             return unify(strip(call.type), kind) != strip(call.type) if kind is not None else True
         case "to_float":
-            return isinstance(kind, String)
+            return isinstance(kind, types.String)
         case "get":
-            return not isinstance(kind, Map)
+            return not isinstance(kind, types.Map)
         case "list_sum":
-            return not isinstance(strip(call.type), Float | Decimal)
+            return not isinstance(strip(call.type), types.Float | types.Decimal)
         case "substring":
             return not all(isinstance(value := constant(each), int) and value >= 0 for each in arguments[1:])
         case "split":
@@ -87,27 +71,27 @@ def parameters_of(*exprs: Expr) -> list[str]:
     return sorted({part.name for expr in exprs for part in walk(expr) if isinstance(part, Param)})
 
 
-def plainly_ordered(type_: Type) -> bool:
+def plainly_ordered(type_: types.Type) -> bool:
     """Whether Python's own comparison of canonical values is the language's: no float, no null and no map anywhere
     inside.
     """
     match type_:
-        case Float() | Nullable() | Null() | Map():
+        case types.Float() | types.Nullable() | types.Null() | types.Map():
             return False
-        case List(item=item):
+        case types.List(item=item):
             return plainly_ordered(item)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return all(plainly_ordered(field.type) for field in fields)
         case (
-            Bool()
-            | Int()
-            | Int32()
-            | Decimal()
-            | String()
-            | Enumeration()
-            | Bytes()
-            | Timestamp()
-            | Date()
-            | Duration()
+            types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Timestamp()
+            | types.Date()
+            | types.Duration()
         ):
             return True

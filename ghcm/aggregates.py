@@ -12,26 +12,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ghcm import types
 from ghcm.functions import comparable
 from ghcm.reducers import AggregateFunction
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    String,
-    Timestamp,
-    Type,
-    as_nullable,
-    is_nullable,
-    strip,
-)
+from ghcm.types import as_nullable, is_nullable, strip
 from ghcm.types.unification import sum_of_many
 
 _DECIMALS = 17
@@ -46,7 +30,7 @@ class Nothing(Enum):
     TOO_FEW = "null, of one value too"
 
 
-Result: TypeAlias = Callable[[Type], Type | None]
+Result: TypeAlias = Callable[[types.Type], types.Type | None]
 """From the type of the argument without its `?` to the one of the result, which is None where it does not fit."""
 
 
@@ -67,40 +51,57 @@ class Rule:
     merges: bool = True
 
 
-def _always(type_: Type) -> Result:
+def _always(type_: types.Type) -> Result:
     return lambda of: type_
 
 
-def _sum(of: Type) -> Type | None:
-    if isinstance(of, Decimal):
+def _sum(of: types.Type) -> types.Type | None:
+    if isinstance(of, types.Decimal):
         return sum_of_many(of)
-    return Int() if isinstance(of, Int32) else of if isinstance(of, Int | Float | Duration) else None
+    return (
+        types.Int()
+        if isinstance(of, types.Int32)
+        else of
+        if isinstance(of, types.Int | types.Float | types.Duration)
+        else None
+    )
 
 
-def _number(of: Type) -> Type | None:
-    return Float() if isinstance(of, Int | Int32 | Float) else None
+def _number(of: types.Type) -> types.Type | None:
+    return types.Float() if isinstance(of, types.Int | types.Int32 | types.Float) else None
 
 
-def _same(of: Type) -> Type | None:
+def _same(of: types.Type) -> types.Type | None:
     return of
 
 
-def _ordered(of: Type) -> Type | None:
+def _ordered(of: types.Type) -> types.Type | None:
     return of if comparable(of) else None
 
 
-def _list(of: Type) -> Type | None:
-    return List(of) if comparable(of) else None
+def _list(of: types.Type) -> types.Type | None:
+    return types.List(of) if comparable(of) else None
 
 
-def _compared(of: Type) -> Type | None:
-    return Int() if comparable(of) else None
+def _compared(of: types.Type) -> types.Type | None:
+    return types.Int() if comparable(of) else None
 
 
-def _hashed(of: Type) -> Type | None:
+def _hashed(of: types.Type) -> types.Type | None:
     return (
-        Int()
-        if isinstance(of, Bool | Int | Int32 | String | Enumeration | Bytes | Timestamp | Date | Duration)
+        types.Int()
+        if isinstance(
+            of,
+            types.Bool
+            | types.Int
+            | types.Int32
+            | types.String
+            | types.Enumeration
+            | types.Bytes
+            | types.Timestamp
+            | types.Date
+            | types.Duration,
+        )
         else None
     )
 
@@ -114,7 +115,7 @@ _TABLE = (
         "count(), count(x)",
         "It counts the values that are not null.",
         "the number of records, or of values that are not null",
-        _always(Int()),
+        _always(types.Int()),
         _N.VALUE,
     ),
     Rule(
@@ -208,7 +209,7 @@ _TABLE = (
 AGGREGATES: dict[AggregateFunction, Rule] = {rule.function: rule for rule in _TABLE}
 
 
-def result_of(function: AggregateFunction, of: Type) -> Type | None:
+def result_of(function: AggregateFunction, of: types.Type) -> types.Type | None:
     """The type of the aggregate of values of a type: null where every value may be; None where they do not fit."""
     rule = AGGREGATES[function]
     result = rule.result(strip(of))

@@ -13,35 +13,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ghcm import types
 from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
 
-_SCALARS: dict[str, Type] = {
+_SCALARS: dict[str, types.Type] = {
     str(each): each
-    for each in (Bool(), Int(), Int32(), Float(), String(), Bytes(), Timestamp(), Date(), Duration(), Null())
+    for each in (
+        types.Bool(),
+        types.Int(),
+        types.Int32(),
+        types.Float(),
+        types.String(),
+        types.Bytes(),
+        types.Timestamp(),
+        types.Date(),
+        types.Duration(),
+        types.Null(),
+    )
 }
 
 
-def is_tuple(type_: Struct) -> bool:
+def is_tuple(type_: types.Struct) -> bool:
     """Whether the struct stands for a tuple and is written as one."""
     names = tuple(f"_{index}" for index in range(1, len(type_.fields) + 1))
     return (
@@ -52,22 +44,22 @@ def is_tuple(type_: Struct) -> bool:
     )
 
 
-def print_type(type_: Type, names: Mapping[str, str] | None = None) -> str:
+def print_type(type_: types.Type, names: Mapping[str, str] | None = None) -> str:
     """The type as text. `names`: what to write instead of a struct, by the struct's own text."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return f"{print_type(of, names)}?"
-        case List(item=item):
+        case types.List(item=item):
             return f"list<{print_type(item, names)}>"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f"map<{print_type(key, names)}, {print_type(value, names)}>"
-        case Struct() if is_tuple(type_):
+        case types.Struct() if is_tuple(type_):
             inner = ", ".join(print_type(part.type, names) for part in type_.fields)
             return f"({inner}{',' if len(type_.fields) == 1 else ''})"
-        case Struct():
+        case types.Struct():
             known = (names or {}).get(print_type(type_)) if names else None
             return known or f"{_record_word(type_.name)}{print_fields(type_, names)}"
-        case Enumeration(values=values, name=name):
+        case types.Enumeration(values=values, name=name):
             return f"enum{f' {word_or_quoted(name)}' if name else ''}{{{', '.join(map(word_or_quoted, values))}}}"
         case _:  # the others are words
             return str(type_)
@@ -77,12 +69,12 @@ def _record_word(name: str | None) -> str:
     return "" if not name else quoted(name) if name == "enum" else word_or_quoted(name)
 
 
-def print_fields(type_: Struct, names: Mapping[str, str] | None = None) -> str:
+def print_fields(type_: types.Struct, names: Mapping[str, str] | None = None) -> str:
     """The fields of a struct in braces."""
     return "{" + ", ".join(_print_field(part, type_, names) for part in type_.fields) + "}"
 
 
-def _print_field(part: Field, struct: Struct, names: Mapping[str, str] | None) -> str:
+def _print_field(part: types.Field, struct: types.Struct, names: Mapping[str, str] | None) -> str:
     tags = dict(struct.cases).get(part.name, ())
     owners = f" of {{{', '.join(map(word_or_quoted, tags))}}}" if tags else ""
     needed = [(tag, record) for tag, field, record in struct.needs if field == part.name]
@@ -93,7 +85,7 @@ def _print_field(part: Field, struct: Struct, names: Mapping[str, str] | None) -
 
 
 @lru_cache(maxsize=4096)
-def parse_type(text: str) -> Type:
+def parse_type(text: str) -> types.Type:
     """The inverse of `print_type` without names; ValueError says what is wrong."""
     tokens = Tokens(text)
     type_ = read_type(tokens)
@@ -102,13 +94,13 @@ def parse_type(text: str) -> Type:
     return type_
 
 
-def read_type(tokens: Tokens, names: Mapping[str, Type] | None = None) -> Type:
+def read_type(tokens: Tokens, names: Mapping[str, types.Type] | None = None) -> types.Type:
     """The type that begins at the next token. `names`: types by the names that may stand for them."""
     type_ = _read_plain(tokens, names or {})
-    return Nullable(type_) if tokens.accept("?") else type_
+    return types.Nullable(type_) if tokens.accept("?") else type_
 
 
-def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
+def _read_plain(tokens: Tokens, names: Mapping[str, types.Type]) -> types.Type:
     if tokens.accept("("):
         return _read_tuple(tokens, names)
     if tokens.at("{"):
@@ -124,27 +116,27 @@ def _read_plain(tokens: Tokens, names: Mapping[str, Type]) -> Type:
     if bare and name == "list" and tokens.accept("<"):
         item = read_type(tokens, names)
         tokens.expect(">")
-        return List(item)
+        return types.List(item)
     if bare and name == "map" and tokens.accept("<"):
         key = read_type(tokens, names)
         tokens.expect(",")
         value = read_type(tokens, names)
         tokens.expect(">")
-        return Map(key, value)
+        return types.Map(key, value)
     if bare and name == "decimal" and tokens.accept("("):
         precision = tokens.integer()
         tokens.expect(",")
         scale = tokens.integer()
         tokens.expect(")")
-        return Decimal(precision, scale)
+        return types.Decimal(precision, scale)
     if bare and name in _SCALARS:
         return _SCALARS[name]
     raise ValueError(f'there is no type "{name}" (line {tokens.peek.line}, before column {tokens.peek.column})')
 
 
-def _read_enum(tokens: Tokens) -> Enumeration:
+def _read_enum(tokens: Tokens) -> types.Enumeration:
     name = None if tokens.at("{") else tokens.name()
-    return Enumeration(_read_texts(tokens), name)
+    return types.Enumeration(_read_texts(tokens), name)
 
 
 def _read_texts(tokens: Tokens) -> tuple[str, ...]:
@@ -157,19 +149,19 @@ def _read_texts(tokens: Tokens) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _read_tuple(tokens: Tokens, names: Mapping[str, Type]) -> Struct:
-    fields: list[Field] = []
+def _read_tuple(tokens: Tokens, names: Mapping[str, types.Type]) -> types.Struct:
+    fields: list[types.Field] = []
     while not tokens.accept(")"):
-        fields.append(Field(f"_{len(fields) + 1}", read_type(tokens, names)))
+        fields.append(types.Field(f"_{len(fields) + 1}", read_type(tokens, names)))
         if not tokens.at(")"):
             tokens.expect(",")
-    return Struct(tuple(fields))
+    return types.Struct(tuple(fields))
 
 
-def read_struct(tokens: Tokens, names: Mapping[str, Type], called: str | None = None) -> Struct:
+def read_struct(tokens: Tokens, names: Mapping[str, types.Type], called: str | None = None) -> types.Struct:
     """The struct of that name whose fields, in braces, begin at the next token."""
     tokens.expect("{")
-    fields: list[Field] = []
+    fields: list[types.Field] = []
     cases: list[tuple[str, tuple[str, ...]]] = []
     needs: list[tuple[str, str, str]] = []
     while not tokens.accept("}"):
@@ -180,10 +172,10 @@ def read_struct(tokens: Tokens, names: Mapping[str, Type], called: str | None = 
             cases.append((name, _read_texts(tokens)))
         if tokens.accept("needs"):
             needs += [(tag, name, record) for tag, record in _read_pairs(tokens)]
-        fields.append(Field(name, type_, tokens.string() if tokens.accept("from") else None))
+        fields.append(types.Field(name, type_, tokens.string() if tokens.accept("from") else None))
         if not tokens.at("}"):
             tokens.expect(",")
-    return Struct(tuple(fields), called, cases=tuple(cases), needs=tuple(needs))
+    return types.Struct(tuple(fields), called, cases=tuple(cases), needs=tuple(needs))
 
 
 def _read_pairs(tokens: Tokens) -> list[tuple[str, str]]:

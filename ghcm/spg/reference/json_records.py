@@ -19,49 +19,29 @@ from typing import Any, NoReturn, assert_never, cast
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
+from ghcm import types
 from ghcm.errors import GhcmError, suggest
-from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-)
+from ghcm.types import INT_MAX, INT_MIN, is_nullable
 from ghcm.values import WrittenFloat, from_json
 
 
-def whole(row: tuple[object, ...], element: Struct) -> tuple[object, ...]:
+def whole(row: tuple[object, ...], element: types.Struct) -> tuple[object, ...]:
     """The record itself; ValueError where a union in it lacks a field of the record that it says it is."""
     _look(row, element)
     return row
 
 
-def _look(value: object, type_: Type) -> None:
+def _look(value: object, type_: types.Type) -> None:
     match type_:
-        case Nullable(of=of) if value is not None:
+        case types.Nullable(of=of) if value is not None:
             _look(value, of)
-        case List(item=item):
+        case types.List(item=item):
             for part in cast("Sequence[object]", value):
                 _look(part, item)
-        case Map(value=held):
+        case types.Map(value=held):
             for part in cast("dict[object, object]", value).values():
                 _look(part, held)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = cast("tuple[object, ...]", value)
             _look_at_tag(parts, type_)
             for part, field in zip(parts, fields, strict=True):
@@ -70,7 +50,7 @@ def _look(value: object, type_: Type) -> None:
             pass
 
 
-def _look_at_tag(parts: tuple[object, ...], union: Struct) -> None:
+def _look_at_tag(parts: tuple[object, ...], union: types.Struct) -> None:
     for tag, field, record in union.needs:
         if parts[0] == tag and parts[union.names.index(field)] is None:
             raise ValueError(f'field "{field}" of "{record}" is missing')
@@ -84,7 +64,7 @@ _MOMENT = re.compile(
 _ABSENT = object()
 
 
-def value_in(text: str, type_: Type) -> object:
+def value_in(text: str, type_: types.Type) -> object:
     """The value of a JSON text; ValueError where it holds none of that type."""
     data: object = json.loads(text, parse_float=WrittenFloat, parse_constant=lambda name: misfit("JSON", name))
     return from_data(data, type_)
@@ -97,7 +77,7 @@ def object_in(text: str) -> dict[str, Any]:
     return _members(data)
 
 
-def from_object(data: dict[str, Any], element: Struct) -> tuple[object, ...]:
+def from_object(data: dict[str, Any], element: types.Struct) -> tuple[object, ...]:
     """The record of an object: each field by its path; ValueError says which field does not fit. A union has the fields
     of the record that its tag names, whatever else the object holds.
     """
@@ -126,28 +106,28 @@ def _find(data: dict[str, Any], path: str) -> object:
     return place
 
 
-def from_data(data: Any, type_: Type) -> object:
+def from_data(data: Any, type_: types.Type) -> object:
     """The value of a type behind parsed JSON; ValueError where it holds none."""
     if data is None or data is _ABSENT:
         return None if is_nullable(type_) else misfit(str(type_), None)
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return from_data(data, of)
-        case Null():
+        case types.Null():
             misfit("null", data)
-        case Bool():
+        case types.Bool():
             return data if isinstance(data, bool) else misfit("bool", data)
-        case Int():
+        case types.Int():
             return _within(data, INT_MIN, INT_MAX) if _is_whole(data) else misfit("int", data)
-        case Int32():
+        case types.Int32():
             return _within(data, -(2**31), 2**31 - 1) if _is_whole(data) else misfit("int32", data)
-        case Float():
+        case types.Float():
             return _double(data) if _is_number(data) else misfit("float", data)
-        case String():
+        case types.String():
             return _whole_text(data) if isinstance(data, str) else misfit("string", data)
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return data if data in values else misfit(f"one of {', '.join(values)}", data)
-        case Timestamp():
+        case types.Timestamp():
             return (
                 micros(data)
                 if _is_number(data)
@@ -155,22 +135,22 @@ def from_data(data: Any, type_: Type) -> object:
                 if isinstance(data, str)
                 else misfit("timestamp", data)
             )
-        case Duration():
+        case types.Duration():
             return micros(data) if _is_number(data) else misfit("duration", data)
-        case Date() | Bytes() | Decimal():
+        case types.Date() | types.Bytes() | types.Decimal():
             return from_json(data, type_)
-        case List(item=item):
+        case types.List(item=item):
             return [from_data(each, item) for each in _items(data)]
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return _map(data, key, value)
-        case Struct():
+        case types.Struct():
             return from_object(_members(data), type_)
         case _:
             assert_never(type_)
 
 
-def _map(data: Any, key: Type, value: Type) -> object:
-    if isinstance(key, String | Enumeration) and _is_object(data):
+def _map(data: Any, key: types.Type, value: types.Type) -> object:
+    if isinstance(key, types.String | types.Enumeration) and _is_object(data):
         return {from_data(name, key): from_data(each, value) for name, each in _members(data).items()}
     pairs = [_items(pair) for pair in _items(data)]
     if any(len(pair) != 2 for pair in pairs):
@@ -239,7 +219,7 @@ def _moment(text: str) -> int:
     return micros + (shift if sign == "-" else -shift)
 
 
-def rows_of(data: bytes, file: str, format_: str, element: Struct) -> list[dict[str, Any]]:
+def rows_of(data: bytes, file: str, format_: str, element: types.Struct) -> list[dict[str, Any]]:
     """The rows with the columns that the record names. GhcmError where one is missing."""
     table: Any = _table(data, format_)
     known = list(_paths(table.schema))

@@ -8,57 +8,39 @@ from __future__ import annotations
 import math
 from typing import assert_never, cast
 
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm import types
 
 
-def order_key(value: object, type_: Type) -> tuple[object, ...]:
+def order_key(value: object, type_: types.Type) -> tuple[object, ...]:
     """A tuple that compares and hashes as the value is ordered and told apart among values of its type."""
     if value is None:
         return (0,)
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return order_key(value, of)
-        case Float():
+        case types.Float():
             number = cast("float", value)
             return (1, 1, 0.0) if math.isnan(number) else (1, 0, number)
-        case List(item=item):
+        case types.List(item=item):
             return (1, *(order_key(each, item) for each in cast("list[object]", value)))
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
             return (1, *(order_key(each, field.type) for each, field in parts))
-        case Map(key=key, value=held):  # has no order in the language; told apart by its pairs
+        case types.Map(key=key, value=held):  # has no order in the language; told apart by its pairs
             pairs = cast("dict[object, object]", value).items()
             return (1, *sorted((order_key(name, key), order_key(each, held)) for name, each in pairs))
         case (
-            Bool()
-            | Int()
-            | Int32()
-            | Decimal()
-            | String()
-            | Enumeration()
-            | Bytes()
-            | Timestamp()
-            | Date()
-            | Duration()
-            | Null()
+            types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Timestamp()
+            | types.Date()
+            | types.Duration()
+            | types.Null()
         ):
             return (1, value)
         case _:

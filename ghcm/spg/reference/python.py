@@ -18,31 +18,11 @@ from typing import Any, NoReturn, assert_never, cast
 
 import pyarrow as pa
 
+from ghcm import types
 from ghcm.functions import Failure
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.reference.functions import Failed
-from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
-    Bool,
-    Bytes,
-    Collection,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm.types import INT_MAX, INT_MIN
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_ONE = date(1970, 1, 1).toordinal()
@@ -57,7 +37,7 @@ def load(module: str, function: str, base: Path) -> Callable[[object], object]:
         sys.path.remove(str(base))
 
 
-def result_of(function: Callable[[object], object], value: object, takes: Type, gives: Type) -> object:
+def result_of(function: Callable[[object], object], value: object, takes: types.Type, gives: types.Type) -> object:
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
     try:
         given = function(_hand(value, takes))
@@ -69,80 +49,90 @@ def result_of(function: Callable[[object], object], value: object, takes: Type, 
         raise Failed(Failure.WRONG_RESULT, str(error)) from None
 
 
-def _hand(value: Any, type_: Type) -> object:
+def _hand(value: Any, type_: types.Type) -> object:
     if value is None:
         return None
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return _hand(value, of)
-        case Timestamp():
+        case types.Timestamp():
             return _EPOCH + timedelta(microseconds=value)
-        case Duration():
+        case types.Duration():
             return timedelta(microseconds=value)
-        case Date():
+        case types.Date():
             return date.fromordinal(value + _DAY_ONE)
-        case List(item=item):
+        case types.List(item=item):
             return [_hand(each, item) for each in value]
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             return {_hand(name, key): _hand(each, held) for name, each in value.items()}
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             members = {field.name: property(itemgetter(index)) for index, field in enumerate(fields)}
             record = type(type_.name or "Record", (tuple,), members)
             return cast("object", record(_hand(each, field.type) for each, field in zip(value, fields, strict=True)))
-        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Enumeration() | Bytes() | Null():
+        case (
+            types.Bool()
+            | types.Int()
+            | types.Int32()
+            | types.Float()
+            | types.Decimal()
+            | types.String()
+            | types.Enumeration()
+            | types.Bytes()
+            | types.Null()
+        ):
             return cast("object", value)
         case _:
             assert_never(type_)
 
 
-def take(value: object, type_: Type) -> object:
+def take(value: object, type_: types.Type) -> object:
     """The canonical value of a result; TypeError, ValueError or OverflowError where it is of another type."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return None if value is None else take(value, of)
-        case Null():
+        case types.Null():
             return value if value is None else _wrong("None", value)
-        case Bool():
+        case types.Bool():
             return value if isinstance(value, bool) else _wrong("bool", value)
-        case Int():
+        case types.Int():
             return _whole(value, INT_MIN, INT_MAX)
-        case Int32():
+        case types.Int32():
             return _whole(value, -(2**31), 2**31 - 1)
-        case Float():
+        case types.Float():
             number = isinstance(value, int | float) and not isinstance(value, bool)
             return float(cast("float", value)) if number else _wrong("float", value)
-        case String():
+        case types.String():
             return str(value) if isinstance(value, str) else _wrong("str", value)
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             text = value.value if isinstance(value, enum.Enum) else value
             return str(text) if text in values else _wrong(f"one of {', '.join(values)}", text)
-        case Bytes():
+        case types.Bytes():
             return bytes(value) if isinstance(value, bytes) else _wrong("bytes", value)
-        case Decimal():
+        case types.Decimal():
             return value if isinstance(value, decimal.Decimal) else _wrong("Decimal", value)
-        case Timestamp():
+        case types.Timestamp():
             if not isinstance(value, datetime):
                 _wrong("datetime", value)
             aware = value if value.tzinfo else value.replace(tzinfo=UTC)
             return (aware - _EPOCH) // timedelta(microseconds=1)
-        case Date():
+        case types.Date():
             day = isinstance(value, date) and not isinstance(value, datetime)
             return cast("date", value).toordinal() - _DAY_ONE if day else _wrong("date", value)
-        case Duration():
+        case types.Duration():
             return value // timedelta(microseconds=1) if isinstance(value, timedelta) else _wrong("timedelta", value)
-        case List(item=item):
+        case types.List(item=item):
             several = cast("list[object]", value) if isinstance(value, list | tuple) else _wrong("list", value)
             return [take(each, item) for each in several]
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             pairs = cast("dict[object, object]", value) if isinstance(value, Mapping) else _wrong("mapping", value)
             return {take(name, key): take(each, held) for name, each in pairs.items()}
-        case Struct():
+        case types.Struct():
             return _take_struct(value, type_)
         case _:
             assert_never(type_)
 
 
-def _take_struct(value: object, type_: Struct) -> object:
+def _take_struct(value: object, type_: types.Struct) -> object:
     if isinstance(value, tuple):
         parts = cast("tuple[object, ...]", value)
         if len(parts) != len(type_.fields):
@@ -167,9 +157,11 @@ def _wrong(expected: str, found: object) -> NoReturn:
     raise TypeError(f"expected {expected}, found {type(found).__name__}")
 
 
-def batch_result(function: Callable[[object], object], value: object, takes: Collection, gives: Type) -> object:
+def batch_result(
+    function: Callable[[object], object], value: object, takes: types.Collection, gives: types.Type
+) -> object:
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
-    values = cast("tuple[object, ...]", value) if isinstance(takes.element, Struct) else (value,)
+    values = cast("tuple[object, ...]", value) if isinstance(takes.element, types.Struct) else (value,)
     fields = takes.columns.fields
     arrays = [pa.array([_plain(v, f.type)], arrow_type(f.type)) for v, f in zip(values, fields, strict=True)]
     table = pa.table(arrays, names=[field.name for field in fields])
@@ -184,11 +176,11 @@ def batch_result(function: Callable[[object], object], value: object, takes: Col
         raise Failed(Failure.WRONG_RESULT, str(error)) from None
 
 
-def _rows(given: object, gives: Type) -> list[object]:
+def _rows(given: object, gives: types.Type) -> list[object]:
     """The records of a result, as Python's own objects."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         rows = cast("list[dict[str, object]]", given.to_pylist(maps_as_pydicts="strict"))
-        return [each if isinstance(gives, Struct) else _only(each) for each in rows]
+        return [each if isinstance(gives, types.Struct) else _only(each) for each in rows]
     if isinstance(given, pa.Array | pa.ChunkedArray):
         return cast("list[object]", given.to_pylist(maps_as_pydicts="strict"))
     if isinstance(given, list):
@@ -201,20 +193,20 @@ def _only(row: dict[str, object]) -> object:
     return value
 
 
-def _plain(value: object, type_: Type) -> object:
+def _plain(value: object, type_: types.Type) -> object:
     """A canonical value as pyarrow takes it."""
     if value is None:
         return None
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return _plain(value, of)
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             return [
                 (_plain(name, key), _plain(each, held)) for name, each in cast("dict[object, object]", value).items()
             ]
-        case List(item=item):
+        case types.List(item=item):
             return [_plain(each, item) for each in cast("list[object]", value)]
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = zip(fields, cast("tuple[object, ...]", value), strict=True)
             return {field.name: _plain(each, field.type) for field, each in parts}
         case _:  # scalars go out as they are

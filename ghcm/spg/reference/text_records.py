@@ -10,28 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never, cast
 
+from ghcm import types
 from ghcm.errors import GhcmError, suggest
 from ghcm.spg.reference.json_records import from_data, micros, misfit, whole
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-)
+from ghcm.types import is_nullable
 from ghcm.values import WrittenFloat, from_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -96,27 +78,27 @@ class Log:
         return False
 
 
-def zeek_value(log: Log, cell: str, type_: Type, other: Callable[[str, Type], object]) -> object:
+def zeek_value(log: Log, cell: str, type_: types.Type, other: Callable[[str, types.Type], object]) -> object:
     """The value of a cell; `other` reads what is written as in CSV. ValueError where it does not fit."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return None if cell == log.unset else zeek_value(log, cell, of, other)
         case _ if cell == log.unset:
             raise ValueError(f"expected {type_}, found nothing")
-        case String():
+        case types.String():
             return "" if cell == log.empty else _unescaped(cell.encode()).decode()
-        case Enumeration():
+        case types.Enumeration():
             return other("" if cell == log.empty else _unescaped(cell.encode()).decode(), type_)
-        case Bytes():
+        case types.Bytes():
             return b"" if cell == log.empty else _unescaped(cell.encode())
-        case Bool():
+        case types.Bool():
             if cell not in ("T", "F"):
                 raise ValueError(f"expected T or F, found {cell[:60]!r}")
             return cell == "T"
-        case List(item=item):
+        case types.List(item=item):
             parts = [] if cell == log.empty else cell.split(log.set_separator)
             return [zeek_value(log, part, item, other) for part in parts]
-        case Map() | Struct():
+        case types.Map() | types.Struct():
             raise ValueError(f"expected {type_}, which no log of Zeek holds")
         case _:  # the others as in any cell of text
             return other(cell, type_)
@@ -140,7 +122,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 
 
-def csv_records(data: bytes, file: str, separator: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -> Iterator[tuple[object, ...] | Bad]:
     """RFC 4180: the first record names the columns; a record may hold line ends in quotes."""
     raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     csv.field_size_limit(2**31 - 1)
@@ -171,13 +153,15 @@ def csv_records(data: bytes, file: str, separator: str, element: Struct) -> Iter
             yield attempt(text, place, partial(_from_cells, header, fields, element))
 
 
-def _from_cells(header: list[str], cells: list[str], element: Struct) -> tuple[object, ...]:
+def _from_cells(header: list[str], cells: list[str], element: types.Struct) -> tuple[object, ...]:
     if len(cells) != len(header):
         raise ValueError(f"expected {len(header)} fields as in the header, found {len(cells)}")
     return _row(dict(zip(reversed(header), reversed(cells), strict=True)), element, _from_text)
 
 
-def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], object]) -> tuple[object, ...]:
+def _row(
+    cells: dict[str, str], element: types.Struct, value: Callable[[str, types.Type], object]
+) -> tuple[object, ...]:
     """The record of the cells by column; a column that is not there is null, and so is what a union has not."""
     row: list[object] = []
     tags = dict(element.cases)
@@ -193,7 +177,7 @@ def _row(cells: dict[str, str], element: Struct, value: Callable[[str, Type], ob
     return whole(tuple(row), element)
 
 
-def _check_header(file: str, header: list[str], element: Struct) -> None:
+def _check_header(file: str, header: list[str], element: types.Struct) -> None:
     """That a file has every column that the record cannot do without."""
     for field in element.fields:
         name = field.path or field.name
@@ -201,7 +185,7 @@ def _check_header(file: str, header: list[str], element: Struct) -> None:
             raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, header))
 
 
-def zeek_records(data: bytes, file: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+def zeek_records(data: bytes, file: str, element: types.Struct) -> Iterator[tuple[object, ...] | Bad]:
     """Zeek's logs: `#fields` names the columns of the lines behind it."""
     log = Log()
     for number, line in numbered_lines(data, file):
@@ -217,37 +201,37 @@ def zeek_records(data: bytes, file: str, element: Struct) -> Iterator[tuple[obje
             yield attempt(text, f"{file}:{number}", partial(_from_log, log, text, element))
 
 
-def _from_log(log: Log, line: str, element: Struct) -> tuple[object, ...]:
+def _from_log(log: Log, line: str, element: types.Struct) -> tuple[object, ...]:
     return _row(
         dict(reversed(list(cells(log, line)))), element, lambda cell, type_: zeek_value(log, cell, type_, _from_text)
     )
 
 
-def _from_text(text: str, type_: Type) -> object:
+def _from_text(text: str, type_: types.Type) -> object:
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return _from_text(text, of) if text else None
-        case String():
+        case types.String():
             return text
-        case Enumeration():
+        case types.Enumeration():
             return from_data(text, type_)
-        case Null():
+        case types.Null():
             return None if not text else misfit("nothing", text)
-        case Bool():
+        case types.Bool():
             return text.lower() == "true" if text.lower() in ("true", "false") else misfit("bool", text)
-        case Int() | Int32():
+        case types.Int() | types.Int32():
             return (
                 from_data(int(text), type_) if len(text) < 40 and _WHOLE.fullmatch(text) else misfit(str(type_), text)
             )
-        case Float():
+        case types.Float():
             return float(text) if _REAL.fullmatch(text) else misfit("float", text)
-        case Timestamp() | Duration():
+        case types.Timestamp() | types.Duration():
             if len(text) < 40 and _WHOLE.fullmatch(text):
                 return micros(int(text))
             return micros(float(text)) if _REAL.fullmatch(text) else from_data(text, type_)
-        case Date() | Decimal():
+        case types.Date() | types.Decimal():
             return from_json(text, type_)
-        case Bytes() | List() | Map() | Struct():
+        case types.Bytes() | types.List() | types.Map() | types.Struct():
             return from_data(json.loads(text, parse_float=WrittenFloat), type_)
         case _:
             assert_never(type_)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal as Number
 from typing import assert_never, cast
 
+from ghcm import types
 from ghcm.expr import (
     Call,
     Each,
@@ -27,34 +28,13 @@ from ghcm.expr import (
     children,
 )
 from ghcm.functions import FUNCTIONS, resolve
-from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    as_nullable,
-    is_nullable,
-    strip,
-)
+from ghcm.types import INT_MAX, INT_MIN, as_nullable, is_nullable, strip
 from ghcm.types.unification import accepts
 
 
-def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: Mapping[str, Type]) -> Iterator[str]:
+def lambda_problems(
+    function: Lambda, arguments: tuple[types.Type, ...], parameters: Mapping[str, types.Type]
+) -> Iterator[str]:
     """What is wrong with a lambda that is given values of these types; `parameters` are the unit's."""
     if len(function.parameters) != len(arguments):
         yield f"a function of {len(function.parameters)} parameters is given {len(arguments)} values"
@@ -65,7 +45,9 @@ def lambda_problems(function: Lambda, arguments: tuple[Type, ...], parameters: M
     yield from expr_problems(function.body, {each.name: each.type for each in function.parameters}, parameters)
 
 
-def expr_problems(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str, Type]) -> Iterator[str]:
+def expr_problems(
+    expr: Expr, variables: Mapping[str, types.Type], parameters: Mapping[str, types.Type]
+) -> Iterator[str]:
     """What is wrong with an expression, parts before wholes."""
     match expr:
         case ForEach(list=of, item=bound, body=body) | Let(value=of, variable=bound, body=body):
@@ -79,7 +61,7 @@ def expr_problems(expr: Expr, variables: Mapping[str, Type], parameters: Mapping
         yield problem
 
 
-def _problem(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str, Type]) -> str:
+def _problem(expr: Expr, variables: Mapping[str, types.Type], parameters: Mapping[str, types.Type]) -> str:
     match expr:
         case Literal(value=value, type=type_):
             return "" if is_value(value, type_) else f'{value!r} is no value of "{type_}"'
@@ -98,18 +80,18 @@ def _problem(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str,
         case Call():
             return _call(expr)
         case If(condition=condition, then=then, otherwise=otherwise, type=type_):
-            if strip(condition.type) != Bool():
+            if strip(condition.type) != types.Bool():
                 return f'a condition is "{condition.type}"'
             return next((_misfit(type_, each) for each in (then, otherwise) if not accepts(type_, each.type)), "")
         case MakeStruct(values=values, type=type_):
-            if not isinstance(type_, Struct) or len(type_.fields) != len(values):
+            if not isinstance(type_, types.Struct) or len(type_.fields) != len(values):
                 return f'{len(values)} values do not make "{type_}"'
             pairs = zip(type_.fields, values, strict=True)
             return next(
                 (_misfit(field.type, value) for field, value in pairs if not accepts(field.type, value.type)), ""
             )
         case MakeList(items=items, type=type_):
-            if not isinstance(type_, List):
+            if not isinstance(type_, types.List):
                 return f'a list is "{type_}"'
             return next((_misfit(type_.item, item) for item in items if not accepts(type_.item, item.type)), "")
         case ForEach():
@@ -125,29 +107,29 @@ def _problem(expr: Expr, variables: Mapping[str, Type], parameters: Mapping[str,
 
 def _for_each(expr: ForEach) -> str:
     of, type_ = strip(expr.list.type), strip(expr.type)
-    if not isinstance(of, List) or of.item != expr.item.type:
+    if not isinstance(of, types.List) or of.item != expr.item.type:
         return f'an item of "{of}" is no "{expr.item.type}"'
-    if expr.kind is not Each.MAP and strip(expr.body.type) != Bool():
+    if expr.kind is not Each.MAP and strip(expr.body.type) != types.Bool():
         return f'a condition is "{expr.body.type}"'
     match expr.kind:
         case Each.MAP:
-            fits, nullable = type_ == List(expr.body.type), is_nullable(expr.list.type)
+            fits, nullable = type_ == types.List(expr.body.type), is_nullable(expr.list.type)
         case Each.FILTER:
-            fits, nullable = isinstance(type_, List) and accepts(of.item, type_.item), is_nullable(expr.list.type)
+            fits, nullable = isinstance(type_, types.List) and accepts(of.item, type_.item), is_nullable(expr.list.type)
         case Each.ANY | Each.ALL:
-            fits, nullable = type_ == Bool(), is_nullable(expr.list.type) or is_nullable(expr.body.type)
+            fits, nullable = type_ == types.Bool(), is_nullable(expr.list.type) or is_nullable(expr.body.type)
         case _:
             assert_never(expr.kind)
     return "" if fits and nullable == is_nullable(expr.type) else f'"{expr.kind.value}" does not give "{expr.type}"'
 
 
-def _misfit(wanted: Type, found: Expr) -> str:
+def _misfit(wanted: types.Type, found: Expr) -> str:
     return f'"{found.type}" stands where "{wanted}" is asked for'
 
 
 def _get(expr: Get) -> str:
     struct = strip(expr.of.type)
-    field = struct.get(expr.field) if isinstance(struct, Struct) else None
+    field = struct.get(expr.field) if isinstance(struct, types.Struct) else None
     if field is None:
         return f'"{struct}" has no field "{expr.field}"'
     wanted = as_nullable(field.type) if is_nullable(expr.of.type) else field.type
@@ -161,7 +143,7 @@ def _call(call: Call) -> str:
     given = tuple(each.type for each in call.arguments)
     resolution = resolve(function, given) if given else None
     shown = ", ".join(map(str, given))
-    whole = call.function == "to_float" and isinstance(strip(given[0]), Int | Int32)
+    whole = call.function == "to_float" and isinstance(strip(given[0]), types.Int | types.Int32)
     pairs = zip(resolution.parameters if resolution else (), given, strict=False)
     if resolution is None or not (whole or all(accepts(to, each) for to, each in pairs)):
         return f"{call.function} does not take ({shown})"
@@ -176,37 +158,37 @@ def _call(call: Call) -> str:
     return f"a constant of {call.function} cannot be: {bad.reason}" if bad else ""
 
 
-def is_value(value: object, type_: Type) -> bool:
+def is_value(value: object, type_: types.Type) -> bool:
     """Whether it is a canonical value of the type."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return value is None or is_value(value, of)
-        case Null():
+        case types.Null():
             return value is None
-        case Bool():
+        case types.Bool():
             return isinstance(value, bool)
-        case Int() | Timestamp() | Duration():
+        case types.Int() | types.Timestamp() | types.Duration():
             return type(value) is int and INT_MIN <= value <= INT_MAX
-        case Int32() | Date():
+        case types.Int32() | types.Date():
             return type(value) is int and -(2**31) <= value < 2**31
-        case Float():
+        case types.Float():
             return type(value) is float
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return isinstance(value, Number) and value.is_finite() and _fits(value, precision, scale)
-        case String():
+        case types.String():
             return type(value) is str and not any("\ud800" <= char <= "\udfff" for char in value)
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return value in values
-        case Bytes():
+        case types.Bytes():
             return type(value) is bytes
-        case List(item=item):
+        case types.List(item=item):
             return type(value) is list and all(is_value(each, item) for each in cast("list[object]", value))
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             if not isinstance(value, dict):
                 return False
             pairs = cast("dict[object, object]", value).items()
             return all(is_value(name, key) and is_value(each, held) for name, each in pairs)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             if not isinstance(value, tuple):
                 return False
             parts = cast("tuple[object, ...]", value)
