@@ -2,3 +2,5 @@
 
 Its public names are those of `ghcm`.
 """
+
+__all__: list[str] = []
