@@ -18,7 +18,7 @@ from ghcm.runtime.sources.growing_file import (
     GrowingFile,
     Identity,
     Mark,
-    Place,
+    Position,
     bears,
     begins_like,
     find,
@@ -44,30 +44,30 @@ def still_bears(found: Found, mark: Mark, base: Path) -> bool:
 
 
 def copy_of(
-    place: Place,
+    position: Position,
     there: Mapping[Identity, Found],
     known: Container[Identity],
     base: Path,
     unfinished: bytes = b"",
     *,
     at_once: bool,
-) -> tuple[Found, Place] | None:
-    """A file that is not known and holds what was read of a place, and how far it was read by that. `at_once`: the file
-    was cut a moment ago; its copy may then hold a little less than what was read of it. `unfinished` was read behind
-    the place; of a file without a whole line it is all that its copy is known by.
+) -> tuple[Found, Position] | None:
+    """A file that is not known and holds what was read up to a position, and how far it was read by that. `at_once`:
+    the file was cut a moment ago; its copy may then hold a little less than what was read of it. `unfinished` was read
+    behind the position; of a file without a whole line it is all that its copy is known by.
     """
-    if not place.mark.offset and not unfinished:
+    if not position.mark.offset and not unfinished:
         return None
-    near = {found.identity: found for found in _neighbours(place.name, base)} | dict(there)
-    unknown = [found for identity, found in near.items() if identity not in known and identity != place.identity]
+    near = {found.identity: found for found in _neighbours(position.name, base)} | dict(there)
+    unknown = [found for identity, found in near.items() if identity not in known and identity != position.identity]
     for found in unknown:
-        if found.size >= place.mark.offset and _holds(found, place.mark, unfinished, base):
-            return found, replace(place, identity=found.identity)
+        if found.size >= position.mark.offset and _holds(found, position.mark, unfinished, base):
+            return found, replace(position, identity=found.identity)
     for found in unknown if at_once else ():
-        if 0 < place.mark.offset - found.size <= _BEHIND:
+        if 0 < position.mark.offset - found.size <= _BEHIND:
             with _opened(found, base) as file:
-                if file is not None and begins_like(file, place.mark):
-                    return found, replace(place, identity=found.identity, mark=Mark.at(file, found.size))
+                if file is not None and begins_like(file, position.mark):
+                    return found, replace(position, identity=found.identity, mark=Mark.at(file, found.size))
     return None
 
 

@@ -24,7 +24,7 @@ from ghcm.spg.ops import Files
 from ghcm.types import Struct
 
 SIDE = 1024
-"""Bytes at the beginning of a file, and before the place to which it was read, that have to be what they were."""
+"""Bytes at the beginning of a file, and before the position to which it was read, that have to be what they were."""
 
 Identity: TypeAlias = tuple[int, int]
 """Device and inode."""
@@ -51,7 +51,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """How far a file was read: the name that it had first, where it is, what lies behind, the lines used and what the
     decoder has to know."""
 
@@ -62,15 +62,15 @@ class Place:
     header: object
 
     def save(self) -> dict[str, object]:
-        """As it stands in a position (JSON)."""
+        """As it stands in the position of the source (JSON)."""
         device, inode = self.identity
         offset, first, last = self.mark.offset, self.mark.first, self.mark.last
         where = {"name": self.name, "device": device, "inode": inode, "offset": offset, "first": first, "last": last}
         return {**where, "number": self.number, "header": self.header}
 
     @classmethod
-    def restore(cls, saved: Mapping[str, object]) -> Place:
-        """The place that was saved."""
+    def restore(cls, saved: Mapping[str, object]) -> Position:
+        """The position that was saved."""
         known = cast("Mapping[str, int]", saved)
         texts = cast("Mapping[str, str]", saved)
         mark = Mark(known["offset"], texts["first"], texts["last"])
@@ -116,11 +116,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What came of a file, and where to go on with it, `place` None: nowhere, since it is gone. `file` names it within
-    this run of the source."""
+    """What came of a file, and where to go on with it; `position` None: nowhere, since it is gone. `file` names it
+    within this run of the source.
+    """
 
     file: int
-    place: Place | None
+    position: Position | None
     batch: Batch | None = None
     letters: tuple[tuple[Failure, str, str], ...] = ()
 
@@ -154,32 +155,34 @@ def open_known(name: str, identity: Identity, base: Path) -> int:
 
 
 class GrowingFile:
-    """Reads on in one file behind a place; keeps it open, so that it can be read when its name is another's.
+    """Reads on in one file behind a position; keeps it open, so that it can be read when its name is another's.
 
     `name` is the one that it had first, `path` the latest under which it was found; `moved`: that they differ or did.
     `grown` is when something last came (monotonic).
     """
 
     def __init__(
-        self, number: int, connector: Files, schema: Struct, partition: str, base: Path, path: str, place: Place
+        self, number: int, connector: Files, schema: Struct, partition: str, base: Path, path: str, position: Position
     ) -> None:
         self.number = number
-        self.name = place.name
+        self.name = position.name
         self.path = path
-        self.identity = place.identity
+        self.identity = position.identity
         self.grown = monotonic()
-        self.moved = path != place.name
+        self.moved = path != position.name
         self._base = base
         self._decoder = open_decoder(connector.format, schema)
-        self._decoder.begin(place.header)
-        self._lines = Lines(self._decoder, place.name, partition, offset=place.mark.offset, number=place.number)
-        self._mark = place.mark
-        self._read = place.mark.offset
+        self._decoder.begin(position.header)
+        self._lines = Lines(
+            self._decoder, position.name, partition, offset=position.mark.offset, number=position.number
+        )
+        self._mark = position.mark
+        self._read = position.mark.offset
         self._file: int | None = None
         self._seen = (-1, -1)
-        side = min(place.mark.offset, SIDE)
+        side = min(position.mark.offset, SIDE)
         self._first = os.pread(self.file, side, 0) if side else b""
-        self._recent = os.pread(self.file, side, place.mark.offset - side) if side else b""
+        self._recent = os.pread(self.file, side, position.mark.offset - side) if side else b""
 
     @property
     def file(self) -> int:
@@ -194,9 +197,9 @@ class GrowingFile:
         return self._file is not None
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Position:
         """Where to go on."""
-        return Place(self.name, self.identity, self._mark, self._lines.number, self._decoder.save())
+        return Position(self.name, self.identity, self._mark, self._lines.number, self._decoder.save())
 
     @property
     def removed(self) -> bool:
@@ -254,7 +257,7 @@ class GrowingFile:
 
     def finish(self) -> Piece:
         """The unfinished last line as a whole one, since nothing more comes."""
-        return replace(self._add(b"", last=True), place=None)
+        return replace(self._add(b"", last=True), position=None)
 
     def close(self) -> None:
         """Give the open file back; it is opened again by its path when it is asked for."""
@@ -272,10 +275,10 @@ class GrowingFile:
         if data:
             self.grown = monotonic()
             self._remember(data)
-        return Piece(self.number, self.place, batch, tuple(failed))
+        return Piece(self.number, self.position, batch, tuple(failed))
 
     def _remember(self, data: bytes) -> None:
-        """Keep the bytes of which marks are made: the first ones, and those around the place up to which lines are
+        """Keep the bytes of which marks are made: the first ones, and those around the position up to which lines are
         used."""
         self._read += len(data)
         offset = self._lines.offset

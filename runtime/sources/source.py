@@ -36,7 +36,7 @@ class Source(Protocol):
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         """What is there, of one partition, about `rows` records at most; None if nothing is. Never blocks. GhcmError
-        if the place fails.
+        if the connector fails.
         """
         ...
 

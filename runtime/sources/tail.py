@@ -20,7 +20,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.file_pieces import find_files, packed
 from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved, still_bears
-from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Place, find
+from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Position, find
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.ops import Files
 from ghcm.types import Struct
@@ -34,17 +34,19 @@ _REMOVED_S, _MOVED_S = 5.0, 300.0
 
 
 class Tailing:
-    """Takes looks. `places`: how far files were read, by their numbers."""
+    """Takes looks. `positions`: how far files were read, by their numbers."""
 
-    def __init__(self, connector: Files, schema: Struct, partition: str, base: Path, places: dict[int, Place]) -> None:
+    def __init__(
+        self, connector: Files, schema: Struct, partition: str, base: Path, positions: dict[int, Position]
+    ) -> None:
         self._connector = connector
         self._schema = schema
         self._partition = partition
         self._base = base
-        self._places = places
+        self._positions = positions
         self._files: list[GrowingFile] = []
         self._lookalikes = Lookalikes(base)
-        self._next = max(places, default=0) + 1
+        self._next = max(positions, default=0) + 1
         self._skipped: set[str] = set()
 
     def look(self) -> Iterator[Piece]:
@@ -81,18 +83,22 @@ class Tailing:
 
     def _go_on(self, there: dict[Identity, Found]) -> Iterator[Piece]:
         """Find again what was read before this run."""
-        places, self._places = self._places, {}
-        lost: list[tuple[int, Place]] = []
-        for number, place in places.items():
-            found = there.get(place.identity) or moved(place.name, place.identity, self._base)
-            if found is None or not still_bears(found, place.mark, self._base) or not self._open(found, place, number):
-                lost.append((number, place))
-        for number, place in lost:
-            copy = copy_of(place, there, self._known(), self._base, at_once=False)
+        positions, self._positions = self._positions, {}
+        lost: list[tuple[int, Position]] = []
+        for number, position in positions.items():
+            found = there.get(position.identity) or moved(position.name, position.identity, self._base)
+            if (
+                found is None
+                or not still_bears(found, position.mark, self._base)
+                or not self._open(found, position, number)
+            ):
+                lost.append((number, position))
+        for number, position in lost:
+            copy = copy_of(position, there, self._known(), self._base, at_once=False)
             if copy is not None and (file := self._open(*copy, number)) is not None:
-                yield Piece(number, file.place)
+                yield Piece(number, file.position)
             else:
-                self._say_lost(place)
+                self._say_lost(position)
                 yield Piece(number, None)
 
     def _settle(
@@ -104,7 +110,7 @@ class Tailing:
             found = moved(file.path, file.identity, self._base)
         file.met(found)
         if found is None and not file.is_open:
-            self._say_left(file.place)
+            self._say_left(file.position)
             yield self._leave(file)
             return
         try:
@@ -123,18 +129,18 @@ class Tailing:
 
     def _cut(self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
         """A file has lost what was read of it: go on in its copy; it is new itself."""
-        place = file.place
-        copy = copy_of(place, there, self._known(), self._base, file.unfinished, at_once=True)
+        position = file.position
+        copy = copy_of(position, there, self._known(), self._base, file.unfinished, at_once=True)
         successor = None if copy is None else self._open(*copy, file.number)
         if successor is None:
-            self._say_lost(place)
+            self._say_lost(position)
             yield self._leave(file)
             return
-        _log.info('"%s" was cut: it is read to its end in the copy "%s"', place.name, successor.path)
+        _log.info('"%s" was cut: it is read to its end in the copy "%s"', position.name, successor.path)
         self._files.remove(file)
         file.close()
         grown.append(successor)
-        yield Piece(successor.number, successor.place)
+        yield Piece(successor.number, successor.position)
 
     def _new(self, there: dict[Identity, Found], cut: set[Identity]) -> list[GrowingFile]:
         """The files that are not known, those that were longest not written first."""
@@ -143,16 +149,16 @@ class Tailing:
         for found in sorted(there.values(), key=lambda found: (found.written_ns, found.name)):
             if found.identity in known or (found.identity not in cut and self._lookalikes.holds(found, before)):
                 continue
-            file = self._open(found, Place(found.name, found.identity, START, 0, None), self._next)
+            file = self._open(found, Position(found.name, found.identity, START, 0, None), self._next)
             self._next += 1
             new += [] if file is None else [file]
         return new
 
-    def _open(self, found: Found, place: Place, number: int) -> GrowingFile | None:
-        """The file behind a place, which is known from now on; None where it was renamed meanwhile."""
+    def _open(self, found: Found, position: Position, number: int) -> GrowingFile | None:
+        """The file behind a position, which is known from now on; None where it was renamed meanwhile."""
         connector = self._connector
         try:
-            file = GrowingFile(number, connector, self._schema, self._partition, self._base, found.name, place)
+            file = GrowingFile(number, connector, self._schema, self._partition, self._base, found.name, position)
         except FileNotFoundError:
             return None
         self._files.append(file)
@@ -172,15 +178,15 @@ class Tailing:
     def _known(self) -> set[Identity]:
         return {file.identity for file in self._files}
 
-    def _say_lost(self, place: Place) -> None:
-        if place.mark.offset:
-            where = f"what came behind its first {place.mark.offset} bytes and was not read by then is not there"
-            _log.warning('"%s" was cut or taken away, and there is no copy of it: %s', place.name, where)
+    def _say_lost(self, position: Position) -> None:
+        if position.mark.offset:
+            where = f"what came behind its first {position.mark.offset} bytes and was not read by then is not there"
+            _log.warning('"%s" was cut or taken away, and there is no copy of it: %s', position.name, where)
 
-    def _say_left(self, place: Place) -> None:
+    def _say_left(self, position: Position) -> None:
         why = f"it was not among the {_OPEN} files that are kept open"
-        what = f"what was written behind its first {place.mark.offset} bytes since it was last looked at is not read"
-        _log.warning('"%s" has no name any more in its folder, and %s: %s', place.name, why, what)
+        what = f"what was written behind its first {position.mark.offset} bytes since it was last looked at is not read"
+        _log.warning('"%s" has no name any more in its folder, and %s: %s', position.name, why, what)
 
     def _close_some(self) -> None:
         kept = sorted((file for file in self._files if file.is_open), key=lambda file: file.grown)
@@ -205,7 +211,7 @@ class TailSource:
         self._schema = schema
         self._partition = partition
         self._base = base
-        self._places: dict[int, Place] = {}
+        self._positions: dict[int, Position] = {}
         self._closed = Event()
         self._mailbox: Mailbox[Piece] | None = None
 
@@ -213,9 +219,9 @@ class TailSource:
         """Begin to look for files, or go on where the position says."""
         if isinstance(position, Mapping):
             saved = cast("list[Mapping[str, object]]", position["files"])
-            self._places = dict(enumerate(map(Place.restore, saved), 1))
+            self._positions = dict(enumerate(map(Position.restore, saved), 1))
         self._mailbox = Mailbox(_PREFETCHED, wake)
-        tailing = Tailing(self._connector, self._schema, self._partition, self._base, dict(self._places))
+        tailing = Tailing(self._connector, self._schema, self._partition, self._base, dict(self._positions))
         self._mailbox.feed("ghcm-tail", partial(self._watch, self._mailbox, tailing))
 
     def partitions(self) -> frozenset[str]:
@@ -227,10 +233,10 @@ class TailSource:
         while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
             for letter in piece.letters:
                 letters(*letter)
-            if piece.place is None:
-                self._places.pop(piece.file, None)
+            if piece.position is None:
+                self._positions.pop(piece.file, None)
             else:
-                self._places[piece.file] = piece.place
+                self._positions[piece.file] = piece.position
             if piece.batch is not None:
                 return piece.batch
         return None
@@ -242,7 +248,7 @@ class TailSource:
 
     def position(self) -> object:
         """Where to go on in each file."""
-        return {"files": [place.save() for place in self._places.values()]}
+        return {"files": [position.save() for position in self._positions.values()]}
 
     def close(self) -> None:
         """Let the reading thread go."""

@@ -33,7 +33,7 @@ def test_a_file_that_is_gone_and_was_not_kept_open_is_said(
         add(log.with_name(f"{number}.log"), lines(number))
     assert sum(piece.batch is not None for piece in tailing.look()) == 3
     log.with_name("0.log").unlink()
-    assert [piece.place for piece in tailing.look()] == [None]
+    assert [piece.position for piece in tailing.look()] == [None]
     assert '"in/0.log" has no name any more in its folder' in caplog.text
     tailing.close()
 
