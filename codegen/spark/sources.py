@@ -44,8 +44,8 @@ def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
         case Files(path=path, format=format_):
             separator = f", {quote(format_.separator)}" if format_.separator != "," else ""
             call = f"read_table(job, {step}, {name}, {quote(path)}, {quote(format_.name)}{separator})"
-        case Redis(place=place):
-            call = f"read_redis(job, {step}, {name}, {quote(place)}, mode={quote(sink.mode.value)})"
+        case Redis(place=prefix):
+            call = f"read_redis(job, {step}, {name}, {quote(prefix)}, mode={quote(sink.mode.value)})"
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
     return [f"return arrived({call}, {quote(task.id)}{scope.keeping()})" if scope.keep else f"return {call}"]

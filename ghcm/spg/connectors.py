@@ -185,7 +185,7 @@ class Kafka:
 
 @dataclass(frozen=True, slots=True)
 class Redis:
-    """A place on the profile's Redis connection: sink (one hash per version, see `ghcm.runtime.sinks`) or cache."""
+    """A key prefix on the profile's Redis: a sink (one hash per version, see `ghcm.runtime.sinks`) or a cache."""
 
     word: ClassVar[str] = "redis"
     ends: ClassVar[bool] = True
@@ -236,7 +236,7 @@ SINKS: Mapping[str, AsSink] = {
     "kafka": AsSink(Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", engines=()),
     "parquet": AsSink(lambda path, _: Parquet(path), "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, locked=True),
     "redis": AsSink(
-        lambda place, _: Redis(place),
+        lambda prefix, _: Redis(prefix),
         "place",
         (Mode.UPSERT, Mode.REPLACE),
         why="Redis keeps one record per key, and has nothing to append to.",

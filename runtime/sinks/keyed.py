@@ -47,15 +47,15 @@ def form_of(sink: Sink, key: KeyOf | None) -> KeyedForm:
     return KeyedForm(sink.columns, key, sink.key.body.type)
 
 
-def row_reader(columns: Struct, place: str) -> Callable[[bytes | str], Row]:
-    """The function that gives a row back from its JSON; GhcmError names the place if it does not fit."""
+def row_reader(columns: Struct, address: str) -> Callable[[bytes | str], Row]:
+    """The function that gives a row back from its JSON; GhcmError names the address if it does not fit."""
     decode = reader(columns)
 
     def read(text: bytes | str) -> Row:
         try:
             return cast("Row", decode(cast("Json", json.loads(text))))
         except ValueError as error:
-            message = f'"{place}" holds a row that does not fit the sink\'s record'
+            message = f'"{address}" holds a row that does not fit the sink\'s record'
             hint = "it was written by another version of the program: use another place, or clear this one"
             raise GhcmError(message, code="GHCM-733", detail=str(error), hint=hint) from error
 

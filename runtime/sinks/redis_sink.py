@@ -2,17 +2,17 @@
 
 ::
 
-    upsert    <place>                       hash of the rows
-    replace   <place>:<version>             hash of the rows of a version; what was replaced expires after ten minutes
-              <place>:@latest               the version that readers see
-    both      <place>:@versions             hash: version -> {"rows", "time"}
-              <place>:@call:<id>            hash of the rows of a batch call, for ten minutes
-    staging   <place>:@open:<id>            hash of the rows that are being written
-              <place>:@staging:<version>    hash of the rows that are prepared (upsert)
-              <place>:@prepared             hash: version -> {"rows", "writer"}
+    upsert    <prefix>                       hash of the rows
+    replace   <prefix>:<version>             hash of the rows of a version; what was replaced expires after ten minutes
+              <prefix>:@latest               the version that readers see
+    both      <prefix>:@versions             hash: version -> {"rows", "time"}
+              <prefix>:@call:<id>            hash of the rows of a batch call, for ten minutes
+    staging   <prefix>:@open:<id>            hash of the rows that are being written
+              <prefix>:@staging:<version>    hash of the rows that are prepared (upsert)
+              <prefix>:@prepared             hash: version -> {"rows", "writer"}
 
 Every step is one script on the server, so that repeating it after a lost answer or a crash changes nothing. KEYS[1] is
-the place, part of all other keys.
+the key prefix, part of all other keys.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _KEPT_SECONDS = 600
 
 
 class RedisWriter:
-    """The `SinkWriter` of a place on Redis. Rows go to the server in chunks as they are written."""
+    """The `SinkWriter` of a key prefix on Redis. Rows go to the server in chunks as they are written."""
 
     def __init__(
-        self, connections: Connections, place: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
+        self, connections: Connections, prefix: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
     ) -> None:
         self._redis = _Server(connections)
-        self._place = place
+        self._prefix = prefix
         self._form = form
         self._mode = mode
         self._writer = writer
@@ -63,7 +63,7 @@ class RedisWriter:
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         """As `SinkWriter.write`."""
-        key = f"{self._place}:@open:{self._open}"
+        key = f"{self._prefix}:@open:{self._open}"
         pairs = self._form.pairs(rows)
         while chunk := dict(islice(pairs, _CHUNK)):
             self._redis.run(partial(_fill, key=key, rows=chunk))
@@ -84,12 +84,12 @@ class RedisWriter:
 
     def commit(self, version: str) -> Commit:
         """As `SinkWriter.commit`."""
-        done = _commits(self._redis, self._place, version)
+        done = _commits(self._redis, self._prefix, version)
         if done is not None:
             return done
-        prepared = self._redis.run(lambda client: client.hget(f"{self._place}:@prepared", version))
+        prepared = self._redis.run(lambda client: client.hget(f"{self._prefix}:@prepared", version))
         if prepared is None:
-            raise GhcmError(f'version "{version}" of "{self._place}" was never prepared', code="GHCM-732")
+            raise GhcmError(f'version "{version}" of "{self._prefix}" was never prepared', code="GHCM-732")
         commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
         record = json.dumps({"rows": commit.rows, "time": commit.time})
         if self._mode is Mode.REPLACE:
@@ -108,7 +108,7 @@ class RedisWriter:
 
     def recover(self, keep: Collection[str] = ()) -> None:
         """As `SinkWriter.recover`. Rows that were never prepared expire by themselves within the hour."""
-        prepared = self._redis.run(lambda client: client.hgetall(f"{self._place}:@prepared"))
+        prepared = self._redis.run(lambda client: client.hgetall(f"{self._prefix}:@prepared"))
         for version, record in cast("dict[bytes, bytes]", prepared).items():
             if json.loads(record)["writer"] == self._writer and version.decode() not in keep:
                 self.abort(version.decode())
@@ -116,14 +116,14 @@ class RedisWriter:
     def close(self) -> None:
         """As `SinkWriter.close`."""
         if self._rows:
-            self._redis.run(lambda client: client.unlink(f"{self._place}:@open:{self._open}"))
+            self._redis.run(lambda client: client.unlink(f"{self._prefix}:@open:{self._open}"))
             self._rows = 0
 
     def _target(self, version: str) -> str:
-        return f"{self._place}:{version}" if self._mode is Mode.REPLACE else f"{self._place}:@staging:{version}"
+        return f"{self._prefix}:{version}" if self._mode is Mode.REPLACE else f"{self._prefix}:@staging:{version}"
 
     def _script(self, script: str, *arguments: str | int) -> object:
-        return self._redis.run(lambda client: client.eval(script, 1, self._place, *arguments))
+        return self._redis.run(lambda client: client.eval(script, 1, self._prefix, *arguments))
 
 
 def open_writer(
@@ -199,30 +199,30 @@ def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
         pipeline.execute()
 
 
-def _commits(server: _Server, place: str, version: str) -> Commit | None:
-    found = server.run(lambda client: client.hget(f"{place}:@versions", version))
+def _commits(server: _Server, prefix: str, version: str) -> Commit | None:
+    found = server.run(lambda client: client.hget(f"{prefix}:@versions", version))
     if found is None:
         return None
     record = json.loads(cast("bytes", found))
     return Commit(version, int(record["rows"]), int(record["time"]))
 
 
-def _hash(server: _Server, place: str, mode: Mode, version: str | None, call: str | None) -> str | None:
+def _hash(server: _Server, prefix: str, mode: Mode, version: str | None, call: str | None) -> str | None:
     """The hash to read; None where nothing was ever written."""
     if mode is Mode.REPLACE:
         if version is None and call is not None:
             version = call
         if version is None:
-            latest = server.run(lambda client: client.get(f"{place}:@latest"))
-            return None if latest is None else f"{place}:{cast('bytes', latest).decode()}"
-        if _commits(server, place, version) is None:
-            raise _no_version(place, version)
-        return f"{place}:{version}"
+            latest = server.run(lambda client: client.get(f"{prefix}:@latest"))
+            return None if latest is None else f"{prefix}:{cast('bytes', latest).decode()}"
+        if _commits(server, prefix, version) is None:
+            raise _no_version(prefix, version)
+        return f"{prefix}:{version}"
     if call is not None:
-        return f"{place}:@call:{call}"
-    if version is not None and _commits(server, place, version) is None:
-        raise _no_version(place, version)
-    return place
+        return f"{prefix}:@call:{call}"
+    if version is not None and _commits(server, prefix, version) is None:
+        raise _no_version(prefix, version)
+    return prefix
 
 
 def _scan(server: _Server, key: str) -> Iterator[tuple[bytes, bytes]]:
@@ -243,33 +243,33 @@ def _scan_step(client: redis.Redis, key: str, cursor: int) -> tuple[int, dict[by
     return cast("tuple[int, dict[bytes, bytes]]", client.hscan(key, cursor, count=_CHUNK))
 
 
-def _no_version(place: str, version: str) -> GhcmError:
+def _no_version(prefix: str, version: str) -> GhcmError:
     detail = "It was never committed, or it was replaced long ago."
-    return GhcmError(f'"{place}" has no version "{version}"', code="GHCM-732", detail=detail)
+    return GhcmError(f'"{prefix}" has no version "{version}"', code="GHCM-732", detail=detail)
 
 
 PREPARE = """
 -- ARGV: open id, target key, version, record
-local place, open = KEYS[1], KEYS[1] .. ':@open:' .. ARGV[1]
-if redis.call('HEXISTS', place .. ':@versions', ARGV[3]) == 1 then
+local prefix, open = KEYS[1], KEYS[1] .. ':@open:' .. ARGV[1]
+if redis.call('HEXISTS', prefix .. ':@versions', ARGV[3]) == 1 then
   redis.call('UNLINK', open)
   return
 end
 if redis.call('EXISTS', open) == 1 then
   redis.call('RENAME', open, ARGV[2])
   redis.call('PERSIST', ARGV[2])
-elseif redis.call('HEXISTS', place .. ':@prepared', ARGV[3]) == 0 then
+elseif redis.call('HEXISTS', prefix .. ':@prepared', ARGV[3]) == 0 then
   redis.call('UNLINK', ARGV[2])
 end
-redis.call('HSET', place .. ':@prepared', ARGV[3], ARGV[4])
+redis.call('HSET', prefix .. ':@prepared', ARGV[3], ARGV[4])
 """
 """Staged rows get the name of their version. Asked again after a lost answer it finds nothing open and the version
 noted.
 """
 
 _SHRINK = """
-local function shrink(place)
-  local versions = place .. ':@versions'
+local function shrink(prefix)
+  local versions = prefix .. ':@versions'
   if redis.call('HLEN', versions) <= 4096 then return end
   local all, found = redis.call('HGETALL', versions), {}
   for i = 1, #all, 2 do found[#found + 1] = {all[i], tonumber(cjson.decode(all[i + 1]).time) or 0} end
@@ -282,27 +282,27 @@ COMMIT_UPSERT = (
     _SHRINK
     + """
 -- ARGV: version, record, call or '', seconds, cursor; returns the next cursor, '0' when done
-local place, staging = KEYS[1], KEYS[1] .. ':@staging:' .. ARGV[1]
-if redis.call('HEXISTS', place .. ':@versions', ARGV[1]) == 1 then return '0' end
+local prefix, staging = KEYS[1], KEYS[1] .. ':@staging:' .. ARGV[1]
+if redis.call('HEXISTS', prefix .. ':@versions', ARGV[1]) == 1 then return '0' end
 local cursor, done = ARGV[5], 0
 repeat
   local part = redis.call('HSCAN', staging, cursor, 'COUNT', 1000)
   cursor = part[1]
   for i = 1, #part[2], 1000 do
-    redis.call('HSET', place, unpack(part[2], i, math.min(i + 999, #part[2])))
+    redis.call('HSET', prefix, unpack(part[2], i, math.min(i + 999, #part[2])))
   end
   done = done + #part[2] / 2
 until cursor == '0' or done >= 10000
 if cursor ~= '0' then return cursor end
 if ARGV[3] ~= '' and redis.call('EXISTS', staging) == 1 then
-  redis.call('RENAME', staging, place .. ':@call:' .. ARGV[3])
-  redis.call('EXPIRE', place .. ':@call:' .. ARGV[3], ARGV[4])
+  redis.call('RENAME', staging, prefix .. ':@call:' .. ARGV[3])
+  redis.call('EXPIRE', prefix .. ':@call:' .. ARGV[3], ARGV[4])
 else
   redis.call('UNLINK', staging)
 end
-redis.call('HSET', place .. ':@versions', ARGV[1], ARGV[2])
-redis.call('HDEL', place .. ':@prepared', ARGV[1])
-shrink(place)
+redis.call('HSET', prefix .. ':@versions', ARGV[1], ARGV[2])
+redis.call('HDEL', prefix .. ':@prepared', ARGV[1])
+shrink(prefix)
 return '0'
 """
 )
@@ -312,15 +312,15 @@ COMMIT_REPLACE = (
     _SHRINK
     + """
 -- ARGV: version, record, seconds
-local place = KEYS[1]
-if redis.call('HEXISTS', place .. ':@versions', ARGV[1]) == 1 then return end
-local old = redis.call('GET', place .. ':@latest')
-redis.call('PERSIST', place .. ':' .. ARGV[1])
-redis.call('SET', place .. ':@latest', ARGV[1])
-redis.call('HSET', place .. ':@versions', ARGV[1], ARGV[2])
-redis.call('HDEL', place .. ':@prepared', ARGV[1])
-if old and old ~= ARGV[1] then redis.call('EXPIRE', place .. ':' .. old, ARGV[3]) end
-shrink(place)
+local prefix = KEYS[1]
+if redis.call('HEXISTS', prefix .. ':@versions', ARGV[1]) == 1 then return end
+local old = redis.call('GET', prefix .. ':@latest')
+redis.call('PERSIST', prefix .. ':' .. ARGV[1])
+redis.call('SET', prefix .. ':@latest', ARGV[1])
+redis.call('HSET', prefix .. ':@versions', ARGV[1], ARGV[2])
+redis.call('HDEL', prefix .. ':@prepared', ARGV[1])
+if old and old ~= ARGV[1] then redis.call('EXPIRE', prefix .. ':' .. old, ARGV[3]) end
+shrink(prefix)
 """
 )
 

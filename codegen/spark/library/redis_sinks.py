@@ -27,7 +27,7 @@ def redis_client(url: str) -> Any:
 
 
 def write_redis(
-    job: Job, rows: DataFrame, sink: str, place: str, element: DataType, key: str, key_type: DataType, *, mode: str
+    job: Job, rows: DataFrame, sink: str, prefix: str, element: DataType, key: str, key_type: DataType, *, mode: str
 ) -> None:
     """Write rows into a hash by key: `upsert` keeps the latest of each, `replace` swaps the whole. Readers see nothing
     before all rows are there.
@@ -35,35 +35,35 @@ def write_redis(
     call, url = job.context["call"], redis_url(job)
     job.at = Written(sink, url.rpartition("@")[2])
     client = redis_client(url)
-    done = client.hget(f"{place}:@versions", call)
+    done = client.hget(f"{prefix}:@versions", call)
     job.repeated = job.repeated or done is not None
     if done is None:
         job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
-        staging = f"{place}:@staging:{call}" if mode == "upsert" else f"{place}:{call}"
+        staging = f"{prefix}:@staging:{call}" if mode == "upsert" else f"{prefix}:{call}"
         client.unlink(staging)
         taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
         counts = taken.mapInArrow(redis_writer(url, staging, key_type, element), "rows bigint")
         counted = counts.agg(F.expr("coalesce(sum(rows), 0) AS rows")).collect()
         done = json.dumps({"rows": counted[0]["rows"], "time": time.time_ns() // 1000})
-        commit_redis(client, place, staging, call, done, mode)
+        commit_redis(client, prefix, staging, call, done, mode)
     job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
 
 
-def commit_redis(client: Any, place: str, staging: str, call: str, done: str, mode: str) -> None:
+def commit_redis(client: Any, prefix: str, staging: str, call: str, done: str, mode: str) -> None:
     """Make staged rows visible; what is repeated after a crash changes nothing."""
-    former = client.get(f"{place}:@latest")
+    former = client.get(f"{prefix}:@latest")
     if mode == "upsert":
         rows = client.hscan_iter(staging, count=1000)
         while batch := dict(islice(rows, 1000)):
-            client.hset(place, mapping=batch)
+            client.hset(prefix, mapping=batch)
     pipe = client.pipeline(transaction=True)
     if mode == "upsert" and client.exists(staging):
-        pipe.rename(staging, f"{place}:@call:{call}")
-        pipe.expire(f"{place}:@call:{call}", 600)
+        pipe.rename(staging, f"{prefix}:@call:{call}")
+        pipe.expire(f"{prefix}:@call:{call}", 600)
     if mode == "replace" and former is not None and former.decode() != call:
-        pipe.expire(f"{place}:{former.decode()}", 600)
-    pipe.set(f"{place}:@latest", call)
-    pipe.hset(f"{place}:@versions", call, done)
+        pipe.expire(f"{prefix}:{former.decode()}", 600)
+    pipe.set(f"{prefix}:@latest", call)
+    pipe.hset(f"{prefix}:@versions", call, done)
     pipe.execute()
 
 
@@ -100,18 +100,18 @@ def key_text(key: Any, type_: DataType) -> str:
     return data if isinstance(data, str) else compact(data)
 
 
-def read_redis(job: Job, step: Step, sink: str, place: str, *, mode: str) -> DataFrame:
+def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> DataFrame:
     """The records of a Redis sink: its latest complete version, or the one that the call names."""
     client = redis_client(redis_url(job))
     version = job.context.get("versions", {}).get(sink)
-    if version is not None and not client.hexists(f"{place}:@versions", version):
-        raise Refused("GHCM-732", f'"{place}" has no version "{version}"')
+    if version is not None and not client.hexists(f"{prefix}:@versions", version):
+        raise Refused("GHCM-732", f'"{prefix}" has no version "{version}"')
     if mode == "replace":
-        latest = client.get(f"{place}:@latest")
+        latest = client.get(f"{prefix}:@latest")
         version = version or (latest.decode() if latest is not None else None)
-        name = None if version is None else f"{place}:{version}"
+        name = None if version is None else f"{prefix}:{version}"
     else:
-        name = place
+        name = prefix
     pairs = () if name is None else client.hscan_iter(name, count=1000)
     texts = [(held.decode("utf-8", "replace"),) for _, held in pairs]
     lines = job.spark.createDataFrame(texts, "`@text` string").selectExpr("*", document())
