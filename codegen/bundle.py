@@ -117,7 +117,7 @@ def _unit(program: Program, unit: Unit) -> dict[str, object]:
 
 
 def _cache(program: Program, unit: Unit) -> str:
-    """The place of the msg cache that the unit listens to."""
+    """The address of the msg cache that the unit listens to."""
     for cache in program.caches:
         if cache.name == unit.cache:
             return cache.connector.address[1]

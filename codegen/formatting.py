@@ -111,7 +111,7 @@ def _in_parentheses(code: str, indent: str, width: int) -> list[str] | None:
             value = code[len(start) : len(code) - len(end)]
             break
     else:
-        cut = next((place for place in _top_level(code, (" = ", " += ")) if place), None)
+        cut = next((offset for offset in _top_level(code, (" = ", " += ")) if offset), None)
         if cut is None:
             return None
         start, value, end = code[: cut + 3], code[cut + 3 :], ""
@@ -142,11 +142,11 @@ def _broken_body(body: str, indent: str, width: int, *, comma: bool) -> list[str
 
 def _clauses(body: str) -> list[str]:
     """A comprehension cut before its `for`s and the `if`s behind them; nothing for anything else."""
-    places = list(_top_level(body, (" for ",)))
-    if not places:
+    offsets = list(_top_level(body, (" for ",)))
+    if not offsets:
         return []
-    conditions = [place for place in _top_level(body, (" if ",)) if place > places[0]]
-    cuts = [0, *(place + 1 for place in sorted([*places, *conditions])), len(body)]
+    conditions = [offset for offset in _top_level(body, (" if ",)) if offset > offsets[0]]
+    cuts = [0, *(offset + 1 for offset in sorted([*offsets, *conditions])), len(body)]
     return [body[start:end].strip() for start, end in pairwise(cuts)]
 
 
@@ -160,58 +160,58 @@ def _by_operators(code: str) -> list[str]:
     if any(True for _ in _top_level(code, ("lambda ", " for "))):
         return [code]
     for words in _WORDS:
-        places = list(_top_level(code, words))
-        if words == (" else ",) and places:
-            places = sorted([*places, *_top_level(code, (" if ",))])
-        if places:
-            cuts = [0, *(place + 1 for place in places), len(code)]
+        offsets = list(_top_level(code, words))
+        if words == (" else ",) and offsets:
+            offsets = sorted([*offsets, *_top_level(code, (" if ",))])
+        if offsets:
+            cuts = [0, *(offset + 1 for offset in offsets), len(code)]
             return [code[start:end].strip() for start, end in pairwise(cuts)]
     return [code]
 
 
 def _split(code: str, separator: str) -> list[str]:
-    places = list(_top_level(code, (separator,)))
-    starts = [0, *(place + len(separator) for place in places)]
-    return [code[start:end] for start, end in zip(starts, [*places, len(code)], strict=True)]
+    offsets = list(_top_level(code, (separator,)))
+    starts = [0, *(offset + len(separator) for offset in offsets)]
+    return [code[start:end] for start, end in zip(starts, [*offsets, len(code)], strict=True)]
 
 
 def _top_level(code: str, words: tuple[str, ...]) -> Iterator[int]:
     """Where one of the words stands outside of brackets and strings."""
-    for place, depth in _depths(code):
-        if depth == 0 and code.startswith(words, place):
-            yield place
+    for offset, depth in _depths(code):
+        if depth == 0 and code.startswith(words, offset):
+            yield offset
 
 
 def _outer_brackets(code: str) -> list[_Brackets]:
     found: list[_Brackets] = []
     start = 0
     before = 0
-    for place, depth in _depths(code):
-        if code[place] in _OPEN and before == 0 and depth == 1:
-            start = place
-        if code[place] in _CLOSE and depth == 0 and before == 1:
-            found.append(_Brackets(start, place))
+    for offset, depth in _depths(code):
+        if code[offset] in _OPEN and before == 0 and depth == 1:
+            start = offset
+        if code[offset] in _CLOSE and depth == 0 and before == 1:
+            found.append(_Brackets(start, offset))
         before = depth
     return found
 
 
 def _depths(code: str) -> Iterator[tuple[int, int]]:
-    """The places outside of strings and comments with the depth of brackets behind the character."""
-    depth, place = 0, 0
-    while place < len(code):
-        char = code[place]
+    """The offsets outside of strings and comments with the depth of brackets behind the character."""
+    depth, offset = 0, 0
+    while offset < len(code):
+        char = code[offset]
         if char in "\"'":
-            place = _string_end(code, place)
+            offset = _string_end(code, offset)
             continue
         if char == "#":
             return
         depth += (char in _OPEN) - (char in _CLOSE)
-        yield place, depth
-        place += 1
+        yield offset, depth
+        offset += 1
 
 
 def _string_end(code: str, start: int) -> int:
-    quote, place = code[start], start + 1
-    while place < len(code) and code[place] != quote:
-        place += 2 if code[place] == "\\" else 1
-    return place + 1
+    quote, offset = code[start], start + 1
+    while offset < len(code) and code[offset] != quote:
+        offset += 2 if code[offset] == "\\" else 1
+    return offset + 1

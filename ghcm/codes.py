@@ -233,7 +233,7 @@ class Code(StrEnum):
     WRITERS_DIFFER = "GHCM-304", "writers of one sink that do not agree on its records"
     NOBODY_WRITES = "GHCM-305", "a sink that is read, with no way to know what is in it"
     TABLE_TO_SINK = "GHCM-306", "a table that is written to a sink that does not keep one record per key"
-    SAME_PLACE = "GHCM-307", "two sinks of the same place"
+    SAME_ADDRESS = "GHCM-307", "two sinks of the same place"
     NOT_CALLABLE = "GHCM-308", "a call of something that waits for no calls"
     CALL_ARGUMENT_MISSING = "GHCM-309", "a call without one of the unit's parameters"
     CALL_ARGUMENT_UNKNOWN = "GHCM-310", "a call with an argument that the unit does not take, or takes once"

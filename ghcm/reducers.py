@@ -93,14 +93,14 @@ class Aggregate:
     order: Lambda | None = None
 
     @property
-    def placed(self) -> bool:
-        """Whether it picks one record by its place among the others."""
+    def picks_record(self) -> bool:
+        """Whether it picks one record, by its order among the others."""
         return self.function in (AggregateFunction.FIRST, AggregateFunction.LAST)
 
     @property
     def by_time(self) -> bool:
         """Whether it reads the event time of records."""
-        return self.placed and self.order is None
+        return self.picks_record and self.order is None
 
 
 def splittable(reducer: Reducer) -> bool:

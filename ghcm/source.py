@@ -49,7 +49,7 @@ class Span:
 
     @property
     def origin(self) -> Origin:
-        """The place where the span starts, as the short form that tasks keep."""
+        """The position where the span starts, as the short form that tasks keep."""
         line, column = self.source.line_column(self.start)
         return Origin(self.source.name, line, column)
 

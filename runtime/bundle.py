@@ -50,12 +50,12 @@ class Bundle:
         """Open a bundle. A zip file is unpacked once into `cache` (default: a private folder of the user). GhcmError
         if it is no bundle, of a newer format, or needs packages that are not installed.
         """
-        place = Path(path)
-        if not place.exists():
-            raise GhcmError(f'cannot open bundle "{place}": there is no such file', code="GHCM-610")
-        folder, digest = (place, _hash_folder(place)) if place.is_dir() else _unpack(place, cache or _default_cache())
-        manifest = _manifest(place, folder)
-        bundle = cls(place, folder, digest, manifest)
+        found = Path(path)
+        if not found.exists():
+            raise GhcmError(f'cannot open bundle "{found}": there is no such file', code="GHCM-610")
+        folder, digest = (found, _hash_folder(found)) if found.is_dir() else _unpack(found, cache or _default_cache())
+        manifest = _manifest(found, folder)
+        bundle = cls(found, folder, digest, manifest)
         bundle.require()
         return bundle
 
@@ -84,7 +84,7 @@ class Bundle:
         return tuple(name for name, digest in sorted(known.items()) if _hash_file(self.folder / name) != digest)
 
     def line(self, origin: Origin) -> str:
-        """The line of the program at this place; empty where the bundle does not have it."""
+        """The line of the program at this position; empty where the bundle does not have it."""
         file = self.folder / "source" / origin.file
         try:
             text = file.read_text(encoding="utf-8") if file.is_file() else ""

@@ -215,18 +215,18 @@ def _bad(errors: list[ErrorDetails], sources: list[tuple[str, dict[str, object]]
 
 
 def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> str:
-    place = tuple(str(part) for part in error["loc"])
-    source = next((name for name, values in sources if _holds(values, place)), "the settings")
-    name = f"GHCM_{'_'.join(place).upper()}" if source == "the environment" else ".".join(place)
-    found = "" if place == ("redis",) else f"; found {error['input']!r}"
+    path = tuple(str(part) for part in error["loc"])
+    source = next((name for name, values in sources if _holds(values, path)), "the settings")
+    name = f"GHCM_{'_'.join(path).upper()}" if source == "the environment" else ".".join(path)
+    found = "" if path == ("redis",) else f"; found {error['input']!r}"
     expected = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
         expected, found = "there is no such setting", ""
     return f"{name} in {source}: {expected[:1].lower()}{expected[1:]}{found}"
 
 
-def _holds(values: object, place: tuple[str, ...]) -> bool:
-    for part in place:
+def _holds(values: object, path: tuple[str, ...]) -> bool:
+    for part in path:
         table = _table(values)
         if table is None or part not in table:
             return False

@@ -1,4 +1,4 @@
-"""A thread beside the loop for one place that blocks: jobs run in order, and what comes of them is told to the loop.
+"""A thread beside the loop for one connector that blocks: jobs run in order, their outcome is told to the loop.
 
 A cause that may pass (a lost connection, a busy server) is retried with growing pauses until it works or the worker
 is closed; everything else is handed to the loop as the error it is.

@@ -14,7 +14,7 @@ from ghcm.values.timestamps import timestamp_text
 
 
 class CallPlace(BaseModel):
-    """A place in the program, and the text of its line."""
+    """A source position, and the text of its line."""
 
     file: str
     line: int

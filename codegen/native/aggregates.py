@@ -19,14 +19,14 @@ _F = AggregateFunction
 
 
 class Added:
-    """The texts of what a record adds: the argument's value; for `first` and `last` also the record's place and the
+    """The texts of what a record adds: the argument's value; for `first` and `last` also the order value and the
     record itself.
     """
 
-    __slots__ = ("place", "record", "value")
+    __slots__ = ("order", "record", "value")
 
-    def __init__(self, value: str, place: str = "", record: str = "") -> None:
-        self.value, self.place, self.record = value, place, record
+    def __init__(self, value: str, order: str = "", record: str = "") -> None:
+        self.value, self.order, self.record = value, order, record
 
 
 def argument_type(aggregate: Aggregate) -> types.Type | None:
@@ -68,7 +68,7 @@ def add_text(module: Module, aggregate: Aggregate, state: str, added: Added) -> 
             add = "add_float" if _of_floats(aggregate) else "add_int"
             return f"aggregates.add_mean({state}, {value}, aggregates.{add})"
         case _F.FIRST | _F.LAST:
-            return f"{_summary(module, aggregate)}.add({state}, {added.place}, {added.record}, {value})"
+            return f"{_summary(module, aggregate)}.add({state}, {added.order}, {added.record}, {value})"
         case _:
             return f"{_summary(module, aggregate)}.add({state}, {value})"
 
@@ -118,8 +118,8 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
         return extreme_partial(prefix, column, type_, least=aggregate.function is _F.MIN)
     if aggregate.function not in (_F.SUM, _F.MEAN):
         summary = _summary(module, aggregate)
-        if aggregate.placed:
-            return chosen(aggregate, names, prefix, summary, column, added.place, added.record)
+        if aggregate.picks_record:
+            return chosen(aggregate, names, prefix, summary, column, added.order, added.record)
         return listed(aggregate, type_, column, prefix, summary)
     total = f"{column if _of_floats(aggregate) else wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
@@ -241,42 +241,41 @@ def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, su
             best = (f'columns.best("{prefix}", {aggregate.limit})',)
             return Partial(((prefix, values),), state, merged=(f"{kept}{_KEPT}",), result=result, then=best)
         case _F.APPROX_DISTINCT if _is_exact(plain):
-            places = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
-            partial = f"{gathered(column, type_)}.{places}{'.drop_nulls()' if types.is_nullable(type_) else ''}"
+            entries = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
+            partial = f"{gathered(column, type_)}.{entries}{'.drop_nulls()' if types.is_nullable(type_) else ''}"
             return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
         case _:
             return Partial(((prefix, values),), state)
 
 
-def chosen(
-    aggregate: Aggregate, names: Names, prefix: str, summary: str, value: str, place: str, record: str
-) -> Partial:
-    """The record that comes first or last, as a struct of place, record and value; lists of all where Polars orders
-    records otherwise than the language."""
+def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value: str, by: str, record: str) -> Partial:
+    """The record that comes first or last, as a struct of order value, record and value; lists of all where Polars
+    orders records otherwise than the language.
+    """
     assert aggregate.argument is not None
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
-    by = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
+    by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if not (_is_exact(types.strip(by)) and _flat(taken) and _flat(type_)):
-        place_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
+    if not (_is_exact(types.strip(by_type)) and _flat(taken) and _flat(type_)):
+        order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
-            (place_of, gathered(place, by)),
+            (order_of, gathered(by, by_type)),
             (record_of, gathered(record, taken)),
             (prefix, gathered(value, type_)),
         )
-        return Partial(columns, f"{summary}.of({place_of}, {record_of}, {prefix})")
+        return Partial(columns, f"{summary}.of({order_of}, {record_of}, {prefix})")
     there = f"{value}.is_not_null()" if types.is_nullable(type_) else "None"
     whole = ", ".join(
         f'{text}.alias("{name}")'
         for name, text in (
-            ("place", gathered(place, by)),
+            ("place", gathered(by, by_type)),
             ("record", _canonical(record, taken)),
             ("value", _canonical(value, type_)),
         )
     )
     kept = f'pl.col("{prefix}")'
     parts = [f'{kept}.struct.field("place")', *_fields(f'{kept}.struct.field("record")', taken)]
-    first = f"columns.chosen(pl.struct({whole}), [{', '.join([place, *_fields(record, taken)])}], {there}, last={last})"
+    first = f"columns.chosen(pl.struct({whole}), [{', '.join([by, *_fields(record, taken)])}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
     made, state = ((prefix, first),), f"columns.canonical({prefix})"
     if not types.is_nullable(type_):

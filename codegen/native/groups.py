@@ -69,8 +69,8 @@ def argument_columns(aggregates: tuple[Aggregate, ...]) -> tuple[list[str], list
 
     for index, aggregate in enumerate(aggregates):
         argument = column_text(aggregate.argument, f"a{index}")
-        place = 'pl.col("@time")' if aggregate.by_time else column_text(aggregate.order, f"b{index}")
-        texts.append(Added(argument, place, 'pl.col("value")'))
+        order = 'pl.col("@time")' if aggregate.by_time else column_text(aggregate.order, f"b{index}")
+        texts.append(Added(argument, order, 'pl.col("value")'))
     return [*lines, *([f"frame = frame.with_columns({', '.join(constants)})"] if constants else [])], texts
 
 
@@ -276,8 +276,8 @@ def _added(scope: RowScope, aggregates: tuple[Aggregate, ...], states: list[str]
     values: list[str] = []
     for aggregate, state in zip(aggregates, states, strict=True):
         argument = _local(scope, aggregate.argument, f"{state}_of", lines)
-        place = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{state}_by", lines)
-        values.append(add_text(scope.module, aggregate, state, Added(argument, place, "value")))
+        order = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{state}_by", lines)
+        values.append(add_text(scope.module, aggregate, state, Added(argument, order, "value")))
     return [*lines, f"{targets_text(states)} = state", f"return {tuple_text(values)}"]
 
 

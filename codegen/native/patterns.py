@@ -38,14 +38,14 @@ def may_be_empty(pattern: str) -> bool:
 
 def _with_end(pattern: str, end: str) -> str:
     result: list[str] = []
-    place, in_class = 0, False
-    while place < len(pattern):
-        char = pattern[place]
+    offset, in_class = 0, False
+    while offset < len(pattern):
+        char = pattern[offset]
         if char == "\\":
-            result.append(pattern[place : place + 2])
-            place += 2
+            result.append(pattern[offset : offset + 2])
+            offset += 2
             continue
         in_class = (in_class or char == "[") and not (in_class and char == "]")
         result.append(end if char == "$" and not in_class else char)
-        place += 1
+        offset += 1
     return "".join(result)

@@ -147,8 +147,8 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     values: list[str] = []
     for index, (wanted, each) in enumerate(gathered):
         local = _of_row(scope, each.argument, wanted, collection, lines)
-        place = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
-        values.append(add_text(module, each, f"state[{index}]", Added(local, place, _whole(collection))))
+        order = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
+        values.append(add_text(module, each, f"state[{index}]", Added(local, order, _whole(collection))))
     lines.append(f"return {tuple_text(values)}")
     texts = [scope_function(scope, f"{name}_add", "state: Any, row: Row, ", "Any", *lines)]
     scope = scope_of(module)

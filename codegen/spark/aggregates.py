@@ -16,7 +16,7 @@ from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, Strin
 from ghcm.types.unification import MAX_SUMMED_PRECISION
 
 RECORD = "@record"
-"""The whole record, by which `first` and `last` tell apart what stands at the same place."""
+"""The whole record, by which `first` and `last` tell apart what has the same order value."""
 
 _F = AggregateFunction
 
@@ -57,7 +57,7 @@ def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str
             yield name, f"count(DISTINCT {value})"
         case _F.APPROX_DISTINCT:
             assert aggregate.argument is not None
-            yield name, hash_places(_hashed(value, aggregate.argument.body.type))
+            yield name, hash_entries(_hashed(value, aggregate.argument.body.type))
         case _F.TOP_K:
             yield name, f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})"
         case _:
@@ -75,11 +75,11 @@ def _sum_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[
 
 
 def _picked(aggregate: Aggregate, name: str, value: str) -> str:
-    """The value of the record in the first or last place, as SQL."""
+    """The value of the first or last record, as SQL."""
     by = quoted(TIME) if aggregate.by_time else quoted(f"{name}.order")
     pick = "min" if aggregate.function is _F.FIRST else "max"
     record = f"named_struct('by', {by}, 'record', {quoted(RECORD)})"
-    if _of_record(aggregate):  # which stands in its place already, and is not carried twice
+    if _of_record(aggregate):  # which is there already, and is not carried twice
         return f"({pick}({record}) FILTER (WHERE {quoted(RECORD)} IS NOT NULL)).record"
     return f"{pick}_by({value}, {record}) FILTER (WHERE {value} IS NOT NULL)"
 
@@ -117,7 +117,7 @@ def is_exact(aggregate: Aggregate) -> bool:
 def _of_record(aggregate: Aggregate) -> bool:
     """Whether it picks a record and gives the whole of it."""
     argument = aggregate.argument
-    return aggregate.placed and argument is not None and argument.body == argument.parameters[0]
+    return aggregate.picks_record and argument is not None and argument.body == argument.parameters[0]
 
 
 def _sums(aggregate: Aggregate) -> bool:
@@ -236,23 +236,23 @@ def at_rank(values: str, part: int, whole: int) -> str:
     return f"get({values}, int(greatest({rank}, 1L)) - 1)"
 
 
-def hash_places(value: str) -> str:
-    """The HyperLogLog registers (12 bits of a hash) of a group of texts, each with the places of the first one in the
-    52 bits behind them, as sorted numbers `register * 64 + place`.
+def hash_entries(value: str) -> str:
+    """The HyperLogLog registers (12 bits of a hash) of a group of texts, each with the rank of the first one in the
+    52 bits behind them, as sorted numbers `register * 64 + rank`.
     """
     digits = f"md5({value})"
     rest = f"bigint(conv(substring({digits}, 4, 13), 16, 10))"
-    place = f"53 - {when(f'{rest} = 0', '0', f'length(bin({rest}))')}"
-    return f"sort_array(collect_set(bigint(conv(substring({digits}, 1, 3), 16, 10)) * 64 + {place}))"
+    rank = f"53 - {when(f'{rest} = 0', '0', f'length(bin({rest}))')}"
+    return f"sort_array(collect_set(bigint(conv(substring({digits}, 1, 3), 16, 10)) * 64 + {rank}))"
 
 
-def about_distinct(places: str) -> str:
+def about_distinct(entries: str) -> str:
     """The number of different values that HyperLogLog estimates from registers; by linear counting if it is small."""
     each, index, total = map(variable, ("each", "index", "total"))
-    next_register = f"get({places}, {index} + 1) div 64"
-    greatest_places = f"filter({places}, ({each}, {index}) -> coalesce({next_register} > {each} div 64, true))"
-    empty = f"(4096 - size({greatest_places}))"
-    inverse = f"aggregate({greatest_places}, 0D, ({total}, {each}) -> {total} + power(2D, -({each} % 64)))"
+    next_register = f"get({entries}, {index} + 1) div 64"
+    greatest_entries = f"filter({entries}, ({each}, {index}) -> coalesce({next_register} > {each} div 64, true))"
+    empty = f"(4096 - size({greatest_entries}))"
+    inverse = f"aggregate({greatest_entries}, 0D, ({total}, {each}) -> {total} + power(2D, -({each} % 64)))"
     raw = f"({0.7213 / (1 + 1.079 / 4096) * 4096 * 4096!r}D / ({empty} + {inverse}))"
     counted = f"rint(4096 * ln(4096D / {empty}))"
     return f"bigint({when(f'{empty} > 0 AND {raw} <= 10240', counted, f'rint({raw})')})"

@@ -34,16 +34,16 @@ def write_body(scope: Scope, op: To) -> list[str]:
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
             return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
-        case Redis(place=place):
-            return _redis(scope, sink.name, place, sink.key, sink.mode)
+        case Redis(place=prefix):
+            return _redis(scope, sink.name, prefix, sink.key, sink.mode)
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
 
 
-def _redis(scope: Scope, name: str, place: str, key: Lambda | None, mode: Mode) -> list[str]:
+def _redis(scope: Scope, name: str, prefix: str, key: Lambda | None, mode: Mode) -> list[str]:
     assert key is not None, "a sink without a key is not supported"
     value = scope.on_record(key)
-    what = f"{quote(name)}, {quote(place)}, {scope.element(scope.takes.element)}"
+    what = f"{quote(name)}, {quote(prefix)}, {scope.element(scope.takes.element)}"
     keyed = f"{sql_text(value.value)}, {scope.type(key.body.type)}"
     return [*scope.passed(value), f"write_redis(job, rows, {what}, {keyed}, mode={quote(mode.value)})"]
 
@@ -57,7 +57,7 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
             case Aggregate():
                 own = replace(what, name=name)
                 values |= {column: scope.on_record(function) for column, function in read_columns(own)}
-                values |= {RECORD: scope.record()} if what.placed else {}
+                values |= {RECORD: scope.record()} if what.picks_record else {}
                 values |= {TIME: col(TIME)} if what.by_time else {}
                 totals, value = dict(grouped_columns(own, quoted(f"@{name}"))), final_value(own)
             case _:

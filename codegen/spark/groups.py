@@ -154,13 +154,13 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
         for each in op.aggregates
         for name, function in read_columns(each)
     }
-    named_first = any(each.placed or each.by_time for each in op.aggregates) or any(
+    named_first = any(each.picks_record or each.by_time for each in op.aggregates) or any(
         value.error is not None or calls_python(value.value) for value in read.values()
     )
     lines: list[str] = []
     if named_first:
         taken = {name: col(name) for name in _by(scope)} | read
-        if any(each.placed for each in op.aggregates):
+        if any(each.picks_record for each in op.aggregates):
             taken[RECORD] = col("value")
         if any(each.by_time for each in op.aggregates):
             taken[TIME] = col(TIME)

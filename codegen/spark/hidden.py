@@ -1,4 +1,4 @@
-"""Which hidden columns each task has to give on: event time, watermark, and the place in a partition.
+"""Which hidden columns each task has to give on: event time, watermark, and the position in a partition.
 
 They are carried only where a later task asks for them, so that a job without windows has none.
 """
@@ -49,7 +49,7 @@ def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozense
     """What a task needs from each of its inputs to give those columns."""
     if isinstance(task.op, Iterate):
         inner = hidden_columns(step_unit(unit, task, task.op), task.op.result)
-        return [frozenset(), *(inner[entry_of(place)] for place in range(1, len(task.inputs)))]
+        return [frozenset(), *(inner[entry_of(index)] for index in range(1, len(task.inputs)))]
     return [_taken(task.op, given)] * len(task.inputs)
 
 

@@ -128,7 +128,7 @@ def _with_steps(unit: Unit, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
 def _own(task: Task, inner: Unit) -> tuple[Task, ...]:
     """The needed tasks of a step without those that stand for its inputs."""
     assert isinstance(task.op, Iterate)
-    entries = {entry_of(place) for place in range(len(task.inputs))}
+    entries = {entry_of(index) for index in range(len(task.inputs))}
     return tuple(each for each in live_tasks(inner, task.op.result) if each.id not in entries)
 
 
@@ -173,7 +173,7 @@ class _Maker:
         inner = step_unit(unit, task, task.op)
         hidden, tasks = hidden_columns(inner, task.op.result), _own(task, inner)
         functions = [each for own in tasks for each in self.functions(inner, own, hidden)]
-        known = {entry_of(place): name for place, name in enumerate(["state", *inputs[1:]])}
+        known = {entry_of(index): name for index, name in enumerate(["state", *inputs[1:]])}
         lines = [f"{_variable(self.names, own.id)} = {_call(self.names, own, known)}" for own in tasks]
         result = known.get(task.op.result) or _variable(self.names, task.op.result)
         return functions, [*lines, f"return {result}"]

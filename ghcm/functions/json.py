@@ -1,7 +1,7 @@
 """JSON texts in the table of functions.
 
 The text must be JSON as RFC 8259 has it, nested at most 200 deep; of several members of one name the last counts. A
-path is a constant of names, quoted names and places.
+path is a constant of names, quoted names and list indices.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _any(arguments: tuple[Type, ...]) -> Resolution | None:
 
 
 def _record(arguments: tuple[Type, ...]) -> Resolution | None:
-    """A text, an empty list of what is read from it, and that type with the places of its fields."""
+    """A text, an empty list of what is read from it, and that type with the indices of its fields."""
     match arguments:
         case (String(), List(item=(Struct() | List(item=Struct())) as type_), String()):
             return Resolution(arguments, type_)

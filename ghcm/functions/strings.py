@@ -34,7 +34,7 @@ def list_contains(arguments: tuple[Type, ...]) -> Resolution | None:
 
 
 def list_slice(arguments: tuple[Type, ...]) -> Resolution | None:
-    """A list and one or two places give a list."""
+    """A list and one or two indices give a list."""
     if len(arguments) not in (2, 3) or not isinstance(arguments[0], List):
         return None
     fits = all(each in (INT, Int32()) for each in arguments[1:])

@@ -93,7 +93,7 @@ class Example:
 class BadConstant:
     """A constant argument that cannot be: which one, from 0, why, and what to write instead."""
 
-    place: int
+    index: int
     reason: str
     hint: str = ""
 

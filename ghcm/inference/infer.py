@@ -150,7 +150,7 @@ def _header(sample: Sample) -> list[str]:
 def _texts(columns: Sequence[str], left: list[str]) -> Struct:
     """All columns as text that may be missing."""
     left += ["a column without a name"] if "" in columns else []
-    again = dict.fromkeys(column for place, column in enumerate(columns) if column and column in columns[:place])
+    again = dict.fromkeys(column for index, column in enumerate(columns) if column and column in columns[:index])
     left += [f'"{column}": another column of that name' for column in again]
     kept = [column for column in dict.fromkeys(columns) if column]
     names = distinct(field_name(column) for column in kept)

@@ -1,6 +1,6 @@
 """The board of a program: its panels, read from the TOML file beside it (`traffic.watch.toml` of `traffic.istream`).
 
-All mistakes come at once, with their places. A program without such a file has a board made from its sinks.
+All mistakes come at once, with their positions. A program without such a file has a board made from its sinks.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ class _Reader:
         if not key or match is None:
             head = re.compile(r"\S.*").search(self._source.text, begin)
             return Span(self._source, head.start(), head.end()) if head else Span(self._source, 0, 1)
-        place = self._source.text.find(f'"{value}"', match.start(), match.end()) if value else -1
-        if place >= 0:
-            return Span(self._source, place, place + len(value) + 2)
+        offset = self._source.text.find(f'"{value}"', match.start(), match.end()) if value else -1
+        if offset >= 0:
+            return Span(self._source, offset, offset + len(value) + 2)
         lead = len(match[0]) - len(match[0].lstrip())
         return Span(self._source, match.start() + lead, match.end())
 

@@ -1,4 +1,4 @@
-"""Whether a panel fits the rows that it shows: every column it names is there and holds what its place needs."""
+"""Whether a panel fits the rows that it shows: every column it names is there and holds what its role needs."""
 
 from __future__ import annotations
 

@@ -168,23 +168,23 @@ class _Reading:
     def _referred(self, where: str) -> Type:
         if where in self._open:
             raise Unmapped(f'"{where}" is inside of itself, and records are not')
-        place = self._place(where)
+        node = self._node(where)
         self._open.append(where)
-        found = self.type(place)
+        found = self.type(node)
         self._open.pop()
         if isinstance(found, Struct) and found.name is None:
             return replace(found, name=record_name(where.rpartition("/")[2]))
         return found
 
-    def _place(self, where: str) -> object:
+    def _node(self, where: str) -> object:
         """What a reference means."""
-        place: object = self._root
+        node: object = self._root
         for name in where.removeprefix("#/").split("/") if where.startswith("#/") else [""]:
             key = name.replace("~1", "/").replace("~0", "~")
-            place = _members(place).get(key)
-        if place is None:
+            node = _members(node).get(key)
+        if node is None:
             raise Unmapped(f'"{where}" is no part of the schema')
-        return place
+        return node
 
     def _tag(self, said: Schema, choices: list[object]) -> str | None:
         """The property that tells the records of a choice apart: one that is said to, or that is one text in each."""
@@ -200,7 +200,7 @@ class _Reading:
     def _properties(self, choice: object) -> Schema | None:
         """The properties of an object; None where it is another type."""
         held = _members(choice)
-        held = _members(self._place(str(held["$ref"]))) if "$ref" in held else held
+        held = _members(self._node(str(held["$ref"]))) if "$ref" in held else held
         return _members(held["properties"]) if "properties" in held else None
 
     def _union(self, said: Schema, choices: list[object], tag: str) -> Type:
@@ -260,9 +260,9 @@ class _Reading:
         return Struct(tuple(fields), record_name(title) if isinstance(title, str) else None)
 
 
-def _members(place: object) -> Schema:
+def _members(node: object) -> Schema:
     """What an object holds; nothing where it is none."""
-    return cast("Schema", place) if isinstance(place, dict) else {}
+    return cast("Schema", node) if isinstance(node, dict) else {}
 
 
 def _listed(said: Schema) -> list[object] | None:

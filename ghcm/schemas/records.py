@@ -92,7 +92,7 @@ def named(struct: Struct, name: str) -> Struct:
     """The struct as a record of that name; structs in it that have no name are named after the fields that hold them.
     Tuples stay what they are.
 
-    Those that are alike in fields and place share a name; others of one name have the outer name before theirs.
+    Those that are alike in fields and position share a name; others of one name have the outer name before theirs.
     """
     return _Names({}).struct(struct, name)
 

@@ -1,4 +1,4 @@
-"""The SPG as JSON, for bundles and for tools: everything that the graph holds, places in the source included.
+"""The SPG as JSON, for bundles and for tools: everything that the graph holds, positions in the source included.
 
 An object per class; `"is"` names the class where several may stand. Fields that hold their default are left out. Types
 are text as in `ghcm.spg.notation`. Loading checks the form only; `ghcm.spg.verify` says whether the graph makes sense.
@@ -133,12 +133,12 @@ def _array(data: object) -> list[object]:
     return cast("list[object]", data if isinstance(data, list) else _refuse("an array", data))
 
 
-def _at(place: object, form: Form, data: object) -> object:
+def _at(path: object, form: Form, data: object) -> object:
     try:
         return _reader(form)(data)
     except ValueError as error:
         text = str(error)
-        raise ValueError(f"{place}{'.' if text[:1].isalnum() and ': ' in text else ': '}{text}") from None
+        raise ValueError(f"{path}{'.' if text[:1].isalnum() and ': ' in text else ': '}{text}") from None
 
 
 def _read_object(form: Choice, data: object) -> object:

@@ -117,11 +117,13 @@ def _order(layers: list[list[_Node]], above: Mapping[_Node, list[_Node]], below:
     best, fewest = [list(layer) for layer in layers], _crossings(layers, below)
     for sweep in range(_ORDERING_SWEEPS):
         neighbours = above if sweep % 2 == 0 else below
-        place = {node: index for layer in layers for index, node in enumerate(layer)}
+        index_of = {node: index for layer in layers for index, node in enumerate(layer)}
         for layer in layers if sweep % 2 == 0 else reversed(layers):
-            means = {node: _mean([place[each] for each in neighbours.get(node, [])], place[node]) for node in layer}
+            means = {
+                node: _mean([index_of[each] for each in neighbours.get(node, [])], index_of[node]) for node in layer
+            }
             layer.sort(key=means.__getitem__)
-            place |= {node: index for index, node in enumerate(layer)}
+            index_of |= {node: index for index, node in enumerate(layer)}
         count = _crossings(layers, below)
         if count < fewest:
             best, fewest = [list(layer) for layer in layers], count
@@ -135,12 +137,12 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 def _crossings(layers: Sequence[Sequence[_Node]], below: Mapping[_Node, list[_Node]]) -> int:
     count = 0
     for upper, lower in pairwise(layers):
-        place = {node: index for index, node in enumerate(lower)}
+        index_of = {node: index for index, node in enumerate(lower)}
         ends = [
-            place[end]
+            index_of[end]
             for node in upper
-            for end in sorted(below.get(node, []), key=lambda n: place.get(n, -1))
-            if end in place
+            for end in sorted(below.get(node, []), key=lambda n: index_of.get(n, -1))
+            if end in index_of
         ]
         count += sum(one > other for index, one in enumerate(ends) for other in ends[index + 1 :])
     return count
@@ -196,7 +198,7 @@ def _offset(nodes: Sequence[_Node], width_of: Mapping[_Node, float], gap: float)
 
 
 def _height(layer: Sequence[_Node], sizes: Mapping[str, Size]) -> float:
-    return max((sizes[name][1] for name, place in layer if place < 0), default=0.0)
+    return max((sizes[name][1] for name, number in layer if number < 0), default=0.0)
 
 
 def _tops(layers: Sequence[Sequence[_Node]], sizes: Mapping[str, Size], gap: float) -> tuple[list[float], float]:

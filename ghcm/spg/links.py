@@ -70,7 +70,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An edge between blocks and places; `task` is where it begins or ends in a unit."""
+    """An edge between blocks and connectors; `task` is where it begins or ends in a unit."""
 
     start: str
     end: str
@@ -79,7 +79,7 @@ class Link:
     to_task: str | None = None
 
 
-def places_of(program: Program) -> dict[str, tuple[str, tuple[str, str]]]:
+def connectors_of(program: Program) -> dict[str, tuple[str, tuple[str, str]]]:
     """Sinks and caches: kind, name and what they are."""
     sinks = {
         f"sink {each.name}": ("sink", (each.name, f"{each.connector.text}, {each.mode.value}"))
@@ -136,7 +136,7 @@ def _port(
     *,
     right: bool,
 ) -> tuple[str, Point]:
-    """Where a link leaves (or with `right` false comes to) a block or place, and its way between that point and the
+    """Where a link leaves (or with `right` false comes to) a block or connector, and its way between that point and the
     task.
 
     A task with others beside it is reached through the gap above its layer and left through the gap below it.
@@ -168,7 +168,7 @@ def _port(
     return (f"H{number(centre - 8)} {bend} V{number(y + own_y - 2)}", (side, gap))
 
 
-def draw_place(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> Iterator[str]:
+def draw_connector(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> Iterator[str]:
     """A sink as a drum, a cache as a pill."""
     (x, y), (width, height) = corner, size
     middle = number(x + width / 2)
@@ -184,5 +184,5 @@ def draw_place(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> 
         )
     below = y + height / 2 + (9 if kind == "sink" else 4)
     for class_, line, shift in (("id", lines[0], -6), ("type", lines[1], 8)):
-        place = f'text-anchor="middle" x="{middle}" y="{number(below + shift)}"'
-        yield f'<text class="{class_}" {place}>{xml_text(line)}</text>'
+        position = f'text-anchor="middle" x="{middle}" y="{number(below + shift)}"'
+        yield f'<text class="{class_}" {position}>{xml_text(line)}</text>'

@@ -16,12 +16,12 @@ from ghcm.spg.links import (
     DATA,
     Block,
     clip,
+    connectors_of,
     curve,
+    draw_connector,
     draw_link,
-    draw_place,
     links_of,
     number,
-    places_of,
     text_width,
     xml_text,
 )
@@ -46,10 +46,10 @@ def draw(graph: Program | Unit, title: str = "") -> str:
     units = graph.units if isinstance(graph, Program) else (graph,)
     blocks = {f"unit {unit.name}": _block(unit) for unit in units}
     sizes = {name: block.size for name, block in blocks.items()}
-    places = places_of(graph) if isinstance(graph, Program) else {}
+    connectors = connectors_of(graph) if isinstance(graph, Program) else {}
     sizes |= {
         name: (max(text_width(lines[0], 12), text_width(lines[1], 10.5)) + 36, 54.0)
-        for name, (_, lines) in places.items()
+        for name, (_, lines) in connectors.items()
     }
     caches = {unit.name: unit.cache for unit in units}
     links = [link for unit in units for link in links_of(unit, caches) if link.start in sizes and link.end in sizes]
@@ -60,7 +60,9 @@ def draw(graph: Program | Unit, title: str = "") -> str:
     grounds = [line for name, block in blocks.items() for line in _moved(block.body[:1], corners[name])]
     body = [line for name, block in blocks.items() for line in _moved(block.body[1:], corners[name])]
     body += [
-        line for name, (kind, lines) in places.items() for line in draw_place(kind, lines, corners[name], sizes[name])
+        line
+        for name, (kind, lines) in connectors.items()
+        for line in draw_connector(kind, lines, corners[name], sizes[name])
     ]
     routes = dict(zip(dict.fromkeys((link.start, link.end) for link in links), layout.routes, strict=True))
     edges = [draw_link(link, blocks, corners, sizes, routes[link.start, link.end], top) for link in links]
@@ -145,8 +147,8 @@ def _box(task: Task, corner: Point, size: Size) -> Iterator[str]:
     for index, (class_, text, font) in enumerate(lines):
         shown = clip(text, font, _MOST)
         full = f"<title>{xml_text(text)}</title>" if shown != text else ""
-        place = f'x="{number(x + 16)}" y="{number(y + 18 + index * _LINE)}"'
-        yield f'<text class="{class_}" {place}>{full}{xml_text(shown)}</text>'
+        position = f'x="{number(x + 16)}" y="{number(y + 18 + index * _LINE)}"'
+        yield f'<text class="{class_}" {position}>{full}{xml_text(shown)}</text>'
 
 
 def _stripe(op: Op) -> str:
@@ -186,8 +188,8 @@ def _edges(
         if ways[index]:
             near = through[-1] if through else first
             x, y = (near[0] + last[0]) / 2, (max(near[1], last[1] - 50) + last[1]) / 2 + 4
-            place = f'text-anchor="middle" x="{number(x)}" y="{number(y)}"'
-            yield f'<text class="way" {place}>{xml_text(ways[index])}</text>'
+            position = f'text-anchor="middle" x="{number(x)}" y="{number(y)}"'
+            yield f'<text class="way" {position}>{xml_text(ways[index])}</text>'
 
 
 def _way(unit: Unit, producer: str, task: Task, exchange: str) -> str:
@@ -205,6 +207,6 @@ def _ports(edges: Sequence[tuple[str, str]], corners: Mapping[str, Point], sizes
     found = [0.0] * len(edges)
     for name, indices in by_box.items():
         indices.sort(key=lambda index: corners[edges[index][1]][0] + sizes[edges[index][1]][0] / 2)
-        for place, index in enumerate(indices, 1):
-            found[index] = corners[name][0] + sizes[name][0] * (0.5 + (place / (len(indices) + 1) - 0.5) * 0.7)
+        for rank, index in enumerate(indices, 1):
+            found[index] = corners[name][0] + sizes[name][0] * (0.5 + (rank / (len(indices) + 1) - 0.5) * 0.7)
     return found

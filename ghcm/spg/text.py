@@ -11,7 +11,7 @@
       busy = filter((f: Flow) => f.bytes > 0) <- flows : stream<Flow> bounded  # traffic.istream:12:9
 
 A line is `id xN = operation <- producer exchange, ... : collection`, where `xN` is the parallelism; comments are the
-places in the source.
+positions in the source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ghcm.spg.notation.tokens import Tokens
 
 
 def print_program(program: Program) -> str:
-    """The program as text; `parse_program` gives it back, places, records' names and paths of fields included."""
+    """The program as text; `parse_program` gives it back, positions, records' names and paths of fields included."""
     return "\n".join(lines_of(program)) + "\n"
 
 

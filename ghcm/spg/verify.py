@@ -36,7 +36,7 @@ from ghcm.types.unification import accepts
 
 
 def verify(program: Program) -> list[str]:
-    """The laws that the program breaks, each with its place; empty for a sound one."""
+    """The laws that the program breaks, each with its source position; empty for a sound one."""
     return list(_program(program))
 
 

@@ -32,7 +32,7 @@ class DeadLetter:
     """One failed record. `input` is compact JSON text of what the user's operator had as input, or for `bad_record`
     the raw text.
 
-    `task` is the task (or stage of a fused one) that the user wrote; `origin` its place in the source,
+    `task` is the task (or stage of a fused one) that the user wrote; `origin` its position in the source,
     `file:line:column`.
     """
 

@@ -114,8 +114,8 @@ class Publisher:
         known = next((each for each in program.units if each.name == unit), None)
         if known is None:
             return None
-        place = topic_of(program, known)
-        if place not in self._caches:
+        topic = topic_of(program, known)
+        if topic not in self._caches:
             consumer = f"{self._services.job}.{self._unit}.publisher"
-            self._caches[place] = self._services.connections.cache(place, program.name, consumer)
-        return self._caches[place]
+            self._caches[topic] = self._services.connections.cache(topic, program.name, consumer)
+        return self._caches[topic]

@@ -202,7 +202,7 @@ class Scheduler:
         self.turns += 1
         try:
             progress = tasklet.step()
-        except Exception as error:  # a bug or a failed place ends the tasklet's unit, never the slot
+        except Exception as error:  # a bug or a failed connector ends the tasklet's unit, never the slot
             tasklet.fail(error)
             return
         if progress is Progress.WORKED:

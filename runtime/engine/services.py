@@ -1,4 +1,4 @@
-"""What all units of an engine share, and how their tasklets are made from it: code, connections, places of state."""
+"""What all units of an engine share, and how their tasklets are made from it: code, connections, state directories."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Compiled(Protocol):
         """The program as optimised."""
 
     def line(self, origin: Origin) -> str:
-        """The line of the program at this place; empty where it is not known."""
+        """The line of the program at this position; empty where it is not known."""
 
     def unit_module(self, unit: str) -> ModuleType:
         """The generated module, whose `TASKS` are the code of the unit's tasks."""

@@ -33,7 +33,7 @@ class SinkTasklet:
     `always`: there is a version at the end even if it has no rows.
     """
 
-    def __init__(  # noqa: PLR0913 - its place and its options, by name
+    def __init__(  # noqa: PLR0913 - its sink and its options, by name
         self,
         name: str,
         sink: str,

@@ -31,15 +31,17 @@ def unit_failure(
     """
     task = next((task for task in unit.tasks if task.id == part), None)
     origin = unit.origin if task is None else task.origin
-    place = SourceLine(origin, line(origin))
+    position = SourceLine(origin, line(origin))
     if isinstance(error, GhcmError):
         message = f'unit "{unit.name}" has failed in "{part}": {error.message}'
-        failure = GhcmError(message, code=error.code, detail=error.detail, hint=error.hint, place=error.place or place)
+        failure = GhcmError(
+            message, code=error.code, detail=error.detail, hint=error.hint, place=error.place or position
+        )
     elif isinstance(error, OSError) and error.strerror:
         what = f'"{error.filename}": {error.strerror}' if error.filename else error.strerror
         hint = _HINTS.get(error.errno or 0, "")
         failure = GhcmError(
-            f'unit "{unit.name}" has failed in "{part}": {what}', code="GHCM-790", hint=hint, place=place
+            f'unit "{unit.name}" has failed in "{part}": {what}', code="GHCM-790", hint=hint, place=position
         )
     else:
         failure = GhcmError(
@@ -47,7 +49,7 @@ def unit_failure(
             code="GHCM-701",
             detail="What was committed is safe; a restart goes on from the last snapshot.",
             hint="the log has the details.",
-            place=place,
+            place=position,
         )
     _log.error("%s", failure, exc_info=None if isinstance(error, GhcmError) else error)
     return failure

@@ -19,7 +19,7 @@ def to_arrow(frame: pl.DataFrame, columns: Struct) -> pa.Table:
     return pa.table(arrays, schema=pa.schema([(field.name, arrow_type(field.type)) for field in columns.fields]))
 
 
-def conform(table: pa.Table, columns: Struct, place: str) -> pl.DataFrame:
+def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
     """A table that someone wrote as a frame of exactly these columns: a missing nullable one is null, numbers widen.
     GhcmError where a column is missing or holds what does not fit.
     """
@@ -30,15 +30,15 @@ def conform(table: pa.Table, columns: Struct, place: str) -> pl.DataFrame:
         elif is_nullable(field.type):
             column = pa.chunked_array([pa.nulls(table.num_rows)])
         else:
-            raise _unfit(place, field.name, f"It has the columns {', '.join(table.column_names)}.", "has no column")
+            raise _unfit(source, field.name, f"It has the columns {', '.join(table.column_names)}.", "has no column")
         if column.null_count and not is_nullable(field.type):
             raise _unfit(
-                place, field.name, f'"{field.name}" is {field.type}, not {field.type}?.', "has nulls in column"
+                source, field.name, f'"{field.name}" is {field.type}, not {field.type}?.', "has nulls in column"
             )
         try:
             plain = column.cast(arrow_type(field.type, maps=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise _unfit(place, field.name, str(error), f"holds no {field.type} in column") from error
+            raise _unfit(source, field.name, str(error), f"holds no {field.type} in column") from error
         column_series = cast("pl.Series", pl.from_arrow(plain))  # pyright: ignore[reportUnknownMemberType]
         series.append(column_series.cast(dtype(field.type)).alias(field.name))
     return pl.DataFrame(series)
@@ -79,5 +79,5 @@ def _plain(value: object, type_: Type) -> object:
             return value
 
 
-def _unfit(place: str, column: str, detail: str, what: str) -> GhcmError:
-    return GhcmError(f'"{place}" {what} "{column}"', code="GHCM-733", detail=detail)
+def _unfit(source: str, column: str, detail: str, what: str) -> GhcmError:
+    return GhcmError(f'"{source}" {what} "{column}"', code="GHCM-733", detail=detail)

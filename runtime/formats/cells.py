@@ -120,7 +120,7 @@ def _typed(name: str, text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dia
 
 
 def _no_digits(text: pl.Expr) -> pl.Expr:
-    """Where there is no digit in the first place or behind a minus there: Polars reads as whole numbers what begins
+    """Where the text begins with no digit, nor with a minus and a digit: Polars reads as whole numbers what begins
     with blanks or a plus, too.
     """
     return ~(((text >= "0") & (text < ":")) | ((text >= "-0") & (text < "-:")))
@@ -212,9 +212,9 @@ def read_block(
     if ragged:
         numbers = plain if plain is not None else range(table.num_rows + len(ragged))
         wrong = set(ragged)
-        single = sorted([*single, *(numbers[place] for place in ragged)])
-        plain = [number for place, number in enumerate(numbers) if place not in wrong]
-    columns = {place: pl.Series(str(place), table.column(str(place))) for place in wanted}
+        single = sorted([*single, *(numbers[index] for index in ragged)])
+        plain = [number for index, number in enumerate(numbers) if index not in wrong]
+    columns = {index: pl.Series(str(index), table.column(str(index))) for index in wanted}
     return Block(columns, table.num_rows, plain, single)
 
 
@@ -239,8 +239,8 @@ def _parse(data: bytes, separator: str, width: int, wanted: Sequence[int], ragge
         ragged.append(row.number - 1)
         return "skip"
 
-    names = [str(place) for place in range(width)]
-    chosen = [str(place) for place in wanted]
+    names = [str(index) for index in range(width)]
+    chosen = [str(index) for index in wanted]
     arrow: Any = arrow_csv
     table: pa.Table = arrow.read_csv(
         pa.BufferReader(data),
@@ -263,14 +263,14 @@ _LINE, _UNSURE = "@line", "@unsure"
 
 
 class CellColumns:
-    """Decodes blocks of lines by the places of the fields in the header."""
+    """Decodes blocks of lines by the indices of the fields in the header."""
 
     def __init__(
         self,
         schema: Struct,
         separator: str,
         width: int,
-        places: Sequence[int | None],
+        indices: Sequence[int | None],
         dialect: Dialect,
         *,
         quotes: bool,
@@ -278,13 +278,13 @@ class CellColumns:
         self._schema = schema
         self._separator = separator
         self._width = width
-        self._places = places
+        self._indices = indices
         self._dialect = dialect
         self._quotes = quotes
-        self._wanted = sorted({place for place in places if place is not None})
+        self._wanted = sorted({index for index in indices if index is not None})
         self._able = bool(self._wanted) and all(
-            place is None or has_columns(field.type, dialect)
-            for field, place in zip(schema.fields, places, strict=True)
+            index is None or has_columns(field.type, dialect)
+            for field, index in zip(schema.fields, indices, strict=True)
         )
 
     def decode(self, chunk: Chunk, count: int, single: Callable[[bytes, int], Row | None]) -> Batch | None:
@@ -310,13 +310,13 @@ class CellColumns:
         return Batch.from_frame(self._schema, self._merged(frame.filter(~unsure), rows), partition=chunk.partition)
 
     def _typed(self, block: Block, *, escapes: bool) -> pl.DataFrame:
-        source = pl.DataFrame([block.columns[place] for place in self._wanted])
+        source = pl.DataFrame([block.columns[index] for index in self._wanted])
         columns: dict[str, Typed] = {}
-        for field, place in zip(self._schema.fields, self._places, strict=True):
+        for field, index in zip(self._schema.fields, self._indices, strict=True):
             columns[field.name] = (
                 Typed(pl.lit(None, dtype=dtype(field.type)))
-                if place is None
-                else typed(block.columns[place], field.type, self._dialect, made=f"@made-{field.name}", escapes=escapes)
+                if index is None
+                else typed(block.columns[index], field.type, self._dialect, made=f"@made-{field.name}", escapes=escapes)
             )
         tag = columns[self._schema.fields[0].name].value
         for name, tags in self._schema.cases:  # a union has the fields of the record that its tag names

@@ -12,7 +12,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.cells import CellColumns, Dialect
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, bare, count_lines, lines_of
 from ghcm.runtime.formats.fields import from_text_field
-from ghcm.runtime.formats.schemas import Check, places, union_check
+from ghcm.runtime.formats.schemas import Check, column_indices, union_check
 from ghcm.types import Struct
 
 CellReader: TypeAlias = tuple[str, Callable[[str], object], tuple[str, ...] | None]
@@ -33,7 +33,7 @@ class CsvRecords:
         self._readers = [(field.name, from_text_field(field.type), tags.get(field.name)) for field in schema.fields]
         self._check = union_check(schema)
         self._header: list[str] | None = None
-        self._places: list[int | None] = []
+        self._indices: list[int | None] = []
         self._columns: CellColumns | None = None
         csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
@@ -89,16 +89,16 @@ class CsvRecords:
             except csv.Error as error:
                 fields = error
             raw = lines[at] if reader.line_num == at + 1 else b"".join(lines[at : reader.line_num])
-            place, at, size = f"{chunk.file}:{chunk.number + at}", reader.line_num, size + len(raw)
+            position, at, size = f"{chunk.file}:{chunk.number + at}", reader.line_num, size + len(raw)
             if self._header is None and _names(fields, raw):
                 self._use(cast("list[str]", fields), chunk.file)
                 continue
-            row = self._row(fields, raw, place, letters)
+            row = self._row(fields, raw, position, letters)
             if row is not None:
                 rows.append(row)
         return rows, size, at
 
-    def _row(self, fields: list[str] | csv.Error, raw: bytes, place: str, letters: Letters) -> Row | None:
+    def _row(self, fields: list[str] | csv.Error, raw: bytes, position: str, letters: Letters) -> Row | None:
         """The record, or None for an empty line or a dead letter."""
         if fields == []:
             return None
@@ -109,13 +109,13 @@ class CsvRecords:
             detail = "the text is not UTF-8"
         except ValueError as error:
             detail = str(error)
-        letters(BadRecord, f"{place}: {detail}", bare(raw.decode("utf-8", "replace")))
+        letters(BadRecord, f"{position}: {detail}", bare(raw.decode("utf-8", "replace")))
         return None
 
     def _use(self, header: list[str], file: str) -> None:
         self._header = header
-        self._places = places(file, header, self._schema)
-        self._columns = CellColumns(self._schema, self._separator, len(header), self._places, Dialect(), quotes=True)
+        self._indices = column_indices(file, header, self._schema)
+        self._columns = CellColumns(self._schema, self._separator, len(header), self._indices, Dialect(), quotes=True)
 
     def _record(self, fields: list[str] | csv.Error) -> Row:
         if isinstance(fields, csv.Error):
@@ -123,20 +123,20 @@ class CsvRecords:
         assert self._header is not None
         if len(fields) != len(self._header):
             raise ValueError(f"expected {len(self._header)} fields as in the header, found {len(fields)}")
-        return read_cells(fields, self._places, self._readers, self._check)
+        return read_cells(fields, self._indices, self._readers, self._check)
 
 
 def read_cells(
     cells: list[str],
-    places: list[int | None],
+    indices: list[int | None],
     readers: list[CellReader],
     check: Check | None,
 ) -> Row:
-    """The record of the cells at these places. ValueError that names the field where one does not fit."""
+    """The record of the cells at these indices. ValueError that names the field where one does not fit."""
     row: list[object] = []
-    for place, (name, read, tags) in zip(places, readers, strict=True):
+    for index, (name, read, tags) in zip(indices, readers, strict=True):
         try:
-            row.append(None if place is None or (tags is not None and row[0] not in tags) else read(cells[place]))
+            row.append(None if index is None or (tags is not None and row[0] not in tags) else read(cells[index]))
         except ValueError as error:
             raise ValueError(f'field "{name}": {error}') from None
     made = tuple(row)

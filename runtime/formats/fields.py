@@ -67,8 +67,8 @@ def look_up(record: dict[str, Json], path: str) -> Json:
     return here
 
 
-def _child(place: Json, name: str) -> Json:
-    return cast("dict[str, Json]", place).get(name, MISSING) if isinstance(place, dict) else MISSING
+def _child(parent: Json, name: str) -> Json:
+    return cast("dict[str, Json]", parent).get(name, MISSING) if isinstance(parent, dict) else MISSING
 
 
 def from_json_field(type_: Type) -> Reader:

@@ -147,8 +147,8 @@ def decoded(
     begin: tuple[int, int, object],
     piece: int = FIRST_PIECE,
 ) -> Iterator[Decoded]:
-    """A file behind a place (offset, number, header) in pieces, the first of `piece` bytes. `UNREADABLE` as it comes,
-    GhcmError where it is no such file.
+    """A file behind a position (offset, number, header) in pieces, the first of `piece` bytes. `UNREADABLE` as it
+    comes, GhcmError where it is no such file.
     """
     offset, number, header = begin
     decoder = open_decoder(files.format, schema)

@@ -114,7 +114,7 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
             missing = [name for name in columns.names if name not in header]
             if missing:
                 raise ValueError(f'the header has no "{missing[0]}"')
-        places = [header.index(name) for name in columns.names]
+        indices = [header.index(name) for name in columns.names]
         readers = [_field_reader(field.type) for field in columns.fields]
         while True:
             with _place(path, lines.line_num + 1):
@@ -123,7 +123,7 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
                     return
                 if len(fields) != len(header):
                     raise ValueError(f"{len(fields)} fields, the header has {len(header)}")
-                yield tuple(read(fields[place]) for read, place in zip(readers, places, strict=True))
+                yield tuple(read(fields[index]) for read, index in zip(readers, indices, strict=True))
 
 
 def _open_lines(path: Path) -> TextIO:
@@ -178,5 +178,5 @@ class _place:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ValueError | csv.Error):
-            place = f'"{self._path}", line {self._number}'
-            raise GhcmError(f"{place} does not fit the sink's record", code="GHCM-733", detail=str(error)) from error
+            position = f'"{self._path}", line {self._number}'
+            raise GhcmError(f"{position} does not fit the sink's record", code="GHCM-733", detail=str(error)) from error

@@ -9,11 +9,11 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.types import List, Map, Nullable, Struct, Type, is_nullable
 
 
-def places(file: str, header: Sequence[str], schema: Struct) -> list[int | None]:
+def column_indices(file: str, header: Sequence[str], schema: Struct) -> list[int | None]:
     """Where each field of the record stands in the header, None where it may be missing and is. GhcmError otherwise.
 
     >>> from ghcm.types import Field, Int, Nullable
-    >>> places("a.csv", ["b", "a"], Struct((Field("a", Int()), Field("c", Nullable(Int())))))
+    >>> column_indices("a.csv", ["b", "a"], Struct((Field("a", Int()), Field("c", Nullable(Int())))))
     [1, None]
     """
     found: list[int | None] = []
@@ -60,11 +60,11 @@ def union_check(type_: Type) -> Check | None:
                 return None
             return lambda value: _all(of_value, list(cast("Mapping[object, object]", value).values()))
         case Struct(fields=fields):
-            places = {field.name: place for place, field in enumerate(fields)}
+            index_of = {field.name: index for index, field in enumerate(fields)}
             wanted: dict[object, list[tuple[int, str]]] = {}
             for tag, field, record in type_.needs:
-                wanted.setdefault(tag, []).append((places[field], f'field "{field}" of "{record}" is missing'))
-            parts = [(place, check) for place, field in enumerate(fields) if (check := union_check(field.type))]
+                wanted.setdefault(tag, []).append((index_of[field], f'field "{field}" of "{record}" is missing'))
+            parts = [(index, check) for index, field in enumerate(fields) if (check := union_check(field.type))]
             return _of_struct(wanted, parts) if wanted or parts else None
         case _:  # a type that holds no others
             return None
@@ -73,11 +73,11 @@ def union_check(type_: Type) -> Check | None:
 def _of_struct(wanted: Mapping[object, list[tuple[int, str]]], parts: Sequence[tuple[int, Check]]) -> Check:
     def check(value: object) -> None:
         row = cast("tuple[object, ...]", value)
-        for place, missing in wanted.get(row[0], ()) if wanted else ():
-            if row[place] is None:
+        for index, missing in wanted.get(row[0], ()) if wanted else ():
+            if row[index] is None:
                 raise ValueError(missing)
-        for place, look in parts:
-            look(row[place])
+        for index, look in parts:
+            look(row[index])
 
     return check
 

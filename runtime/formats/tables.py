@@ -26,7 +26,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, dtype
 from ghcm.runtime.formats.chunks import BadRecord, Letters
 from ghcm.runtime.formats.fields import MISSING, from_json_field, look_up
-from ghcm.runtime.formats.schemas import places, union_check
+from ghcm.runtime.formats.schemas import column_indices, union_check
 from ghcm.types import (
     Bool,
     Bytes,
@@ -104,7 +104,7 @@ def _narrowed(batches: Iterator[Any], names: list[str]) -> Iterator[pa.RecordBat
 def _chosen(found: pa.Schema, file: str, schema: Struct) -> list[str]:
     """The columns of the file that hold fields of the record, in the file's order."""
     names = list(_paths("", list(found)))
-    places(file, names, schema)
+    column_indices(file, names, schema)
     wanted = {field.path or field.name for field in schema.fields}
     return [name for name in found.names if name in wanted or any(path.startswith(f"{name}.") for path in wanted)]
 

@@ -13,7 +13,7 @@ from ghcm.runtime.formats.cells import CellColumns, Dialect
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, lines_of
 from ghcm.runtime.formats.csv_records import CellReader, read_cells
 from ghcm.runtime.formats.fields import from_text_field
-from ghcm.runtime.formats.schemas import places, union_check
+from ghcm.runtime.formats.schemas import column_indices, union_check
 from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
 
 _ESCAPE = re.compile(rb"\\x[0-9A-Fa-f]{2}|\\\\")
@@ -28,7 +28,7 @@ class ZeekLog:
         self._check = union_check(schema)
         self._settings = dict(_SETTINGS)
         self._header: list[str] | None = None
-        self._places: list[int | None] = []
+        self._indices: list[int | None] = []
         self._readers: list[CellReader] = []
         self._columns: CellColumns | None = None
 
@@ -81,18 +81,18 @@ class ZeekLog:
             letters(BadRecord, detail, text)
         return [batch] if len(batch) else []
 
-    def _row(self, line: bytes, place: str, failed: list[tuple[str, str]]) -> Row | None:
+    def _row(self, line: bytes, position: str, failed: list[tuple[str, str]]) -> Row | None:
         own = line.removesuffix(b"\n").removesuffix(b"\r")
         if not own:
             return None
         try:
             text = own.decode()
         except UnicodeDecodeError:
-            failed.append((f"{place}: the text is not UTF-8", own.decode(errors="replace")))
+            failed.append((f"{position}: the text is not UTF-8", own.decode(errors="replace")))
             return None
         if self._header is None:
             raise GhcmError(
-                f'cannot read "{place}": there is no line "#fields" before it',
+                f'cannot read "{position}": there is no line "#fields" before it',
                 code="GHCM-736",
                 hint="logs of Zeek without headers are JSON lines: format = json.",
             )
@@ -100,9 +100,9 @@ class ZeekLog:
         try:
             if len(cells) != len(self._header):
                 raise ValueError(f"expected {len(self._header)} fields as in #fields, found {len(cells)}")
-            return read_cells(cells, self._places, self._readers, self._check)
+            return read_cells(cells, self._indices, self._readers, self._check)
         except ValueError as error:
-            failed.append((f"{place}: {error}", text))
+            failed.append((f"{position}: {error}", text))
             return None
 
     def _take_header(self, line: bytes, file: str) -> None:
@@ -124,7 +124,7 @@ class ZeekLog:
         """Make the readers of the headers that hold."""
         assert self._header is not None
         said = self._settings
-        self._places = places(file, self._header, self._schema)
+        self._indices = column_indices(file, self._header, self._schema)
         dialect = Dialect(said["#unset_field"], said["#empty_field"], said["#set_separator"], "T", "F")
         tags = dict(self._schema.cases)
         self._readers = [
@@ -132,7 +132,7 @@ class ZeekLog:
         ]
         separator = said["#separator"]
         able = len(separator) == 1 and separator.isascii() and dialect.empty != dialect.unset
-        columns = CellColumns(self._schema, separator, len(self._header), self._places, dialect, quotes=False)
+        columns = CellColumns(self._schema, separator, len(self._header), self._indices, dialect, quotes=False)
         self._columns = columns if able else None
 
 

@@ -36,8 +36,8 @@ def in_turn(*items: pl.DataFrame) -> pl.DataFrame:
     if len(items) == 1:
         return items[0]
     height = items[0].height
-    place = pl.int_range(height * len(items), dtype=pl.UInt32)
-    order = pl.select(place % len(items) * height + place // len(items)).to_series()
+    index = pl.int_range(height * len(items), dtype=pl.UInt32)
+    order = pl.select(index % len(items) * height + index // len(items)).to_series()
     return pl.concat(items, how="vertical_relaxed", rechunk=True)[order]
 
 

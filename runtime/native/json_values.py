@@ -20,7 +20,7 @@ class JsonReader(NamedTuple):
 
 
 def reader(spelt: str) -> JsonReader:
-    """What reads values of a type, which is spelt with the places of its fields.
+    """What reads values of a type, which is spelt with the indices of its fields.
 
     >>> reader('{host: string from "id.host", n: int?}').read({"id": {"host": "a"}, "further": []})
     ('a', None)

@@ -73,18 +73,18 @@ def _fraction(one: FloatSum) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`first` and `last`: the value whose record comes first or last by a place, of equal ones by the whole record.
+    """`first` and `last`: the value whose record is first or last by an order value, of equal ones by the whole record.
 
-    The state is place, record and value; `by` and `tie` order the first two.
+    The state is order value, record and value; `by` and `tie` order the first two.
     """
 
     last: bool
     by: Order
     tie: Order
 
-    def add(self, state: Any, place: object, record: object, value: object) -> Any:
+    def add(self, state: Any, order: object, record: object, value: object) -> Any:
         """The state with one more record."""
-        return state if value is None else self.merge(state, (place, record, value))
+        return state if value is None else self.merge(state, (order, record, value))
 
     def merge(self, left: Any, right: Any) -> Any:
         """One state of two."""
@@ -92,9 +92,9 @@ class Chosen:
             return right if left is None else left
         return (max if self.last else min)(left, right, key=self._key)
 
-    def of(self, places: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
+    def of(self, orders: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
         """The state of several records; those without a value are left out."""
-        some = [each for each in zip(places, records, values, strict=True) if each[2] is not None]
+        some = [each for each in zip(orders, records, values, strict=True) if each[2] is not None]
         return (max if self.last else min)(some, key=self._key) if some else None
 
     def result(self, state: Any) -> object:

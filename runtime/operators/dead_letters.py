@@ -1,4 +1,4 @@
-"""Dead letters of a task: what its operator and its generated code say about a failed record, with unit, place and
+"""Dead letters of a task: what its operator and its generated code say about a failed record, with unit, position and
 JSON text added.
 """
 

@@ -99,7 +99,7 @@ class GroupOperator(Operator):
         """The batch without its records that fail, which become dead letters: one of them is no reason to keep the
         groups of the others as single states.
         """
-        first, parameters, timed, place = (
+        first, parameters, timed, index = (
             self._code.first,
             self._context.parameters,
             self._code.timed,
@@ -107,7 +107,7 @@ class GroupOperator(Operator):
         )
         kept: list[Row] = []
         for row in batch.rows():
-            value = None if place is None else row[place]
+            value = None if index is None else row[index]
             try:
                 first((row[-2], value) if timed else value, parameters)
             except RecordFailure as failure:
@@ -165,14 +165,14 @@ class GroupOperator(Operator):
 
     def _records(self, row: Row) -> Iterator[object]:
         """The record, or where it came in a pane the record in each of its windows."""
-        record, place = row[: len(self._takes.columns.fields)], self._layout.window
-        if self._code.slices is None or place is None:
+        record, index = row[: len(self._takes.columns.fields)], self._layout.window
+        if self._code.slices is None or index is None:
             yield record
             return
-        window: Any = record[place]
+        window: Any = record[index]
         size, every = self._code.slices
         for start in range(window[1] - size, window[0] + 1, every):
-            yield (*record[:place], (start, start + size), *record[place + 1 :])
+            yield (*record[:index], (start, start + size), *record[index + 1 :])
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -188,8 +188,8 @@ class GroupOperator(Operator):
             self._settle()
         if self._code.slices is not None:
             if self._frames is not None and not self._windows:
-                for place, slid in self._frames.slide(until, *self._code.slices):
-                    yield from self._of_frame(slid, place, outbox)
+                for window, slid in self._frames.slide(until, *self._code.slices):
+                    yield from self._of_frame(slid, window, outbox)
             if self._windows or (self._frames is not None and self._frames.least_end <= until):
                 self._state.spill_all()
             yield from self._closed_slices(watermark, *self._code.slices, outbox)

@@ -67,7 +67,7 @@ class IterateOperator(Operator):
         return max(0, limit) if isinstance(limit, int) else 0
 
     def _round(self, state: Sequence[Batch], outbox: Outbox) -> Sequence[Batch]:
-        given: dict[str, Sequence[Batch]] = {entry_of(place): each for place, each in enumerate(self._taken)}
+        given: dict[str, Sequence[Batch]] = {entry_of(index): each for index, each in enumerate(self._taken)}
         given[entry_of(0)] = state
         for task in self._step.tasks:
             if task.id not in given:

@@ -121,7 +121,7 @@ class JoinedRows:
 
 
 LEFT, RIGHT = "@left_row", "@right_row"
-"""The places of records in their side, by which those that met nobody are found."""
+"""The indices of records in their side, by which those that met nobody are found."""
 
 
 class _RecordFails(Exception):
@@ -154,7 +154,7 @@ def looked_up(code: JoinColumns, op: Join, batch: Batch, right: pl.DataFrame, co
 def side_frame(
     make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None], batch: Batch, parameters: Parameters
 ) -> pl.DataFrame | None:
-    """A whole right side with its keys and places; None if a record fails, or Polars cannot hold it."""
+    """A whole right side with its keys and indices; None if a record fails, or Polars cannot hold it."""
     frame = in_columns(partial(make, batch.frame(), parameters))
     return None if frame is None else frame.with_row_index(RIGHT)
 

@@ -58,7 +58,7 @@ class PythonBatchOperator(Operator):
                 yield made
                 return
         self.counts["rows"] += len(batch)
-        rows = [row for place in range(len(batch)) for row in self._one(batch.rows()[place], table, place, outbox)]
+        rows = [row for index in range(len(batch)) for row in self._one(batch.rows()[index], table, index, outbox)]
         yield self._batch(rows, batch)
 
     def _batch(self, rows: list[Row], batch: Batch) -> Batch:
@@ -83,10 +83,10 @@ class PythonBatchOperator(Operator):
         timed = self._task.collection.timed
         return Batch.from_frame(self._task.schema, frame, timed=timed, partition=batch.partition)
 
-    def _one(self, row: Row, table: pa.Table, place: int, outbox: Outbox) -> Iterator[Row]:
+    def _one(self, row: Row, table: pa.Table, index: int, outbox: Outbox) -> Iterator[Row]:
         """The result for one record, or its dead letter."""
         try:
-            given = self._function(table.slice(place, 1))
+            given = self._function(table.slice(index, 1))
         except Exception as error:  # whatever a user's function raises is this record's failure
             detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             self._dead(row, Failure.PYTHON, detail, outbox)

@@ -220,7 +220,7 @@ class Engine:
 
     @property
     def starting(self) -> bool:
-        """Whether a unit has not opened its places yet."""
+        """Whether a unit has not opened its connectors yet."""
         return any(run.state is State.STARTING for run in self._runs.values())
 
     @property

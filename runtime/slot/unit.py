@@ -112,7 +112,7 @@ class UnitRun:
             saved = saved_state(self._restored, name)
             try:
                 source.open(saved.position, finished=saved.finished)
-            except Exception as error:  # a place that cannot be read fails its unit, not the slot
+            except Exception as error:  # a connector that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
 

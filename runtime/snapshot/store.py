@@ -62,12 +62,12 @@ class SnapshotStore:
 
     def write(self, snapshot: Snapshot) -> None:
         """Make the snapshot durable as a whole, then drop all but it and the one before."""
-        place = self.folder / f"{snapshot.number:020d}"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        path = self.folder / f"{snapshot.number:020d}"
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
         tasks: dict[str, object] = {}
         digest, offset = hashlib.sha256(), 0
-        with (place / "state").open("wb") as file:
+        with (path / "state").open("wb") as file:
             for name, task in snapshot.tasks.items():
                 groups: list[tuple[int, int, int]] = []
                 for group, content in task.groups.items():
@@ -92,11 +92,11 @@ class SnapshotStore:
             "publications": [dict(each) for each in snapshot.publications],
             "counts": dict(snapshot.counts),
         }
-        with (place / "manifest.new").open("w", encoding="utf-8") as text:
+        with (path / "manifest.new").open("w", encoding="utf-8") as text:
             json.dump(manifest, text)
             flush(text)
-        (place / "manifest.new").rename(place / "manifest.json")
-        for folder in (place, self.folder):
+        (path / "manifest.new").rename(path / "manifest.json")
+        for folder in (path, self.folder):
             sync(folder)
         self._drop(snapshot.number)
 
@@ -105,53 +105,53 @@ class SnapshotStore:
         another version of GHCM.
         """
         passed_over = False
-        for place in self._places():
-            if not (place / "manifest.json").exists():
+        for path in self._paths():
+            if not (path / "manifest.json").exists():
                 continue  # was being written when the process ended
             try:
-                found = _read(place)
+                found = _read(path)
             except (OSError, ValueError, KeyError, TypeError) as error:
-                _log.error('snapshot "%s" is damaged (%s): taking the one before', place, error)
+                _log.error('snapshot "%s" is damaged (%s): taking the one before', path, error)
                 passed_over = True
                 continue
             if passed_over:
                 _log.warning(
                     'going on from snapshot "%s": what append sinks have committed since then may be written again',
-                    place,
+                    path,
                 )
             return found
         return None
 
     def newest_number(self) -> int:
         """The greatest number in use, also by what is damaged or incomplete; 0 if there is none."""
-        return max((int(place.name) for place in self._places()), default=0)
+        return max((int(path.name) for path in self._paths()), default=0)
 
     def clear(self) -> None:
         """Forget everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _places(self) -> list[Path]:
+    def _paths(self) -> list[Path]:
         if not self.folder.is_dir():
             return []
-        return sorted((place for place in self.folder.iterdir() if place.name.isdigit()), reverse=True)
+        return sorted((path for path in self.folder.iterdir() if path.name.isdigit()), reverse=True)
 
     def _drop(self, newest: int) -> None:
-        whole = [place for place in self._places() if (place / "manifest.json").exists()]
-        for place in self._places():
-            if int(place.name) < newest and place not in whole[:_KEPT]:
-                shutil.rmtree(place, ignore_errors=True)
+        whole = [path for path in self._paths() if (path / "manifest.json").exists()]
+        for path in self._paths():
+            if int(path.name) < newest and path not in whole[:_KEPT]:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def _read(place: Path) -> Snapshot:
-    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+def _read(path: Path) -> Snapshot:
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     if manifest["format"] != _FORMAT:
         raise GhcmError(
-            f'snapshot "{place}" has format {manifest["format"]}, this GHCM reads format {_FORMAT}',
+            f'snapshot "{path}" has format {manifest["format"]}, this GHCM reads format {_FORMAT}',
             code="GHCM-756",
             detail="Starting over without being told to would write to append sinks what they have.",
             hint="Submit with --fresh to start over, or go on with the version of GHCM that took it.",
         )
-    state = (place / "state").read_bytes()
+    state = (path / "state").read_bytes()
     if hashlib.sha256(state).hexdigest() != manifest["sha256"]:
         raise ValueError("the checksum is wrong")
     tasks = {

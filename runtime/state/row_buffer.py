@@ -15,7 +15,7 @@ from ghcm.runtime.data.batch import Batch
 
 
 class RowBuffer:
-    """Batches of one schema, and where the dead letters of their records go. `window`: the place of that column in the
+    """Batches of one schema, and where the dead letters of their records go. `window`: the index of that column in the
     rows, if they have one.
     """
 

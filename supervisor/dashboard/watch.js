@@ -243,13 +243,13 @@ async function showChart(panel) {
   panel.body.replaceChildren(panel.picture, rows);
 }
 
-async function showRows(panel, place) {
+async function showRows(panel, target) {
   const { rows } = await ask(panel.links.rows + "?limit=200");
-  place.replaceChildren(rows.length ? table({ ...panel, seen: null }, rows) : nothing("no rows yet"));
+  target.replaceChildren(rows.length ? table({ ...panel, seen: null }, rows) : nothing("no rows yet"));
 }
 
-async function draw(panel, place, each = null) {
-  const width = Math.max(280, Math.min(1680, Math.floor((place.clientWidth || 600) / 20) * 20));
+async function draw(panel, target, each = null) {
+  const width = Math.max(280, Math.min(1680, Math.floor((target.clientWidth || 600) / 20) * 20));
   const query = new URLSearchParams({ width, theme: dark.matches ? "dark" : "light", heading: "false" });
   if (each !== null) query.set("each", each);
   return ask(panel.links.chart + "?" + query, "blob");
@@ -270,10 +270,10 @@ async function showStories(panel) {
   const stories = rows.map((row, at) => {
     const told = harmless(String(row[text])).split("\n");
     const name = key ? String(row[key]) : String(at);
-    const place = make("div");
+    const target = make("div");
     const summary = make("summary", {}, severity ? badge(row[severity]) : null, " ", told[0]);
-    const story = make("details", { class: "story", "data-key": name }, summary, make("p", {}, told.slice(1).join("\n")), place);
-    story.addEventListener("toggle", () => { if (story.open && panel.graph) picture(panel, row, name, place); });
+    const story = make("details", { class: "story", "data-key": name }, summary, make("p", {}, told.slice(1).join("\n")), target);
+    story.addEventListener("toggle", () => { if (story.open && panel.graph) picture(panel, row, name, target); });
     story.open = panel.seen ? open.has(name) : at === 0;
     return story;
   });
@@ -281,10 +281,10 @@ async function showStories(panel) {
   panel.body.replaceChildren(...stories);
 }
 
-async function picture(panel, row, name, place) {
+async function picture(panel, row, name, target) {
   const image = make("img", { class: "chart", alt: "The steps as a graph; they are told above." });
-  place.replaceChildren(image);
-  await swap(image, await draw(panel.graph, panel.body, name)).catch(() => place.replaceChildren());
+  target.replaceChildren(image);
+  await swap(image, await draw(panel.graph, panel.body, name)).catch(() => target.replaceChildren());
 }
 
 // ------------------------------------------------------------------------------------------------ rounds

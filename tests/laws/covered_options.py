@@ -90,7 +90,7 @@ def options_of(program: Program, unit: Unit) -> set[str]:
 
 def _aggregate(what: Aggregate) -> Iterator[str]:
     yield what.function.value
-    if what.placed:
+    if what.picks_record:
         yield "of event time" if what.by_time else "with an order"
 
 

@@ -169,7 +169,7 @@ def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool)
         return replace(found, fraction=draw(st.sampled_from([0.0, 0.07, 0.5, 0.9, 1.0])))
     if found.function is AggregateFunction.TOP_K:
         return replace(found, limit=draw(st.integers(1, 3)))
-    if found.placed and not (timed and draw(st.booleans())):
+    if found.picks_record and not (timed and draw(st.booleans())):
         return replace(found, order=draw(functions(type_like(draw, value, keys=True), value, depth=1)))
     return found
 

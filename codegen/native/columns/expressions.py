@@ -275,8 +275,8 @@ def _mentioned(scope: ColumnScope, item: str, body: Expr) -> Iterator[tuple[str,
 
 
 def let(scope: ColumnScope, expr: Let) -> Column:
-    """The body with the value in the places of its name; of several places it is computed for all of them at once, as
-    Polars would compute it for each.
+    """The body with the value wherever its name stands; where that is several times, it is computed once for all
+    of them, as Polars would compute it for each.
     """
     value = scope.value(expr.value)
     computed = "pl.col(" in value.text and "(" in value.text.removeprefix("pl.col(")

@@ -50,7 +50,7 @@ class Column:
     bare: str | None = None
 
     def at(self, level: int) -> str:
-        """The text, in parentheses where a place of this precedence needs them."""
+        """The text, in parentheses where an operand of this precedence needs them."""
         return self.text if self.level >= level else f"({self.text})"
 
 

@@ -243,7 +243,7 @@ def _python(writer: _Writer, step: Step, function: str) -> None:
     record = _record(writer, step)
     catch(writer.out, step.id, record, f"{outcome} = {call}(functions[{index}], {record})")
     if isinstance(step.given, Struct):
-        writer.columns = {name: Code(f"{outcome}[{place}]", simple=True) for place, name in enumerate(step.given.names)}
+        writer.columns = {name: Code(f"{outcome}[{index}]", simple=True) for index, name in enumerate(step.given.names)}
     else:
         writer.columns = {"value": Code(outcome, simple=True)}
 

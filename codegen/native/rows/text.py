@@ -46,7 +46,7 @@ class Code:
     """Whether it is a literal other than `None`; Python warns where one is compared with `is`."""
 
     def at(self, level: int) -> str:
-        """The text, in parentheses where a place of this precedence needs them."""
+        """The text, in parentheses where an operand of this precedence needs them."""
         return self.text if self.level >= level else f"({self.text})"
 
     @property

@@ -20,9 +20,9 @@ def item(a: Checked, index: Checked) -> Checked:
         outside = fails(f"{length} <= {index.constant}", "out_of_range", "no item at this index")
         return partial(f"get({a}, {index.constant})", (a, index), outside)
     inside = f"({index} >= -{length} AND {index} < {length})"
-    place = when(f"{index} < 0", f"{index} + {length}", index.value)
+    at = when(f"{index} < 0", f"{index} + {length}", index.value)
     outside = fails(all_of(*given(a), f"NOT {inside}"), "out_of_range", "no item at this index")
-    return partial(when(inside, f"get({a}, int({place}))"), (a, index), outside)
+    return partial(when(inside, f"get({a}, int({at}))"), (a, index), outside)
 
 
 def join_lists(a: Checked, b: Checked) -> Checked:
@@ -86,9 +86,9 @@ def sorted_by_key(a: Checked, descending: bool) -> Checked:
     """The values of entries in the order of their keys, equal ones as they stood."""
 
     def made(given: Checked) -> Checked:
-        each, place, one = variable("each"), variable("index"), variable("sorted")
-        stands = f"-{place}" if descending else place
-        keys = f"transform({given}, ({each}, {place}) -> named_struct('key', {each}.key, 'place', {stands}))"
+        each, index, one = variable("each"), variable("index"), variable("sorted")
+        stands = f"-{index}" if descending else index
+        keys = f"transform({given}, ({each}, {index}) -> named_struct('key', {each}.key, 'place', {stands}))"
         ordered = f"sort_array({keys}, {'false' if descending else 'true'})"
         return Checked(f"transform({ordered}, {one} -> get({given}, abs({one}.place)).value)")
 

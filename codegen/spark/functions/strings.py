@@ -47,8 +47,8 @@ def substring(a: Checked, start: Checked, count: Checked) -> Checked:
     """Up to count code points from start (from 0)."""
     given = f"{a} IS NOT NULL AND {start} IS NOT NULL AND {count} IS NOT NULL"
     wrong = fails(f"{given} AND ({start} < 0 OR {count} < 0)", "out_of_range", "a negative start or count")
-    place, most = f"int(least({start}, 2147483646L)) + 1", f"int(least({count}, 2147483646L))"
-    return partial(when(given, f"substring({a}, {place}, {most})"), (a, start, count), wrong)
+    index, most = f"int(least({start}, 2147483646L)) + 1", f"int(least({count}, 2147483646L))"
+    return partial(when(given, f"substring({a}, {index}, {most})"), (a, start, count), wrong)
 
 
 def split(a: Checked, separator: Checked) -> Checked:
@@ -128,30 +128,30 @@ def padded(function: str, a: Checked, width: Checked, fill: Checked) -> Checked:
     return partial(when(given, f"({when(stays, a.value, made)})"), (a, width, fill), long)
 
 
-def slice_of_text(a: Checked, *places: Checked) -> Checked:
-    """From a place up to before another, as Python's."""
-    low, count = bounds(f"bigint(char_length({a}))", *places)
-    return pure(f"substring({a}, int({low}) + 1, int({count}))", a, *places)
+def slice_of_text(a: Checked, *indices: Checked) -> Checked:
+    """From an index up to before another, as Python's."""
+    low, count = bounds(f"bigint(char_length({a}))", *indices)
+    return pure(f"substring({a}, int({low}) + 1, int({count}))", a, *indices)
 
 
-def slice_of_list(a: Checked, *places: Checked) -> Checked:
-    """Items from a place up to before another, as Python's."""
-    low, count = bounds(f"bigint(array_size({a}))", *places)
-    return pure(f"slice({a}, int({low}) + 1, int({count}))", a, *places)
+def slice_of_list(a: Checked, *indices: Checked) -> Checked:
+    """Items from an index up to before another, as Python's."""
+    low, count = bounds(f"bigint(array_size({a}))", *indices)
+    return pure(f"slice({a}, int({low}) + 1, int({count}))", a, *indices)
 
 
 def bounds(length: str, start: Checked, end: Checked | None = None) -> tuple[str, str]:
-    """The first place and the count of a slice."""
-    low = place_in(length, start.value)
-    high = length if end is None else place_in(length, end.value)
+    """The first index and the count of a slice."""
+    low = index_in(length, start.value)
+    high = length if end is None else index_in(length, end.value)
     return low, when(f"{high} > {low}", f"{high} - {low}", when(f"{high} <= {low}", "0L"))
 
 
-def place_in(length: str, place: str) -> str:
-    """A place that is not outside, counted from the end where it is negative."""
-    behind = when(f"{place} < -{length}", "0L", f"{length} + {place}")
-    inside = when(f"{place} > {length}", length, place)
-    return f"({when(f'{place} < 0', f'({behind})', f'({inside})')})"
+def index_in(length: str, index: str) -> str:
+    """An index that is not outside, counted from the end where it is negative."""
+    behind = when(f"{index} < -{length}", "0L", f"{length} + {index}")
+    inside = when(f"{index} > {length}", length, index)
+    return f"({when(f'{index} < 0', f'({behind})', f'({inside})')})"
 
 
 # --- patterns, and bytes as texts ------------------------------------------------------------------------------------

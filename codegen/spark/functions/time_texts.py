@@ -44,7 +44,7 @@ def read_time(a: Checked, pattern: str, fields: str, zone: str | None = None) ->
 def groups(value: str, pattern: str, fields: str) -> str:
     """What the groups of a pattern hold, which is digits, letters, signs and colons; null where it does not match."""
     whole = f"\\A(?:{pattern})\\z"
-    listed = "|".join(f"${place}" for place in range(1, len(fields) + 1))
+    listed = "|".join(f"${index}" for index in range(1, len(fields) + 1))
     return when(matching(value, whole), f"split(regexp_replace({value}, {text(whole)}, {text(listed)}), '[|]', -1)")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.csv_files import csv_names, places_in
+from ghcm.codegen.spark.library.csv_files import column_indices, csv_names
 from ghcm.codegen.spark.library.files import accepted, find_files, in_files, listed
 from ghcm.codegen.spark.library.job import Job, Refused, Step
 from ghcm.codegen.spark.library.json_files import document, json_columns
@@ -115,7 +115,7 @@ def read_batches(file: str, path: str, wanted: list[tuple[str, bool]], kind: str
 
 def chosen_columns(file: str, schema: Any, wanted: list[tuple[str, bool]]) -> list[str]:
     """The columns of a file that hold fields of the record, in the file's order."""
-    places_in(file, [*column_paths(schema, "")], wanted)
+    column_indices(file, [*column_paths(schema, "")], wanted)
     paths = [name for name, _ in wanted]
     return [name for name in schema.names if any(path == name or path.startswith(f"{name}.") for path in paths)]
 

@@ -103,7 +103,7 @@ def csv_names(element: DataType) -> list[tuple[str, bool]]:
     return [(part.metadata.get("path", part.name), part.nullable) for part in columns_of(element).fields]
 
 
-def places_in(file: str, header: list[str], wanted: list[tuple[str, bool]]) -> list[int | None]:
+def column_indices(file: str, header: list[str], wanted: list[tuple[str, bool]]) -> list[int | None]:
     """Where the wanted columns stand in a header."""
     missing = [name for name, may_miss in wanted if name not in header and not may_miss]
     if missing:
@@ -168,7 +168,7 @@ def csv_records(
 
     with open_lines(path, compression) as lines:
         reader = csv.reader(texts(lines), delimiter=separator)
-        places: list[int | None] | None = None
+        indices: list[int | None] | None = None
         width, number = 0, 1
         while True:
             broken, fields = None, []
@@ -186,21 +186,21 @@ def csv_records(
                 broken = "bad_record: the text is not UTF-8"
             elif not broken and not fields:
                 continue
-            if not broken and places is None:
-                places = places_in(file, fields, wanted)
+            if not broken and indices is None:
+                indices = column_indices(file, fields, wanted)
                 width = len(fields)
                 continue
             if not broken and len(fields) != width:
                 broken = f"bad_record: expected {width} fields as in the header, found {len(fields)}"
-            values = None if broken or places is None else [None if at is None else fields[at] for at in places]
+            values = None if broken or indices is None else [None if at is None else fields[at] for at in indices]
             yield text, file, start, values, broken
 
 
 def csv_columns(element: DataType) -> tuple[list[str], str]:
     """The columns of the records in `@fields`, and why one is none."""
     columns, values, errors = [], [], ["`@broken`"]
-    for place, part in enumerate(columns_of(element).fields):
-        value, error = csv_value(f"get(`@fields`, {place})", part)
+    for index, part in enumerate(columns_of(element).fields):
+        value, error = csv_value(f"get(`@fields`, {index})", part)
         values.append(value)
         value, error = of_its_record(value, error, part, values[0])
         columns.append(named(f"cast({value} AS {ddl(part.dataType)})", part.name))

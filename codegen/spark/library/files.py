@@ -186,19 +186,19 @@ def escaped(path: str) -> str:
 
 
 def ordered(rows: DataFrame, source: str, partition: str, order: str, keep: Sequence[str]) -> DataFrame:
-    """The rows with the partition they belong to and their place in it, where a later step asks for them."""
+    """The rows with the partition they belong to and their position in it, where a later step asks for them."""
     if "@order" not in keep:
         return rows
-    place = f"concat({text(source + ':')}, {partition}) AS `@partition`"
-    return rows.selectExpr("*", place, f"array({order}) AS `@order`")
+    named = f"concat({text(source + ':')}, {partition}) AS `@partition`"
+    return rows.selectExpr("*", named, f"array({order}) AS `@order`")
 
 
 def in_files(rows: DataFrame, step: Step, names: Sequence[str], clock: str, keep: Sequence[str]) -> DataFrame:
     """The rows of files in order: each file is a partition, or all are one where the clock continues."""
     if clock == "restarts":
         return ordered(rows, step.task, "`@file`", "`@number`", keep)
-    place = f"array_position(array({', '.join(map(text, names))}), `@file`)"
-    return ordered(rows, step.task, "''", f"{place}, `@number`", keep)
+    file_index = f"array_position(array({', '.join(map(text, names))}), `@file`)"
+    return ordered(rows, step.task, "''", f"{file_index}, `@number`", keep)
 
 
 def read_text(
@@ -233,8 +233,8 @@ def accepted(
     def as_letters(failed: DataFrame) -> DataFrame:
         if "@number" not in failed.columns:
             failed = numbered(job, failed, names, compression)
-        placed = "concat('bad_record: ', `@file`, ':', `@number`, ': ', substring(`@error`, 13)) AS `@error`"
-        failed = failed.selectExpr("`@text`", placed)
+        located = "concat('bad_record: ', `@file`, ':', `@number`, ': ', substring(`@error`, 13)) AS `@error`"
+        failed = failed.selectExpr("`@text`", located)
         return letters(job, failed, step, "left(make_valid_utf8(`@text`), 16384)")
 
     return parted(job, lines, error, as_letters, None)

@@ -38,7 +38,7 @@ COUNTS_WITHIN = 10
 
 
 class Step(NamedTuple):
-    """Where a record is when it fails: the task, its place in the program, and the type of its input."""
+    """Where a record is when it fails: the task, its position in the program, and the type of its input."""
 
     task: str
     origin: str

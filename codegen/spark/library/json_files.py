@@ -95,10 +95,10 @@ def with_signs(value: str) -> str:
     escaped = value
     for char in ("\\", '"'):
         escaped = f"replace({escaped}, {text(chr(92) + char)}, {text(f'{chr(92)}u{ord(char):04x}')})"
-    each, place = variable(), variable()
+    each, index = variable(), variable()
     zero, spelt = r"(^|[:,\[\s])-0([.]0+)(?=[,\]}\s]|$)", "$1-0$2e0"
     outside = f"regexp_replace({each}, {text(zero)}, {text(spelt)})"
-    parts = f"""transform(split({escaped}, '"', -1), ({each}, {place}) -> if({place} % 2 = 0, {outside}, {each}))"""
+    parts = f"""transform(split({escaped}, '"', -1), ({each}, {index}) -> if({index} % 2 = 0, {outside}, {each}))"""
     return f"""if(contains({value}, '-0.0'), array_join({parts}, '"'), {value})"""
 
 
@@ -303,11 +303,11 @@ MOMENT_FORM = (
 def iso_micros(value: str) -> str:
     """A moment in ISO 8601 as microseconds; without an offset it is UTC; null where it is none."""
 
-    def found(place: int) -> str:
-        return f"regexp_extract({value}, {text(MOMENT_FORM)}, {place})"
+    def found(group: int) -> str:
+        return f"regexp_extract({value}, {text(MOMENT_FORM)}, {group})"
 
-    def number(place: int) -> str:
-        return f"coalesce(try_cast(nullif({found(place)}, '') AS bigint), 0L)"
+    def number(group: int) -> str:
+        return f"coalesce(try_cast(nullif({found(group)}, '') AS bigint), 0L)"
 
     hours, minutes, seconds = number(2), number(3), number(4)
     day = f"bigint(unix_date(try_cast({found(1)} AS date)))"

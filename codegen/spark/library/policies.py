@@ -43,9 +43,9 @@ def call_with(  # noqa: PLR0913  each is a part of the language's publish
     they come.
     """
     is_due = "0" if due is None else f"int(coalesce({due}, false))"
-    place = "unix_micros(`window`.`end`)" if window else "monotonically_increasing_id()"
+    order = "unix_micros(`window`.`end`)" if window else "monotonically_increasing_id()"
     columns = [named(value, name) for name, value in values.items()]
-    rows = rows.selectExpr(*columns, f"{is_due} AS `@due`", f"{place} AS `@place`")
+    rows = rows.selectExpr(*columns, f"{is_due} AS `@due`", f"{order} AS `@place`")
     before = "(ORDER BY `@place` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     if window:
         group = "`@place`"

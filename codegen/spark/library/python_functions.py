@@ -99,7 +99,7 @@ def caller(
             records = batch.columns[hiding].to_pylist(maps_as_pydicts="strict")
             results = [result_of(called, given, record, element, nullable) for record in records]
             width = len(columns_of(element).fields)
-            columns = [*kept, records, *([row[place] for row, _ in results] for place in range(width))]
+            columns = [*kept, records, *([row[index] for row, _ in results] for index in range(width))]
             columns.append([error for _, error in results])
             arrays = [pyarrow.array(values, type=part.type) for values, part in zip(columns, arrow, strict=True)]
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow)
@@ -143,7 +143,7 @@ def given_value(type_: DataType) -> Callable[[Any], Any]:
         case DateType():
             return lambda value: date.fromordinal(value + 719_163)
         case StructType():
-            members = {part.name: property(operator.itemgetter(place)) for place, part in enumerate(type_.fields)}
+            members = {part.name: property(operator.itemgetter(index)) for index, part in enumerate(type_.fields)}
             made = type("Record", (tuple,), members)
             parts = [(part.name, given_form(part.dataType)) for part in type_.fields]
             return lambda value: made(form(value[name]) for name, form in parts)
@@ -296,7 +296,7 @@ def batch_caller(
             table = pyarrow.table(arrays, names=given.fieldNames())
             results = batch_results(called, table, element, nullable)
             width = len(columns_of(element).fields)
-            columns = [[row[place] for row, _ in results] for place in range(width)]
+            columns = [[row[index] for row, _ in results] for index in range(width)]
             columns.append([error for _, error in results])
             made = zip(columns, list(arrow)[hiding + 1 :], strict=True)
             fresh = [pyarrow.array(values, type=part.type) for values, part in made]
@@ -315,7 +315,7 @@ def batch_results(
         found = batch_records(called(table), element, table.num_rows)
         return [(columns_taken(each, element, nullable), None) for each in found]
     except Exception:  # whatever it is, the replay says which record it is about
-        return [one_result(called, table.slice(place, 1), element, nullable) for place in range(table.num_rows)]
+        return [one_result(called, table.slice(index, 1), element, nullable) for index in range(table.num_rows)]
 
 
 def one_result(

@@ -263,7 +263,7 @@ def from_json(data: Any, type_: DataType, nullable: bool) -> Any:
 
 
 def json_field(data: dict[str, Any], part: StructField) -> Any:
-    """What stands at the place of a field: under its whole path as a name, else step by step."""
+    """What stands where a field is read from: under its whole path as a name, else step by step."""
     path = part.metadata.get("path", part.name)
     if path in data:
         return data[path]

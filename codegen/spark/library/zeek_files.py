@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from ghcm.codegen.spark.library.csv_files import csv_kind, places_in, record_batches
+from ghcm.codegen.spark.library.csv_files import column_indices, csv_kind, record_batches
 from ghcm.codegen.spark.library.files import accepted, find_files, in_files, listed, open_lines
 from ghcm.codegen.spark.library.job import Job, Refused, Step
 from ghcm.codegen.spark.library.json_files import (
@@ -53,8 +53,8 @@ def read_zeek(
     lines = listed(job, names).mapInArrow(zeek_reader(wanted, compression), ZEEK_LINES)
     lines = in_files(lines, step, names, clock, keep)
     columns, values, errors = [], [], ["`@broken`"]
-    for place, part in enumerate(columns_of(step.input).fields):
-        value, error = zeek_value(f"get(`@fields`, {place})", part)
+    for index, part in enumerate(columns_of(step.input).fields):
+        value, error = zeek_value(f"get(`@fields`, {index})", part)
         values.append(value)
         columns.append(named(f"cast({value} AS {ddl(part.dataType)})", part.name))
         errors.append(error)
@@ -115,7 +115,7 @@ def zeek_records(file: str, path: str, wanted: list[Cell], compression: str) -> 
     """Records of a log: raw text, file, line, the parts of each wanted cell (null where it is unset), what is wrong."""
     said = {"#separator": chr(9), "#set_separator": ",", "#empty_field": "(empty)", "#unset_field": "-"}
     header: list[str] | None = None
-    places: list[int | None] = []
+    indices: list[int | None] = []
     with open_lines(path, compression) as lines:
         for number, line in enumerate(lines, 1):
             own = line.removesuffix(b"\n").removesuffix(b"\r")
@@ -125,7 +125,7 @@ def zeek_records(file: str, path: str, wanted: list[Cell], compression: str) -> 
             elif text.startswith("#"):
                 word, *rest = text.split(said["#separator"])
                 if word == "#fields":
-                    header, places = rest, places_in(file, rest, [each[:2] for each in wanted])
+                    header, indices = rest, column_indices(file, rest, [each[:2] for each in wanted])
                 elif word in said and rest:
                     said[word] = rest[0]
             elif text and own != text.encode():
@@ -142,7 +142,7 @@ def zeek_records(file: str, path: str, wanted: list[Cell], compression: str) -> 
                     wrong = f"bad_record: expected {len(header)} fields as in #fields, found {len(cells)}"
                     yield text, file, number, None, wrong
                     continue
-                taken = [None if place is None else cells[place] for place in places]
+                taken = [None if index is None else cells[index] for index in indices]
                 parts: list[list[str | None] | None] = []
                 try:
                     for cell, (_, _, many, kind, tags) in zip(taken, wanted, strict=True):

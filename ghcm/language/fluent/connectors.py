@@ -61,7 +61,7 @@ def union(*inputs: Pipeline) -> Pipeline:
 
 
 def redis(place: str, *, key: Row | None = None, mode: Mode | None = None, **options: Any) -> Pipeline:
-    """A place in Redis: a sink that keeps the latest record per key, or a msg cache."""
+    """A key prefix in Redis: a sink that keeps the latest record per key, or a msg cache."""
     return start("redis", (place,), {"key": key, "mode": mode, **options})
 
 

@@ -101,7 +101,7 @@ def check_addresses(sinks: Iterable[SinkDraft], context: Context) -> None:
             message = f'sink "{sink.name}" has the place of sink "{first[address]}"'
             detail = "Each would take for its own what the other has written."
             hint = "Several pipelines may write to one sink."
-            context.report(Code.SAME_PLACE, message, sink.span, detail=detail, hint=hint)
+            context.report(Code.SAME_ADDRESS, message, sink.span, detail=detail, hint=hint)
         first.setdefault(address, sink.name)
 
 

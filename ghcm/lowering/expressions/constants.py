@@ -90,7 +90,7 @@ def check_constants(call: Call, spans: Sequence[Span | None], context: Context) 
     bad = function.bad_constant(types, values)
     if bad is None:
         return True
-    context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.place], hint=bad.hint)
+    context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.index], hint=bad.hint)
     return False
 
 

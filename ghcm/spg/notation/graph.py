@@ -54,8 +54,8 @@ def _at(origin: Origin) -> str:
 def _sink_line(sink: Sink, scope: Scope) -> str:
     key = f" key {print_lambda(sink.key, scope)}" if sink.key else ""
     element = print_type(sink.element, scope.texts)
-    place = print_node(CONNECTOR, sink.connector, scope)
-    return f"sink {word_or_quoted(sink.name)}: {element} = {place} {sink.mode.value}{key}{_at(sink.origin)}"
+    connector = print_node(CONNECTOR, sink.connector, scope)
+    return f"sink {word_or_quoted(sink.name)}: {element} = {connector} {sink.mode.value}{key}{_at(sink.origin)}"
 
 
 def _unit_lines(unit: Unit, texts: dict[str, str]) -> Iterator[str]:

@@ -67,7 +67,7 @@ class Reader:
         return Program(name, tuple(caches), tuple(sinks), tuple(units))
 
     def _origin(self) -> Origin:
-        """The place in the comment at the end of a line; then everything up to the next line of text is gone past."""
+        """The source position in the comment at the end of a line; goes past everything up to the next line of text."""
         start = self.tokens.peek
         text = self.tokens.take().text[1:].strip() if start.kind == "comment" else ""
         if self.tokens.peek.kind not in ("newline", "end"):
@@ -153,7 +153,7 @@ class Reader:
 
     def _below(self, bars: int, read: Callable[[], _T]) -> Iterator[_T]:
         """What stands behind one bar more."""
-        while all(self.tokens.ahead(place).text == "|" for place in range(bars + 1)):
+        while all(self.tokens.ahead(index).text == "|" for index in range(bars + 1)):
             for _ in range(bars + 1):
                 self.tokens.expect("|")
             yield read()

@@ -51,7 +51,7 @@ def word_or_quoted(text: str) -> str:
 
 @dataclass(slots=True)
 class Tokens:
-    """The tokens of a text with a place in them. Every `ValueError` it raises says line and column."""
+    """The tokens of a text with an offset in them. Every `ValueError` it raises says line and column."""
 
     text: str
     _all: list[Token] = field(init=False)

@@ -99,17 +99,17 @@ def _builtin(run: Run, kind: Kind, type_: Type, values: list[object]) -> object:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What a record adds to an aggregate: the argument's value (of `count()` any), and where the record stands among
-    the others, for those that pick one by its place.
+    the others, for those that pick one by its order value.
     """
 
     value: object
-    place: tuple[object, ...] = ()
+    order: tuple[object, ...] = ()
 
 
 def given(run: Run, what: Aggregate, record: Record, value: object, type_: Type) -> Given:
     """What a record adds, of which `value` (of that type) is aggregated; `Failed` if an argument fails."""
     found = True if what.argument is None else run.apply(what.argument, value)
-    if not what.placed:
+    if not what.picks_record:
         return Given(found)
     if what.order is None:
         return Given(found, (record.time, order_key(value, type_)))
@@ -138,8 +138,8 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
             variance = _variance(run, cast("list[float]", known))
             return None if variance is None else math.sqrt(variance)
         case AggregateFunction.FIRST | AggregateFunction.LAST:
-            placed = sorted(some, key=lambda each: each.place)
-            return None if not placed else placed[0 if what.function is AggregateFunction.FIRST else -1].value
+            ordered = sorted(some, key=lambda each: each.order)
+            return None if not ordered else ordered[0 if what.function is AggregateFunction.FIRST else -1].value
         case AggregateFunction.COLLECT:
             return _ascending(known, type_)
         case AggregateFunction.DISTINCT_COUNT:

@@ -124,10 +124,10 @@ def write(run: Run, step: Step, op: To, records: Sequence[Record]) -> None:
     if key is None or sink.mode is Mode.APPEND:
         rows.extend(record.value for record in records)
         return
-    places = {order_key(run.apply(key, row), key.body.type): index for index, row in enumerate(rows)}
+    indices = {order_key(run.apply(key, row), key.body.type): index for index, row in enumerate(rows)}
     for record, value in run.each(step, records, lambda record: run.apply(key, record.value)):
-        place = places.setdefault(order_key(value, key.body.type), len(rows))
-        rows[place : place + 1] = [record.value]
+        index = indices.setdefault(order_key(value, key.body.type), len(rows))
+        rows[index : index + 1] = [record.value]
 
 
 def publish(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> None:

@@ -35,7 +35,7 @@ def iterated(
 ) -> list[Record]:
     """What the last round gave. `round_of` runs the tasks of the step on what its entries hold."""
     state = _timeless(inputs[0])
-    others = {entry_of(place): records for place, records in enumerate(inputs) if place}
+    others = {entry_of(index): records for index, records in enumerate(inputs) if index}
     rounds = 0
     for _ in range(_limit(run, step, op)):
         after = _timeless(round_of({entry_of(0): state, **others})[op.result])

@@ -59,8 +59,8 @@ def looked_up_in_time(
 
 def _latest(rights: Sequence[tuple[Record, object]], found: Sequence[int], type_: Type) -> list[int]:
     """Of the right records that belong to a left one the latest, and of several at that time the greatest."""
-    placed = sorted(found, key=lambda number: (rights[number][0].time, order_key(rights[number][0].value, type_)))
-    return placed[-1:]
+    ordered = sorted(found, key=lambda number: (rights[number][0].time, order_key(rights[number][0].value, type_)))
+    return ordered[-1:]
 
 
 def _in_place(made: Record, left: Record) -> Record:

@@ -98,12 +98,12 @@ def _find(data: dict[str, Any], path: str) -> object:
     """What stands at a path: a flat key first, then nested objects."""
     if path in data:
         return cast("object", data[path])
-    place: object = data
+    node: object = data
     for name in path.split("."):
-        if not isinstance(place, dict) or name not in place:
+        if not isinstance(node, dict) or name not in node:
             return _ABSENT
-        place = cast("dict[str, object]", place)[name]
-    return place
+        node = cast("dict[str, object]", node)[name]
+    return node
 
 
 def from_data(data: Any, type_: types.Type) -> object:

@@ -61,12 +61,12 @@ def _mapped(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -
 
 
 def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -> list[Record]:
-    place = cast("Struct", step.takes.element).index("value")
+    index = cast("Struct", step.takes.element).index("value")
     made = run.each(step, records, lambda record: run.apply(function, part(record.value, step.takes.element, "value")))
     result: list[Record] = []
     for record, value in made:
         row = cast("tuple[object, ...]", record.value)
-        result.append(record.with_value((*row[:place], value, *row[place + 1 :])))
+        result.append(record.with_value((*row[:index], value, *row[index + 1 :])))
     return result
 
 

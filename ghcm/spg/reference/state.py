@@ -31,7 +31,7 @@ class Record:
     partition: tuple[str, str] = ("", "")
 
     def with_value(self, value: object) -> Record:
-        """Another value at the same time and place."""
+        """Another value at the same time and position."""
         return replace(self, value=value)
 
 

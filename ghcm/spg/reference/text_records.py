@@ -31,12 +31,12 @@ class Bad:
     detail: str
 
 
-def attempt(text: str, place: str, decode: Callable[[], tuple[object, ...]]) -> tuple[object, ...] | Bad:
-    """The record, or the text and its place where there is none."""
+def attempt(text: str, position: str, decode: Callable[[], tuple[object, ...]]) -> tuple[object, ...] | Bad:
+    """The record, or the text and its position where there is none."""
     try:
         return decode()
     except (ValueError, RecursionError) as error:
-        return Bad(text, f"{place}: {error}")
+        return Bad(text, f"{position}: {error}")
 
 
 def numbered_lines(data: bytes, file: str) -> Iterator[tuple[int, str | Bad]]:
@@ -138,19 +138,19 @@ def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -
         except csv.Error as error:
             failure = str(error)
         own = b"".join(raw[start : reader.line_num]).removesuffix(b"\n").removesuffix(b"\r")
-        place = f"{file}:{start + 1}"
+        position = f"{file}:{start + 1}"
         text = own.decode(errors="replace")
         if not failure and not fields:
             continue
         if own != text.encode():
-            yield Bad(text, f"{place}: the text is not UTF-8")
+            yield Bad(text, f"{position}: the text is not UTF-8")
         elif failure:
-            yield Bad(text, f"{place}: {failure}")
+            yield Bad(text, f"{position}: {failure}")
         elif header is None:
             header = fields
             _check_header(file, header, element)
         else:
-            yield attempt(text, place, partial(_from_cells, header, fields, element))
+            yield attempt(text, position, partial(_from_cells, header, fields, element))
 
 
 def _from_cells(header: list[str], cells: list[str], element: types.Struct) -> tuple[object, ...]:

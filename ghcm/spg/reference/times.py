@@ -17,7 +17,7 @@ from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
 from ghcm.spg.traversal import watermark_groups
 from ghcm.types import Shape, Struct
 
-_Place: TypeAlias = tuple[str, tuple[str, str]]
+_PartitionKey: TypeAlias = tuple[str, tuple[str, str]]
 """A task and a partition of its source."""
 
 
@@ -38,7 +38,7 @@ class _Partition:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """A record that comes; `at` is its place among the records of the task."""
+    """A record that comes; `at` is its index among the records of the task."""
 
     moment: int
     task: str
@@ -64,12 +64,12 @@ def _of_company(
         (each for id, op in ops.items() for each in _arrivals(run, id, op, outputs)),
         key=lambda each: (each.moment, each.task, each.at),
     )
-    places = _partitions(ops, arrivals)
-    partitions = list(places.values())
+    by_key = _partitions(ops, arrivals)
+    partitions = list(by_key.values())
     found = {id: [NEVER] * sum(each.task == id for each in arrivals) for id in ops}
     for arrival in arrivals:
         _wait(partitions, arrival.moment)
-        partition = places[arrival.task, arrival.partition]
+        partition = by_key[arrival.task, arrival.partition]
         found[arrival.task][arrival.at] = partition.watermark
         partition.idle, partition.heard = False, arrival.moment
         disorder = partition.op.disorder_us
@@ -79,11 +79,11 @@ def _of_company(
     return found
 
 
-def _partitions(ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival]) -> dict[_Place, _Partition]:
+def _partitions(ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival]) -> dict[_PartitionKey, _Partition]:
     began = min((each.moment for each in arrivals), default=0)
-    places = {(each.task, each.partition) for each in arrivals}
-    places |= {(id, ("", "")) for id in ops.keys() - {each.task for each in arrivals}}
-    return {place: _Partition(ops[place[0]], began) for place in places}
+    keys = {(each.task, each.partition) for each in arrivals}
+    keys |= {(id, ("", "")) for id in ops.keys() - {each.task for each in arrivals}}
+    return {key: _Partition(ops[key[0]], began) for key in keys}
 
 
 def _arrivals(run: Run, id: str, op: EventTime, outputs: Mapping[str, Sequence[Record]]) -> list[_Arrival]:

@@ -149,7 +149,7 @@ def _call(call: Call) -> str:
         return f"{call.function} does not take ({shown})"
     if resolution.result != call.type:
         return f'{call.function} of ({shown}) is "{resolution.result}", not "{call.type}"'
-    if not all(isinstance(call.arguments[place], Literal) for place in function.constants if place < len(given)):
+    if not all(isinstance(call.arguments[index], Literal) for index in function.constants if index < len(given)):
         return f"an argument of {call.function} is no constant"
     if function.bad_constant is None:
         return ""

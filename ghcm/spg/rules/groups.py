@@ -117,11 +117,11 @@ def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[s
         yield f'the count of "{what.name}" is less than 1'
     if what.order is not None:
         yield from around.of(what.order, value)
-        if not what.placed or not comparable(what.order.body.type):
+        if not what.picks_record or not comparable(what.order.body.type):
             yield f'aggregate "{what.name}" cannot go by "{what.order.body.type}"'
     if what.by_time and not around.takes[0].timed:
         yield f'aggregate "{what.name}" goes by event time, which its input has not'
-    if what.placed and not comparable(value):
+    if what.picks_record and not comparable(value):
         yield f'"{value}" has no order'
 
 
@@ -217,7 +217,7 @@ def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
     if strip(op.limit.type) != Int():
         yield f'the limit of an iteration is "{op.limit.type}"'
     results = {task.id: task.collection for task in op.tasks}
-    results |= {entry_of(place): each for place, each in enumerate((gives, *around.takes[1:]))}
+    results |= {entry_of(index): each for index, each in enumerate((gives, *around.takes[1:]))}
     if op.result not in results:
         yield f'its step has no task "{op.result}"'
     else:
@@ -229,7 +229,7 @@ def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
 def _until(around: Around, until: Until) -> Iterator[str]:
     for each in (*until.before, *until.after):
         yield from aggregate_problems(around, each, around.gives.element)
-        if each.placed:
+        if each.picks_record:
             yield f'"{each.function.value}" goes by an order, and an iteration ends by totals'
     condition: Lambda = until.condition
     yield from around.of(condition, _totals(until.before), _totals(until.after))

@@ -60,13 +60,13 @@ def no_address(value: pl.Expr) -> pl.Expr:
 def ip_to_int(value: pl.Expr) -> pl.Expr:
     """The number of an IPv4 address, null of other texts."""
     octets = pl.when(is_ipv4(value)).then(value).str.split_exact(".", 3)
-    first, second, third, last = (octets.struct.field(f"field_{place}").cast(pl.Int64) for place in range(4))
+    first, second, third, last = (octets.struct.field(f"field_{index}").cast(pl.Int64) for index in range(4))
     return ((first * 256 + second) * 256 + third) * 256 + last
 
 
 def int_to_ip(number: pl.Expr) -> pl.Expr:
     """The IPv4 address of a number."""
-    octets = [(number // 256**place % 256).cast(pl.String) for place in (3, 2, 1, 0)]
+    octets = [(number // 256**index % 256).cast(pl.String) for index in (3, 2, 1, 0)]
     return octets[0] + "." + octets[1] + "." + octets[2] + "." + octets[3]
 
 

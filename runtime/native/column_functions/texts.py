@@ -129,8 +129,8 @@ def index_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
 def last_index_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
     """Where a part last begins, -1 where it does not occur: found from behind."""
     behind = index_of(reverse(value), reverse(part))
-    place = value.str.len_chars().cast(pl.Int64) - part.str.len_chars().cast(pl.Int64) - behind
-    return pl.when(behind < 0).then(pl.lit(-1, pl.Int64)).otherwise(place)
+    index = value.str.len_chars().cast(pl.Int64) - part.str.len_chars().cast(pl.Int64) - behind
+    return pl.when(behind < 0).then(pl.lit(-1, pl.Int64)).otherwise(index)
 
 
 def count_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
@@ -141,29 +141,29 @@ def count_of(value: pl.Expr, part: pl.Expr) -> pl.Expr:
 
 
 def slice_text(value: pl.Expr, start: pl.Expr, end: pl.Expr | None = None) -> pl.Expr:
-    """From a place up to before another, as Python's."""
+    """From an index up to before another, as Python's."""
     low, count = _bounds(value.str.len_chars().cast(pl.Int64), start, end)
     return _given(value.str.slice(low, count), value, start, *([] if end is None else [end]))
 
 
 def slice_list(value: pl.Expr, start: pl.Expr, end: pl.Expr | None = None) -> pl.Expr:
-    """Items from a place up to before another, as Python's."""
+    """Items from an index up to before another, as Python's."""
     low, count = _bounds(value.list.len().cast(pl.Int64), start, end)
     return _given(value.list.slice(low, count), value, start, *([] if end is None else [end]))
 
 
 def _bounds(length: pl.Expr, start: pl.Expr, end: pl.Expr | None) -> tuple[pl.Expr, pl.Expr]:
-    low = _place(length, start)
-    high = length if end is None else _place(length, end)
+    low = _index(length, start)
+    high = length if end is None else _index(length, end)
     return low, (high - low).clip(0)
 
 
-def _place(length: pl.Expr, place: pl.Expr) -> pl.Expr:
-    inside = pl.min_horizontal(place, length)
-    return pl.when(place < 0).then(pl.max_horizontal(length + place.clip(-LONGEST_PLACE, 0), 0)).otherwise(inside)
+def _index(length: pl.Expr, index: pl.Expr) -> pl.Expr:
+    inside = pl.min_horizontal(index, length)
+    return pl.when(index < 0).then(pl.max_horizontal(length + index.clip(-LONGEST_INDEX, 0), 0)).otherwise(inside)
 
 
-LONGEST_PLACE = 2**40
+LONGEST_INDEX = 2**40
 """Farther than any text or list reaches, and not so far that adding a length overflows."""
 
 

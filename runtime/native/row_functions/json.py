@@ -1,4 +1,4 @@
-"""JSON texts in generated row code. A path is the names and places behind the text."""
+"""JSON texts in generated row code. A path is the names and list indices behind the text."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _from_bytes(_: Types, data: bytes) -> str:
 def _from_hex(_: Types, text: str) -> bytes:
     if not re.fullmatch(r"([0-9a-fA-F][0-9a-fA-F])*", text):
         fail(Failure.BAD_CAST, f"{text!r} is no hexadecimal text")
-    return bytes(int(text[place : place + 2], 16) for place in range(0, len(text), 2))
+    return bytes(int(text[index : index + 2], 16) for index in range(0, len(text), 2))
 
 
 def _to_base64(_: Types, value: str | bytes) -> str:

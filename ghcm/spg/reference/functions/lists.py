@@ -12,8 +12,8 @@ from ghcm.spg.reference.order import order_key
 from ghcm.types import Decimal, Float, List, Map, Struct, Type, strip
 
 
-def _get(types: Types, of: Any, place: Any) -> Any:
-    return of.get(place) if isinstance(types.first, Map) else _item(of, place)
+def _get(types: Types, of: Any, key: Any) -> Any:
+    return of.get(key) if isinstance(types.first, Map) else _item(of, key)
 
 
 def _item(items: list[Any], index: int) -> Any:

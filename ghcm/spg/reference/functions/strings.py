@@ -56,7 +56,7 @@ def _padding(text: str, width: int, fill: str) -> str:
         return ""
     if width > LONGEST_TEXT:
         fail(Failure.OVERFLOW, f"{width} code points")
-    return "".join(fill[place % len(fill)] for place in range(missing))
+    return "".join(fill[index % len(fill)] for index in range(missing))
 
 
 def _counted(count: int) -> int:

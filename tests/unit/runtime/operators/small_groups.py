@@ -157,7 +157,7 @@ def other_aggregates(draw: st.DrawFn, value: Type, name: str, function: Aggregat
         return replace(found, fraction=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])))
     if function is AggregateFunction.TOP_K:
         return replace(found, limit=draw(st.integers(1, 3)))
-    return replace(found, order=draw(functions(draw(types(keys=True)), value))) if found.placed else found
+    return replace(found, order=draw(functions(draw(types(keys=True)), value))) if found.picks_record else found
 
 
 @st.composite
