@@ -11,8 +11,8 @@ from typing import BinaryIO, assert_never
 
 from ghcm.supervisor.charts.arrows import draw_graph
 from ghcm.supervisor.charts.drawing import Bars, Graph, Lines, Order, Series, decode
-from ghcm.supervisor.charts.figure import prepare
 from ghcm.supervisor.charts.series import draw_bars, draw_lines
+from ghcm.supervisor.charts.sheet import prepare
 
 
 def draw(order: Order) -> bytes:

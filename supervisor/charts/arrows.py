@@ -12,7 +12,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
 from ghcm.supervisor.charts.drawing import Arrow, Graph, Order, Role, short
-from ghcm.supervisor.charts.figure import DPI, Colours, Sheet
+from ghcm.supervisor.charts.sheet import DPI, Colours, Sheet
 
 _Point: TypeAlias = tuple[float, float]
 

@@ -10,7 +10,7 @@ from matplotlib import dates
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ghcm.supervisor.charts.drawing import Bars, Lines, Order, quantity, short
-from ghcm.supervisor.charts.figure import Sheet
+from ghcm.supervisor.charts.sheet import Sheet
 
 _DAY = 86_400e6
 _HEIGHT = 260
