@@ -14,8 +14,9 @@ from typing import Literal, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_reconciler import CallReconciler
-from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
+from ghcm.runtime.daemon.child import Child, Command, Phase, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
+from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Program, Unit

@@ -16,8 +16,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghcm.runtime.daemon.child import Child, Command, RestartPolicy, ending, last_words
+from ghcm.runtime.daemon.child import Child, Command, ending, last_words
 from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.daemon.state import Options, StateDirectory
 from ghcm.runtime.daemon.warm_standby import WarmStandby
 from ghcm.runtime.jobs.store import Job

@@ -11,8 +11,9 @@ import psutil
 import pytest
 
 from ghcm.runtime.daemon import child as children
-from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, ending, spawn
+from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn
 from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
 
