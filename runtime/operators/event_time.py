@@ -1,5 +1,5 @@
 """The time of records: event time, with the watermark of their partition just before them; processing time, by the
-clock of the unit, which is the watermark too; and when the windows of a task are closed.
+clock of the unit, which is the watermark too; and when a window is closed for the operators behind it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import assert_never
 
 import polars as pl
 
-from ghcm.runtime.contract import NEVER, Context, Operator, Outbox
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Operator, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import key_group
@@ -252,6 +252,15 @@ def lateness_of(task: Task, unit: Unit) -> int:
     An upstream windowed aggregation gives its results only when its own windows close, which is so much later.
     """
     return max((_behind(unit.task(edge.producer), unit) for edge in task.inputs), default=0)
+
+
+def is_closed(end: int, lateness: int, watermark: int) -> bool:
+    """Whether a window with this end gets no more records: the watermark is past its lateness, or the last record came.
+
+    >>> is_closed(60, 10, 69), is_closed(60, 10, 70), is_closed(INFINITY, 10, INFINITY)
+    (False, True, True)
+    """
+    return watermark == INFINITY or end + lateness <= watermark
 
 
 def _behind(task: Task, unit: Unit) -> int:

@@ -22,7 +22,7 @@ from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.batches import Pending, columnar
 from ghcm.runtime.operators.dead_letters import DeadLetters
-from ghcm.runtime.operators.event_time import lateness_of
+from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.group_results import GroupResults, fallible, has_lambda
 from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, layout_of, read_groups
 from ghcm.runtime.state.row_buffer import RowBuffer
@@ -229,7 +229,7 @@ class GroupOperator(Operator):
         merge, parameters = self._code.merge, self._context.parameters
         while self._windows:
             end = min(pane[1] for pane in self._windows)
-            if watermark != INFINITY and end + self._lateness > watermark:
+            if not is_closed(end, self._lateness, watermark):
                 return
             merged: dict[object, object] = {}
             for pane in [pane for pane in self._windows if pane[1] == end]:

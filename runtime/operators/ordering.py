@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, NEVER, Context, Operator, Outbox
+from ghcm.runtime.contract import NEVER, Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.batches import Pending, chunks, columnar
 from ghcm.runtime.operators.dead_letters import DeadLetters
-from ghcm.runtime.operators.event_time import lateness_of
+from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
@@ -219,7 +219,7 @@ class WindowTopOperator(Operator):
         timed, width = self._task.collection.timed, len(self._task.schema.fields)
         rows: list[Row] = []
         for window in sorted(self._windows, key=itemgetter(1)):
-            if watermark != INFINITY and window[1] + self._lateness > watermark:
+            if not is_closed(window[1], self._lateness, watermark):
                 break
             self._order.tell(outbox)
             hidden = (window[1] - 1, NEVER) if timed else ()

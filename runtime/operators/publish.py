@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox, Publication
+from ghcm.runtime.contract import Context, Operator, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.native.code import Parameters, PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.dead_letters import DeadLetters, group_type
-from ghcm.runtime.operators.event_time import lateness_of
+from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
@@ -94,7 +94,7 @@ class PublishOperator(Operator):
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
         for window in sorted(self._windows, key=itemgetter(1)):
-            if watermark == INFINITY or window[1] + self._lateness <= watermark:
+            if is_closed(window[1], self._lateness, watermark):
                 self._send(self._windows.pop(window), outbox)
         return True
 
