@@ -50,6 +50,11 @@ from ghcm.codegen.spark.library.sql import (
 from ghcm.codegen.spark.library.types import columns_of, inside, plain_columns, stored_record, whole_record
 from ghcm.codegen.spark.library.values import compact, json_value, own_value
 
+KEPT_US = 3600 * 1_000_000
+"""How long replaced versions can still be read. It equals `KEPT_US` of `ghcm.runtime.sinks.table_directory`, which jobs
+cannot import: the engine and Spark write the same tables.
+"""
+
 
 def manifests(folder: str, version: str | None = None) -> list[dict[str, Any]]:
     """The commits of a table since it was last replaced, oldest first, up to a version."""
@@ -118,7 +123,7 @@ def commit_files(folder: str, staging: str, version: str, mode: str, rows: dict[
             home, {"version": version, "mode": mode, "files": files, "rows": sum(rows.values()), "time": now}
         )
         if mode == "replace":
-            drop_replaced(folder, now - 3_600_000_000)
+            drop_replaced(folder, now - KEPT_US)
 
 
 def publish_manifest(home: str, manifest: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
+from ghcm.codegen.spark.library import tables
 from ghcm.codegen.spark.library.csv_files import no_column
 from ghcm.codegen.spark.library.python_sql import clocks_at, json_at, moment_of_clocks
 from ghcm.codegen.spark.library.sql import bare, named, part, quoted, text, when
@@ -28,6 +29,7 @@ from ghcm.codegen.spark.library.types import (
     record,
 )
 from ghcm.codegen.spark.library.values import json_value, read_value, words
+from ghcm.runtime.sinks import table_directory
 
 
 def test_a_record_is_what_spark_takes_for_one() -> None:
@@ -101,3 +103,7 @@ def test_names_and_texts_are_written_as_sql_reads_them() -> None:
 def test_a_missing_column_is_named_with_the_one_that_is_meant() -> None:
     refused = no_column("in.csv", ["word"], ["wrod", "count"])
     assert refused.parts["hint"] == 'did you mean "wrod"?'
+
+
+def test_both_writers_of_tables_keep_replaced_versions_equally_long() -> None:
+    assert tables.KEPT_US == table_directory.KEPT_US
