@@ -21,7 +21,6 @@ from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor.catalogue import KnownUnit
-from ghcm.supervisor.problems import Problem
 
 log = logging.getLogger("ghcm.supervisor")
 
@@ -72,7 +71,7 @@ class CallService:
         job: str,
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
-        used is that call. Problem 503 for a new one where the job is being stopped, or has been.
+        used is that call. GhcmError for a new one where the job is being stopped, or has been.
         """
         instruction = Instruction(
             id=id or new_id(),
@@ -92,7 +91,7 @@ class CallService:
         return call, new
 
     async def wait(self, id: str, seconds: float) -> Call:
-        """The call once it is final, or as it stands after so many seconds. Problem 404 if there is none."""
+        """The call once it is final, or as it stands after so many seconds. GhcmError if there is none."""
         with self.inbox.follow(id) as feedback:
             call = await self.get(id)
             if call.final:
@@ -104,10 +103,11 @@ class CallService:
         return await self.get(id)
 
     async def get(self, id: str) -> Call:
-        """The call of that id; Problem 404 if there is none."""
+        """The call of that id; GhcmError if there is none."""
         call = self.store.calls.get(id)  # readers never wait for writers
         if call is None:
-            raise Problem(404, "GHCM-323", f'there is no call "{id}"', hint="answered calls are forgotten after a day.")
+            hint = "answered calls are forgotten after a day."
+            raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint=hint)
         return call
 
     async def cancel(self, id: str) -> Feedback:
@@ -132,14 +132,13 @@ class CallService:
         state = self.store.jobs.known(job).state
         if state in _ENDING:
             hint = "call again when it runs: ghcm submit --resume."
-            raise Problem(503, "GHCM-748", f'program "{instruction.program}" {_ENDING[state]}', hint=hint)
+            raise GhcmError(f'program "{instruction.program}" {_ENDING[state]}', code="GHCM-748", hint=hint)
         waiting = calls.open_calls(instruction.program, instruction.unit)
         most = self.settings.limits.calls
         if waiting >= most:
-            raise Problem(
-                429,
-                "GHCM-746",
+            raise GhcmError(
                 f'unit "{instruction.unit}" has {waiting} calls that wait or run',
+                code="GHCM-746",
                 detail=f"More than {most} are not taken.",
                 hint="call again when some are done.",
             )
@@ -190,10 +189,9 @@ class CallService:
 def _same(known: Call, instruction: Instruction) -> Call:
     same = (known.program, known.unit) == (instruction.program, instruction.unit)
     if not same or dict(known.instruction.parameters) != dict(instruction.parameters):
-        raise Problem(
-            409,
-            "GHCM-325",
+        raise GhcmError(
             f'the id "{instruction.id}" belongs to another call',
+            code="GHCM-325",
             detail=f'It is of unit "{known.unit}" of program "{known.program}" with other parameters.',
             hint="give each call an Idempotency-Key of its own.",
         )

@@ -17,13 +17,13 @@ from ghcm.errors import GhcmError, suggest
 
 MEDIA_TYPE = "application/problem+json"
 
-_OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410}
+_OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 422, "GHCM-732": 410, "GHCM-746": 429}
 """What a caller can bring about, with values that fit the unit: an instruction that is too large or holds data, a
-version of a sink that has been replaced, an id that is no call's or another call's.
+version of a sink that has been replaced, an id that is no call's or another call's, too many calls at once.
 """
 
-_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740", "GHCM-754"))
-"""A server, disk or store that cannot be used just now: the same call may do later."""
+_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740", "GHCM-748", "GHCM-754"))
+"""A server, disk, store or program that cannot be used just now: the same call may do later."""
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
 _JSON_TYPE = "add the header Content-Type: application/json."

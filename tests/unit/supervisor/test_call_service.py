@@ -16,7 +16,7 @@ from ghcm.supervisor import call_service
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import KnownUnit
 from ghcm.supervisor.models import parameters_model
-from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.problems import problem_of
 from tests.unit.runtime.small_operators import unit
 
 ASK = unit("ask", responsive=True)
@@ -125,9 +125,10 @@ def test_no_call_is_taken_behind_the_end_of_a_job_whoever_has_not_heard_of_it(st
         for state, said in ((JobState.STOPPING, "is being stopped"), (JobState.STOPPED, "was stopped")):
             store.jobs.move("small-1", state)
             await take(service, "before")  # once more: it is that call
-            with pytest.raises(Problem) as caught:
+            with pytest.raises(GhcmError) as caught:
                 await take(service, "behind")
-            assert caught.value.status == 503 and said in caught.value.message
+            problem = problem_of(caught.value)
+            assert problem.status == 503 and said in problem.message
 
     with_service(store, scene)
     assert store.calls.get("behind") is None

@@ -12,7 +12,10 @@ from ghcm.supervisor.problems import problem_of, response
         ("GHCM-711", 413),
         ("GHCM-712", 422),
         ("GHCM-732", 410),
+        ("GHCM-323", 404),
         ("GHCM-325", 409),
+        ("GHCM-746", 429),
+        ("GHCM-748", 503),
         ("GHCM-720", 503),
         ("GHCM-731", 503),
         ("GHCM-740", 503),
@@ -31,4 +34,4 @@ def test_whose_fault_it_is_decides(code: str, status: int) -> None:
         "d",
         "h",
     )
-    assert ("retry-after" in response(problem).headers) == (status == 503)
+    assert ("retry-after" in response(problem).headers) == (status in (429, 503))
