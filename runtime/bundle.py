@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,7 +167,7 @@ _libraries: dict[str, dict[str, ModuleType]] = {}
 
 
 @contextmanager
-def job_library(folder: Path) -> Iterator[None]:
+def job_library(folder: Path) -> Generator[None]:
     """Where the jobs of a folder are imported: `ghcm_spark` is the zip beside them, which no other job sees.
 
     Bundles of different versions share a driver. Each keeps the modules that it was imported with, and functions go to

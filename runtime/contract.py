@@ -48,6 +48,7 @@ class Outbox(Protocol):
         """Take the whole batch, or nothing: `False` means no room, so return `False` and offer the same again when
         called again.
         """
+        ...
 
     def dead(self, letter: DeadLetter) -> None:
         """Take a failed record; never refused."""
@@ -69,6 +70,7 @@ class Operator(Protocol):
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
         """Take a batch of one partition of input `ordinal`."""
+        ...
 
     def advance(self, watermark: int, outbox: Outbox) -> bool:
         """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes.
@@ -105,6 +107,7 @@ class Clock(Protocol):
         """By partition: its watermark behind the last record processed (restored with the state); a partition without
         records may be missing.
         """
+        ...
 
 
 @runtime_checkable
@@ -113,9 +116,11 @@ class Idler(Clock, Protocol):
 
     def silent(self) -> frozenset[str]:
         """The partitions of which nothing has come for so long, as far as was looked: nobody waits for them."""
+        ...
 
     def idle(self) -> frozenset[str]:
         """Those of them that are idle beyond doubt: they follow the others."""
+        ...
 
     def look(self, open_partitions: frozenset[str]) -> None:
         """Find out which of these have become idle; told at each barrier, when all that came before it is processed."""
@@ -130,6 +135,7 @@ class WallClock(Protocol):
 
     def moment(self) -> int:
         """The watermark behind it: the time of the unit's clock (see `Context.now`), which never goes back."""
+        ...
 
 
 @runtime_checkable
@@ -138,13 +144,16 @@ class Gate(Protocol):
 
     def holds(self, ordinal: int) -> bool:
         """Whether nothing should be taken from that input now. What comes all the same (up to a barrier) it keeps."""
+        ...
 
     @property
     def holding(self) -> bool:
         """Whether it keeps records that came before their time, so that event time must not go on behind it."""
+        ...
 
     def ended(self, ordinal: int, outbox: Outbox) -> bool:
         """Input `ordinal` has ended; told again after a recovery. May emit."""
+        ...
 
 
 @runtime_checkable
@@ -153,6 +162,7 @@ class Table(Protocol):
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """The pairs of its present state, canonical; with a `key` that is not None only that pair, or none."""
+        ...
 
 
 @runtime_checkable

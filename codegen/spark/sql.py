@@ -7,7 +7,7 @@ function is written stands in `functions`; names, constants and texts in `librar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -318,7 +318,7 @@ _names: ContextVar[Names] = ContextVar("_names")
 
 
 @contextmanager
-def fresh_names(columns: Iterable[str] = ()) -> Iterator[Names]:
+def fresh_names(columns: Iterable[str] = ()) -> Generator[Names]:
     """Where names of lambdas are given anew; none is among the columns around them."""
     names = Names(set(columns))
     before = _names.set(names)

@@ -138,7 +138,7 @@ class Function:
 
     def rule(self, arguments: tuple[Type, ...]) -> Resolution | None:
         """Type a call of arguments without their `?`."""
-        if not isinstance(self.takes, tuple):
+        if callable(self.takes):
             return self.takes(arguments)
         assert self.gives is not None, self.name
         return fixed(self.gives, *self.takes)(arguments)

@@ -49,9 +49,11 @@ class Inlet(Protocol):
 
     def has_room(self) -> bool:
         """Whether a batch would be taken now."""
+        ...
 
     def offer(self, item: Item) -> bool:
         """Take the item, or refuse (`False`): a full edge refuses batches, never the small items that steer."""
+        ...
 
 
 class Outlet(Protocol):

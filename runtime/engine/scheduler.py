@@ -47,6 +47,7 @@ class Tasklet(Protocol):
 
     def step(self) -> Progress:
         """Do a bounded piece of work, without ever blocking. What it raises goes to `fail`."""
+        ...
 
     def fail(self, error: Exception) -> None:
         """A step raised this; the tasklet is not asked again."""

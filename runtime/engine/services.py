@@ -41,15 +41,19 @@ class Compiled(Protocol):
     @property
     def plan(self) -> Program:
         """The program as optimised."""
+        ...
 
     def line(self, origin: Origin) -> str:
         """The line of the program at this position; empty where it is not known."""
+        ...
 
     def unit_module(self, unit: str) -> ModuleType:
         """The generated module, whose `TASKS` are the code of the unit's tasks."""
+        ...
 
     def load(self, name: str) -> ModuleType:
         """A Python module of the user's."""
+        ...
 
 
 class Build(Protocol):
@@ -57,6 +61,7 @@ class Build(Protocol):
 
     def __call__(self, task: Task, unit: Unit, code: TaskCode | None, context: Context, /) -> Operator:
         """A new operator."""
+        ...
 
 
 class CopyTable(Protocol):
@@ -64,6 +69,7 @@ class CopyTable(Protocol):
 
     def __call__(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
         """Its pairs; with `one` only that of the key. GhcmError if there is no such table."""
+        ...
 
 
 @dataclass(slots=True)

@@ -31,15 +31,19 @@ class Parts(Protocol):
 
     def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
         """The tasklet of a source or read; not opened yet."""
+        ...
 
     def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
         """The tasklet of an operator, its state restored."""
+        ...
 
     def sink(self, task: Task, edge: Edge) -> SinkTasklet:
         """The tasklet of a sink; not opened yet."""
+        ...
 
     def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
         """The tasklet of a reply."""
+        ...
 
 
 @dataclass(slots=True)

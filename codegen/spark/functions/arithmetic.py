@@ -11,7 +11,7 @@ from ghcm.codegen.spark.functions.time_numbers import from_micros, micros
 from ghcm.codegen.spark.library.sql import decimal_text, fails, when
 from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, overflows, partial, pure
 from ghcm.expr import Call
-from ghcm.types import Decimal, Duration, Float, List, String, Timestamp, strip
+from ghcm.types import Decimal, Duration, Float, List, String, Timestamp, Type, strip
 
 
 def add(a: Checked, b: Checked) -> Checked:
@@ -220,7 +220,7 @@ def _subtract(writer: Writer, call: Call) -> Checked:
             return subtract(left, right)
 
 
-_ADDED = {
+_ADDED: dict[type[Type], Emit] = {
     Decimal: typed(add_decimal),
     Float: plain(add_float),
     String: join_texts,

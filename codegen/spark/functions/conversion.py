@@ -151,8 +151,13 @@ def _decimal_as_text(writer: Writer, call: Call) -> Checked:
     return pure(decimal_text(of.value, type_.scale), of)
 
 
-_TO_INT = {Float: plain(float_to_int), String: plain(parse_int), Decimal: plain(decimal_to_int), Int: same}
-_TO_STRING = {
+_TO_INT: dict[type[Type], Emit] = {
+    Float: plain(float_to_int),
+    String: plain(parse_int),
+    Decimal: plain(decimal_to_int),
+    Int: same,
+}
+_TO_STRING: dict[type[Type], Emit] = {
     Float: plain(float_text),
     Timestamp: plain(timestamp_text),
     Date: plain(date_text),

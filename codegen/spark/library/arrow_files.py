@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -74,7 +74,7 @@ def row_reader(wanted: list[tuple[str, bool]], kind: str) -> Callable[[Iterator[
                         pyarrow.array([file] * len(texts), pyarrow.string()),
                         pyarrow.array(numbers, pyarrow.int64()),
                     ]
-                    yield pyarrow.RecordBatch.from_arrays(columns, names=ROW_LINES.fieldNames())
+                    yield pyarrow.record_batch(columns, names=ROW_LINES.fieldNames())
 
     return read
 
@@ -100,7 +100,7 @@ def read_batches(file: str, path: str, wanted: list[tuple[str, bool]], kind: str
     import pyarrow.parquet
 
     if kind == "parquet":
-        opened = pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        opened: Any = pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
         chosen = chosen_columns(file, opened.schema_arrow, wanted)
         yield from opened.iter_batches(10_000, columns=chosen)
         return
@@ -130,7 +130,7 @@ def column_paths(fields: Any, before: str) -> Iterator[str]:
             yield from column_paths(list(each.type), f"{before}{each.name}.")
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: dict[str, Any] | Sequence[Any] | float | Decimal | timedelta | date | time | None) -> Any:
     """A value as JSON says it, what JSON has no numbers for as text."""
     if isinstance(value, dict):
         return {name: as_json(part) for name, part in value.items()}
@@ -144,4 +144,4 @@ def as_json(value: Any) -> Any:
         return f"{value:f}"
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return value.isoformat() if hasattr(value, "isoformat") else value
+    return value.isoformat() if isinstance(value, date | time) else value

@@ -151,7 +151,7 @@ def record_batches(records: Iterator[tuple[Any, ...]], fields: Any) -> Iterator[
         types = [pyarrow.string(), pyarrow.string(), pyarrow.int64(), fields, pyarrow.string()]
         columns = zip(zip(*rows, strict=True), types, strict=True)
         arrays = [pyarrow.array(values, type=type_) for values, type_ in columns]
-        yield pyarrow.RecordBatch.from_arrays(arrays, names=CSV_LINES.fieldNames())
+        yield pyarrow.record_batch(arrays, names=CSV_LINES.fieldNames())
 
 
 def csv_records(
@@ -198,7 +198,7 @@ def csv_records(
 
 def csv_columns(element: DataType) -> tuple[list[str], str]:
     """The columns of the records in `@fields`, and why one is none."""
-    columns, values, errors = [], [], ["`@broken`"]
+    columns, values, errors = list[str](), list[str](), ["`@broken`"]
     for index, part in enumerate(columns_of(element).fields):
         value, error = csv_value(f"get(`@fields`, {index})", part)
         values.append(value)

@@ -82,7 +82,8 @@ def opened(path: str, compression: str) -> Any:
     if kind == "zstd":
         import pyarrow
 
-        return io.BufferedReader(pyarrow.input_stream(path, compression="zstd"))
+        stream: Any = pyarrow.input_stream(path, compression="zstd")
+        return io.BufferedReader(stream)
     return open(path, "rb")
 
 
@@ -157,7 +158,7 @@ def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                         names = pyarrow.array([file] * len(part), pyarrow.string())
                         blocks = pyarrow.array([0] * len(part), pyarrow.int64())
                         columns: list[Any] = [texts, names, blocks, numbers]
-                        yield pyarrow.RecordBatch.from_arrays(columns, names=LINES.fieldNames())
+                        yield pyarrow.record_batch(columns, names=LINES.fieldNames())
                         number += len(part)
 
     return read

@@ -111,7 +111,8 @@ def json_columns(element: DataType, ours: bool) -> tuple[list[str], str]:
     """The columns of the records in `@json`, and why one is none."""
     alone = "try_variant_get(`@json`, '$[1]', 'bigint') <=> xxhash64(`@text`)"
     is_object = "coalesce(startswith(schema_of_variant(try_variant_get(`@json`, '$[0]', 'variant')), 'OBJECT'), false)"
-    columns, values, errors = [], [], [fails(f"NOT ({alone} AND {is_object})", "bad_record", "no JSON object")]
+    columns, values = list[str](), list[str]()
+    errors = [fails(f"NOT ({alone} AND {is_object})", "bad_record", "no JSON object")]
     for part in columns_of(element).fields:
         value, error = decoded(json_part("`@json`", "$[0]", part), part.dataType, part.nullable, part.name, ours)
         values.append(value)
@@ -234,7 +235,7 @@ def decoded_struct(value: str, kind: str, type_: StructType, ours: bool) -> tupl
     """A record, and whether all its fields fit. A union and its tag are looked at so often that they get names."""
     is_union = any({"of", "needs"} & set(part.metadata) for part in type_.fields)
     whole, tag = (variable(), variable()) if is_union else (value, "")
-    parts, values, errors = [], [], []
+    parts, values, errors = list[str](), list[str](), list[str]()
     for part in type_.fields:
         held, error = decoded(json_part(whole, "$", part), part.dataType, part.nullable, part.name, ours)
         values.append(held)

@@ -236,10 +236,10 @@ def is_over(job: Job, before: DataFrame, after: DataFrame, until: Until, where: 
         row = row.crossJoin(each)
     errors = [f"`{side}.error`" for side, _, totals in sides if totals is not None]
     error = first(*errors, until.error) or "string(NULL)"
-    holds, failure = row.selectExpr(until.condition, error).collect()[0]
-    if failure is None:
-        return holds is True
-    failed = job.spark.range(1).selectExpr(named(text(failure), "@error"))
+    found = row.selectExpr(until.condition, error).collect()[0]
+    if found[1] is None:
+        return found[0] is True
+    failed = job.spark.range(1).selectExpr(named(text(found[1]), "@error"))
     job.failures.append(Failures(None, lambda: letters(job, failed, where, "'null'"), None))
     return False
 

@@ -69,8 +69,7 @@ def python_rows(
     schema = StructType([*hiding, taken_type, *columns, StructField("@failure", StringType())])
     call = caller(python_folder(job), module, function, step.input, element, len(keep), schema, nullable)
     called = taken.mapInArrow(call, schema)
-    as_letters = lambda failed: letters(job, failed, step, "`@record`")  # noqa: E731
-    called = parted(job, called, "`@failure`", as_letters, step.input)
+    called = parted(job, called, "`@failure`", lambda failed: letters(job, failed, step, "`@record`"), step.input)
     results = [named(unplain(quoted(p.name), p.dataType), p.name) for p in columns_of(element).fields]
     return called.selectExpr(*map(quoted, keep), *results)
 
@@ -101,8 +100,8 @@ def caller(
             width = len(columns_of(element).fields)
             columns = [*kept, records, *([row[index] for row, _ in results] for index in range(width))]
             columns.append([error for _, error in results])
-            arrays = [pyarrow.array(values, type=part.type) for values, part in zip(columns, arrow, strict=True)]
-            yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow)
+            arrays = [pyarrow.array(values, type=type_) for values, type_ in zip(columns, arrow.types, strict=True)]
+            yield pyarrow.record_batch(arrays, schema=arrow)
 
     return run_batches
 
@@ -229,18 +228,18 @@ MICROSECOND = timedelta(microseconds=1)
 
 def taken_struct(value: Any, type_: StructType) -> dict[str, Any]:
     """A record from a tuple, a mapping or any object with its fields as attributes."""
+    names = type_.fieldNames()
+    parts: list[Any]
     if isinstance(value, tuple):
-        if len(value) != len(type_.fields):
-            raise ValueError(f"expected {len(type_.fields)} fields, found {len(value)}")
-        parts = list(value)
-    elif isinstance(value, Mapping):
-        missing = [name for name in type_.fieldNames() if name not in value]
-        parts = [] if missing else [value[name] for name in type_.fieldNames()]
+        parts = [*value]
+        if len(parts) != len(names):
+            raise ValueError(f"expected {len(names)} fields, found {len(parts)}")
     else:
-        missing = [name for name in type_.fieldNames() if not hasattr(value, name)]
-        parts = [] if missing else [getattr(value, name) for name in type_.fieldNames()]
-    if not parts and type_.fields:
-        raise ValueError(f"expected the field {missing[0]}, found {type(value).__name__}")
+        held = isinstance(value, Mapping)
+        missing = [name for name in names if not (name in value if held else hasattr(value, name))]
+        if missing:
+            raise ValueError(f"expected the field {missing[0]}, found {type(value).__name__}")
+        parts = [value[name] if held else getattr(value, name) for name in names]
     return {p.name: taken_form(each, p.dataType, p.nullable) for p, each in zip(type_.fields, parts, strict=True)}
 
 
@@ -298,11 +297,11 @@ def batch_caller(
             width = len(columns_of(element).fields)
             columns = [[row[index] for row, _ in results] for index in range(width)]
             columns.append([error for _, error in results])
-            made = zip(columns, list(arrow)[hiding + 1 :], strict=True)
-            fresh = [pyarrow.array(values, type=part.type) for values, part in made]
+            made = zip(columns, arrow.types[hiding + 1 :], strict=True)
+            fresh = [pyarrow.array(values, type=type_) for values, type_ in made]
             kept = [*batch.columns[:hiding], records]
-            old = [array.cast(part.type) for array, part in zip(kept, arrow, strict=False)]
-            yield pyarrow.RecordBatch.from_arrays([*old, *fresh], schema=arrow)
+            old = [array.cast(type_) for array, type_ in zip(kept, arrow.types, strict=False)]
+            yield pyarrow.record_batch([*old, *fresh], schema=arrow)
 
     return run_batches
 
@@ -350,9 +349,9 @@ def batch_records(result: Any, element: DataType, count: int) -> list[Any]:
             if not has_columns(element):
                 found = [next(iter(each.values())) for each in found if len(each) == 1]
         case pyarrow.Array() | pyarrow.ChunkedArray():
-            found = result.to_pylist(maps_as_pydicts="strict")
+            found = [*result.to_pylist(maps_as_pydicts="strict")]
         case list():
-            found = result
+            found = [*result]
         case _:
             raise ValueError(f"expected a table, an array or a list, found {type(result).__name__}")
     if len(found) != count:

@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 from ghcm.codegen.spark.library.job import Job
 from ghcm.codegen.spark.library.json_files import MOMENT_FORM
 from ghcm.codegen.spark.library.types import EnumType, plain_type
-from ghcm.codegen.spark.library.values import day_number, encode, values_of, words
+from ghcm.codegen.spark.library.values import Json, day_number, encode, is_number, is_whole, values_of, words
 
 
 def know_float_repr(job: Job) -> None:
@@ -116,7 +116,7 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if given is None:
         return None
     try:
-        found = json_data(given)
+        found: Json = json_data(given)
         for step in json.loads(path):
             if isinstance(step, str):
                 found = found.get(step) if isinstance(found, dict) else None
@@ -185,7 +185,7 @@ def json_text(data: Any) -> str | None:
     return given
 
 
-def compact_json(data: Any) -> str:
+def compact_json(data: Json) -> str:
     """A value as compact JSON, numbers as they were written."""
     match data:
         case Number():
@@ -221,34 +221,32 @@ def json_reader(type_: DataType) -> Callable[[str | None], tuple[str | None, Any
     return read
 
 
-def from_json(data: Any, type_: DataType, nullable: bool) -> Any:
+def from_json(data: Json, type_: DataType, nullable: bool) -> Any:
     """A value in the form that `plain` gives; ValueError where the data does not fit the type."""
     if data is None and nullable:
         return None
-    whole = isinstance(data, int) and not isinstance(data, bool)
-    number = whole or isinstance(data, float)
     match type_:
         case BooleanType() if isinstance(data, bool):
             return data
-        case LongType() if whole and -(2**63) <= data < 2**63:
+        case LongType() if is_whole(data) and -(2**63) <= data < 2**63:
             return data
-        case IntegerType() if whole and -(2**31) <= data < 2**31:
+        case IntegerType() if is_whole(data) and -(2**31) <= data < 2**31:
             return data
-        case DoubleType() if number:
+        case DoubleType() if is_number(data):
             return float(data)
         case EnumType(values=values) if data in values:
             return data
         case StringType() if isinstance(data, str) and not isinstance(type_, EnumType):
             return data
-        case TimestampType() if number:
+        case TimestampType() if is_number(data):
             return json_micros(data)
         case TimestampType() if isinstance(data, str):
             return json_moment(data)
         case DateType() if isinstance(data, str):
             return day_number(data)
-        case DayTimeIntervalType() if number:
+        case DayTimeIntervalType() if is_number(data):
             return json_micros(data)
-        case DecimalType() if whole or isinstance(data, str | WrittenFloat):
+        case DecimalType() if is_whole(data) or isinstance(data, str | WrittenFloat):
             return json_decimal(data, type_)
         case BinaryType() if isinstance(data, str):
             return base64.b64decode(data, validate=True)
@@ -267,21 +265,26 @@ def json_field(data: dict[str, Any], part: StructField) -> Any:
     path = part.metadata.get("path", part.name)
     if path in data:
         return data[path]
-    found: Any = data
+    found: Json = data
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None
     return found
 
 
-def from_json_map(data: Any, type_: MapType) -> dict[Any, Any]:
+def from_json_map(data: dict[str, Any] | list[Any], type_: MapType) -> dict[Any, Any]:
     """A map from an object, or from an array of [key, value]."""
     if isinstance(data, dict) and not isinstance(type_.keyType, StringType):
         raise ValueError("expected [key, value], found an object")
     pairs = data.items() if isinstance(data, dict) else data
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+    if not all(map(is_pair, pairs)):
         raise ValueError("expected [key, value]")
     key, value = type_.keyType, type_.valueType
     return {from_json(k, key, False): from_json(v, value, type_.valueContainsNull) for k, v in pairs}
+
+
+def is_pair(data: Json | tuple[str, Any]) -> bool:
+    """Whether data may be the key and the value of a map."""
+    return isinstance(data, list | tuple) and len(data) == 2
 
 
 def json_micros(seconds: int | float) -> int:

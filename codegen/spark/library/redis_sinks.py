@@ -23,7 +23,7 @@ def redis_client(url: str) -> Any:
     """A connection to Redis."""
     import redis
 
-    return redis.Redis.from_url(url)
+    return redis.Redis.from_url(url)  # pyright: ignore[reportUnknownMemberType]
 
 
 def write_redis(
@@ -84,7 +84,7 @@ def redis_writer(
             )
             while part := dict(islice(pairs, 1000)):
                 client.hset(name, mapping=part)
-            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([len(keys)], pyarrow.int64())], names=["rows"])
+            yield pyarrow.record_batch([pyarrow.array([len(keys)], pyarrow.int64())], names=["rows"])
         client.close()
 
     return write

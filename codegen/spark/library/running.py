@@ -132,7 +132,7 @@ def failed_in(counted: Observation, until: float) -> int | None:
     """The records that failed in a step. None where Spark did not make its rows, as an earlier attempt has written them
     or as none were asked for. Counts come a moment after the rows, with which `get` of PySpark would wait for ever.
     """
-    count: Any = counted._jo
+    count: Any = counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
     while not count.future().isCompleted():
         if time.monotonic() >= until:
             return None

@@ -10,7 +10,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 from urllib.parse import quote
@@ -94,7 +94,7 @@ def safe_name(version: str) -> str:
 
 
 @contextmanager
-def staged(folder: str, version: str) -> Iterator[str]:
+def staged(folder: str, version: str) -> Generator[str]:
     """An empty directory for the files of a version; what an earlier attempt left in it is dropped."""
     staging = os.path.join(folder, "_staging", safe_name(version))
     shutil.rmtree(staging, ignore_errors=True)
@@ -113,7 +113,7 @@ def commit_files(folder: str, staging: str, version: str, mode: str, rows: dict[
         fcntl.flock(lock, fcntl.LOCK_EX)
         if committed(folder, version) is not None:
             return
-        files = []
+        files: list[dict[str, Any]] = []
         for number, (name, count) in enumerate(sorted(rows.items())):
             final = f"part-{safe_name(version)}-{number}.{extension}"
             os.replace(os.path.join(staging, name), os.path.join(folder, final))
@@ -250,7 +250,7 @@ def in_python(
         for batch in batches:
             made = texts(batch.column(0).to_pylist(maps_as_pydicts="strict"))
             columns = [pyarrow.array(column, pyarrow.string()) for column in made]
-            yield pyarrow.RecordBatch.from_arrays(columns, names=list(names))
+            yield pyarrow.record_batch(columns, names=list(names))
 
     schema = StructType([StructField(name, StringType()) for name in names])
     return rows.selectExpr(named(plain_columns(element), "@row")).mapInArrow(write, schema)

@@ -6,10 +6,11 @@ import base64
 import json
 import math
 import re
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 from pyspark.sql.types import (
     ArrayType,
@@ -29,6 +30,19 @@ from pyspark.sql.types import (
 )
 
 from ghcm.codegen.spark.library.types import EnumType
+
+Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
+"""What is read from JSON."""
+
+
+def is_whole(data: Json) -> TypeGuard[int]:
+    """Whether data is a whole number."""
+    return isinstance(data, int) and not isinstance(data, bool)
+
+
+def is_number(data: Json) -> TypeGuard[float]:
+    """Whether data is a number, whole or not."""
+    return isinstance(data, int | float) and not isinstance(data, bool)
 
 
 def json_value(value: Any, type_: DataType) -> Any:
@@ -87,7 +101,7 @@ def own_value(value: Any, type_: DataType) -> Any:
             return json_value(value, type_)
 
 
-def values_of(struct: Any) -> Any:
+def values_of(struct: dict[str, Any] | tuple[Any, ...]) -> Iterable[Any]:
     """The values of a struct, which Arrow gives as a mapping."""
     return struct.values() if isinstance(struct, dict) else struct
 
@@ -160,7 +174,7 @@ def words(type_: DataType) -> str:
             return names.get(name, name)
 
 
-def read_value(data: Any, type_: DataType, nullable: bool) -> Any:
+def read_value(data: Json, type_: DataType, nullable: bool) -> Any:
     """The plain value behind JSON data; ValueError says what does not fit."""
 
     def refuse() -> NoReturn:
@@ -168,16 +182,15 @@ def read_value(data: Any, type_: DataType, nullable: bool) -> Any:
 
     if data is None:
         return None if nullable else refuse()
-    number = isinstance(data, int | float) and not isinstance(data, bool)
     match type_:
         case BooleanType():
             return data if isinstance(data, bool) else refuse()
         case LongType() | IntegerType():
             bits = 63 if isinstance(type_, LongType) else 31
-            return data if isinstance(data, int) and number and -(2**bits) <= data < 2**bits else refuse()
+            return data if is_whole(data) and -(2**bits) <= data < 2**bits else refuse()
         case DoubleType():
             special = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-            return float(data) if number else special[data] if data in special else refuse()
+            return float(data) if is_number(data) else special[str(data)] if data in special else refuse()
         case EnumType(values=values):
             return data if data in values else refuse()
         case StringType():
@@ -187,7 +200,7 @@ def read_value(data: Any, type_: DataType, nullable: bool) -> Any:
         case DateType():
             return day_number(data) if isinstance(data, str) else refuse()
         case DayTimeIntervalType():
-            return round(Decimal(str(data)) * 1_000_000) if number or isinstance(data, str) else refuse()
+            return round(Decimal(str(data)) * 1_000_000) if is_number(data) or isinstance(data, str) else refuse()
         case DecimalType():
             return Decimal(data) if isinstance(data, str | int) else refuse()
         case BinaryType():
@@ -196,7 +209,7 @@ def read_value(data: Any, type_: DataType, nullable: bool) -> Any:
             items = data if isinstance(data, list) else refuse()
             return [read_value(each, type_.elementType, type_.containsNull) for each in items]
         case MapType():
-            pairs = data.items() if isinstance(data, dict) else data
+            pairs: Any = data.items() if isinstance(data, dict) else data
             of, empty = type_.valueType, type_.valueContainsNull
             return {read_value(k, type_.keyType, False): read_value(v, of, empty) for k, v in pairs}
         case StructType():

@@ -52,7 +52,7 @@ def read_zeek(
         next(zeek_records(name, job.where(name), wanted, compression), None)
     lines = listed(job, names).mapInArrow(zeek_reader(wanted, compression), ZEEK_LINES)
     lines = in_files(lines, step, names, clock, keep)
-    columns, values, errors = [], [], ["`@broken`"]
+    columns, values, errors = list[str](), list[str](), ["`@broken`"]
     for index, part in enumerate(columns_of(step.input).fields):
         value, error = zeek_value(f"get(`@fields`, {index})", part)
         values.append(value)

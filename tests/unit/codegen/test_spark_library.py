@@ -28,7 +28,7 @@ from ghcm.codegen.spark.library.types import (
     maybe,
     record,
 )
-from ghcm.codegen.spark.library.values import json_value, read_value, words
+from ghcm.codegen.spark.library.values import Json, json_value, read_value, words
 from ghcm.runtime.sinks import table_directory
 
 
@@ -57,7 +57,7 @@ def test_a_record_is_what_spark_takes_for_one() -> None:
     ],
     ids=str,
 )
-def test_plain_values_and_json_say_the_same(type_: DataType, plain: object, data: object) -> None:
+def test_plain_values_and_json_say_the_same(type_: DataType, plain: object, data: Json) -> None:
     assert json_value(plain, type_) == data
     assert read_value(data, type_, False) == plain
 
@@ -65,7 +65,7 @@ def test_plain_values_and_json_say_the_same(type_: DataType, plain: object, data
 @pytest.mark.parametrize(
     ("type_", "data"), [(INT, 1.5), (STRING, 1), (TIMESTAMP, "today"), (EnumType(["up"]), "down"), (INT, None)]
 )
-def test_what_does_not_fit_is_refused(type_: DataType, data: object) -> None:
+def test_what_does_not_fit_is_refused(type_: DataType, data: Json) -> None:
     with pytest.raises(ValueError, match="expected"):
         read_value(data, type_, False)
 
