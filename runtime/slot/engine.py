@@ -318,6 +318,8 @@ class Engine:
             _log.exception("the engine has failed")
             self._error = error
             self._ended.set()
+            if self._changed is not None:
+                self._changed()
 
     def _unit_changed(self, run: UnitRun) -> None:
         if run.state is not State.RUNNING:

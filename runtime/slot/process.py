@@ -119,12 +119,13 @@ class _Process:
             if time.monotonic() >= next_report:
                 self._report(engine)
                 next_report = time.monotonic() + _REPORT_S
+            ended = engine.ended  # asked before the error, which is there whenever a failure has ended it
             if (error := engine.error) is not None:
                 self.fail(error)
                 return 1
             if not engine.starting:
                 self._say_once("running")
-            if engine.ended:
+            if ended:
                 self._report(engine)
                 self._say_once("done")
                 if not (engine.serves or self._arguments.linger):
