@@ -26,10 +26,7 @@ def rebuild(folder: Path) -> None:
     columns = ["id", "root", "begun", "until", "length", "worst", "score", "alike", "hosts", "story"]
     names = {"root": "attacker", "begun": "begin", "until": "end", "worst": "severity"}
     told = told.with_columns(hosts=pl.concat_list("hosts", "victim")).select(columns).rename(names)
-    for name, rows in (
-        ("chains", told.sort("score", "begin", "id", descending=True)),
-        ("steps", steps),
-    ):
+    for name, rows in (("chains", told.sort("score", "begin", "id", descending=True)), ("steps", steps)):
         (folder / "out" / name).mkdir(parents=True, exist_ok=True)
         rows.write_parquet(folder / "out" / name / "part-0.parquet")
 

@@ -14,10 +14,7 @@ from ghcm.spg.ops import Iterate
 from ghcm.spg.traversal import step_unit
 from ghcm.support import Yes
 
-BACKENDS: tuple[Backend, ...] = (
-    NATIVE,
-    SPARK,
-)
+BACKENDS: tuple[Backend, ...] = (NATIVE, SPARK)
 
 
 def backend_of(unit: Unit) -> Backend:

@@ -15,11 +15,7 @@ from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks
 from ghcm.optimizer.simplification import RemoveRedundantCalls
 from ghcm.spg.graph import Program
 
-PASSES: tuple[Pass, ...] = (
-    DropUnused(),
-    RemoveRedundantCalls(),
-    CompressTasks(),
-)
+PASSES: tuple[Pass, ...] = (DropUnused(), RemoveRedundantCalls(), CompressTasks())
 
 
 def check_order(passes: Sequence[Pass]) -> None:

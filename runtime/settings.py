@@ -92,10 +92,7 @@ class Limits(BaseModel):
 class Settings(BaseSettings):
     """All settings with their defaults. Paths are relative to the working directory."""
 
-    model_config = SettingsConfigDict(
-        extra="forbid",
-        frozen=True,
-    )
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
 
     state: Path = Path(".ghcm")
     redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED

@@ -34,11 +34,7 @@ _LOOK_SECONDS = 1.0
 and who cancels a call that nobody has begun with tells nobody.
 """
 
-_ENDING = {
-    JobState.STOPPING: "is being stopped",
-    JobState.STOPPED: "was stopped",
-    JobState.FAILED: "has failed",
-}
+_ENDING = {JobState.STOPPING: "is being stopped", JobState.STOPPED: "was stopped", JobState.FAILED: "has failed"}
 
 _STREAM_SECONDS = 60.0
 """The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
@@ -62,13 +58,7 @@ class CallService:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
 
     async def take(
-        self,
-        unit: KnownUnit,
-        parameters: Mapping[str, object],
-        *,
-        id: str | None,
-        seconds: float | None,
-        job: str,
+        self, unit: KnownUnit, parameters: Mapping[str, object], *, id: str | None, seconds: float | None, job: str
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
         used is that call. GhcmError for a new one where the job is being stopped, or has been.

@@ -24,22 +24,7 @@ from ghcm.codegen.spark.sql import (
     part_of,
 )
 from ghcm.errors import GhcmError
-from ghcm.expr import (
-    Call,
-    Expr,
-    ForEach,
-    Get,
-    If,
-    Lambda,
-    Let,
-    Literal,
-    MakeList,
-    MakeStruct,
-    Param,
-    Try,
-    Var,
-    walk,
-)
+from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FAMILIES
 from ghcm.types import Float, List, Null, Struct, Type, is_nullable, strip
 

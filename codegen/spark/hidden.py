@@ -9,17 +9,7 @@ from collections.abc import Iterable
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import (
-    AggregateByKey,
-    EventTime,
-    Fused,
-    Iterate,
-    Join,
-    Op,
-    Publish,
-    Time,
-    traits_of,
-)
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Time, traits_of
 from ghcm.spg.ops.traits import TIME, WATERMARK
 from ghcm.spg.traversal import entry_of, step_unit
 

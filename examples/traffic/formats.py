@@ -20,10 +20,7 @@ SEEN_BYTES = 256 << 10
 MAGIC = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}
 
 ZEEK = ("ts", "id.orig_h", "id.resp_h", "id.resp_p", "proto", "conn_state")
-ARGUS = (
-    *("StartTime", "Dur", "Proto", "SrcAddr", "DstAddr"),
-    *("TotPkts", "TotBytes", "SrcBytes"),
-)
+ARGUS = (*("StartTime", "Dur", "Proto", "SrcAddr", "DstAddr"), *("TotPkts", "TotBytes", "SrcBytes"))
 SURICATA = ("timestamp", "event_type")
 TAKEN = "what can be read: a conn.log of Zeek (TSV or JSON lines), flows of Argus as CSV, an eve.json of Suricata."
 RA = "write it with: ra -u -c , -s stime dur proto saddr sport dir daddr dport state pkts bytes sbytes"

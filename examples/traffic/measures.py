@@ -12,9 +12,7 @@ def of_each_protocol(flows: Pipeline) -> Pipeline:
         flows.map_to_pair(lambda f: (f.proto, {"packets": f.packets, "bytes": f.sent + f.received}))
         .window(tumbling("10s"))
         .aggregate_by_key(
-            flows=agg.count(),
-            packets=agg.sum(lambda value: value.packets),
-            bytes=agg.sum(lambda value: value.bytes),
+            flows=agg.count(), packets=agg.sum(lambda value: value.packets), bytes=agg.sum(lambda value: value.bytes)
         )
     )
 

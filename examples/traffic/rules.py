@@ -157,9 +157,7 @@ def by_half_hour(volumes: Pipeline) -> Pipeline:
         volumes.map_to_pair(lambda v: (v.key, {"start": v.window.start, "bytes": v.value}))
         .window(sliding("30m", "1m"))
         .aggregate_by_key(
-            minutes=agg.count(),
-            bytes=agg.sum(lambda value: value.bytes),
-            now=agg.last(lambda value: value),
+            minutes=agg.count(), bytes=agg.sum(lambda value: value.bytes), now=agg.last(lambda value: value)
         )
     )
 

@@ -143,12 +143,5 @@ Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if 
 
 Directory = Annotated[
     Path,
-    typer.Option(
-        "--directory",
-        "-C",
-        metavar="DIR",
-        exists=True,
-        file_okay=False,
-        help="Where relative paths start.",
-    ),
+    typer.Option("--directory", "-C", metavar="DIR", exists=True, file_okay=False, help="Where relative paths start."),
 ]

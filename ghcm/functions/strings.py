@@ -60,11 +60,7 @@ def _trimmed(python: str, polars: str) -> tuple[str, dict[Choice, str]]:
 
 _BOTH, _START, _END = (
     _trimmed(python, polars)
-    for python, polars in (
-        ("strip", "strip_chars"),
-        ("lstrip", "strip_chars_start"),
-        ("rstrip", "strip_chars_end"),
-    )
+    for python, polars in (("strip", "strip_chars"), ("lstrip", "strip_chars_start"), ("rstrip", "strip_chars_end"))
 )
 
 _TRIMMED = r"trim({} {{1|' \u0009\u000a\u000d\u000b\u000c'}} FROM {{0}})"

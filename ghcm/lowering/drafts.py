@@ -252,12 +252,7 @@ class Step:
         return fits(made, type_, what, written.span, self.context)
 
     def add(
-        self,
-        op: Op,
-        collection: Collection,
-        *inputs: tuple[Flow, Exchange],
-        calls: int = 1,
-        keeps_state: bool = False,
+        self, op: Op, collection: Collection, *inputs: tuple[Flow, Exchange], calls: int = 1, keeps_state: bool = False
     ) -> Draft:
         """A task of the statement at hand."""
         edges = tuple((flow.draft, exchange) for flow, exchange in inputs)

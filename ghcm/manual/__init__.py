@@ -8,15 +8,4 @@ from __future__ import annotations
 from ghcm.functions import Example
 from ghcm.manual.entries import Area, Entry, Fact, Kind, Shown, areas, entries, find, unknown
 
-__all__ = [
-    "Area",
-    "Entry",
-    "Example",
-    "Fact",
-    "Kind",
-    "Shown",
-    "areas",
-    "entries",
-    "find",
-    "unknown",
-]
+__all__ = ["Area", "Entry", "Example", "Fact", "Kind", "Shown", "areas", "entries", "find", "unknown"]

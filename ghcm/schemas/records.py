@@ -38,19 +38,7 @@ def inside(name: str, error: Unmapped) -> Unmapped:
 
 
 _WORDS = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")
-_TAKEN = (
-    "Annotated",
-    "Cache",
-    "Decimal",
-    "Digits",
-    "Line",
-    "Pipeline",
-    "Program",
-    "Record",
-    "Sink",
-    "Unit",
-    "Window",
-)
+_TAKEN = ("Annotated", "Cache", "Decimal", "Digits", "Line", "Pipeline", "Program", "Record", "Sink", "Unit", "Window")
 _PLAIN = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 
 

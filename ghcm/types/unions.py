@@ -7,17 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ghcm.types import (
-    Enumeration,
-    Field,
-    Struct,
-    Type,
-    Variant,
-    as_nullable,
-    is_nullable,
-    parts,
-    strip,
-)
+from ghcm.types import Enumeration, Field, Struct, Type, Variant, as_nullable, is_nullable, parts, strip
 
 
 def union_type(name: str, tag: str, variants: tuple[Variant, ...]) -> Struct | tuple[str, Variant, Variant]:

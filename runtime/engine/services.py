@@ -27,12 +27,7 @@ from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
 from ghcm.spg.graph import Program, Sink, Task, Unit
-from ghcm.spg.ops import (
-    ReadSink,
-    ReadTable,
-    Source,
-    To,
-)
+from ghcm.spg.ops import ReadSink, ReadTable, Source, To
 
 
 class Compiled(Protocol):

@@ -126,12 +126,7 @@ class CsvRecords:
         return read_cells(fields, self._indices, self._readers, self._check)
 
 
-def read_cells(
-    cells: list[str],
-    indices: list[int | None],
-    readers: list[CellReader],
-    check: Check | None,
-) -> Row:
+def read_cells(cells: list[str], indices: list[int | None], readers: list[CellReader], check: Check | None) -> Row:
     """The record of the cells at these indices. ValueError that names the field where one does not fit."""
     row: list[object] = []
     for index, (name, read, tags) in zip(indices, readers, strict=True):

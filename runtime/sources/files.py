@@ -193,13 +193,7 @@ class FollowSource:
         if self._mailbox is not None:
             self._mailbox.close()
 
-    def _watch(
-        self,
-        mailbox: Mailbox[Decoded | _Gone],
-        read: set[str],
-        begun: str | None,
-        begin: _Position,
-    ) -> None:
+    def _watch(self, mailbox: Mailbox[Decoded | _Gone], read: set[str], begun: str | None, begin: _Position) -> None:
         """The thread: leave what is decoded of each new file in the mailbox."""
         files = [begun] if begun is not None else self._new(mailbox, read)
         while not self._closed.is_set():

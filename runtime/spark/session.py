@@ -73,10 +73,7 @@ class Session:
             spark = builder.getOrCreate()
         except (PySparkRuntimeError, OSError) as error:
             raise GhcmError(
-                "Spark cannot start",
-                code="GHCM-750",
-                detail=f"{str(error).splitlines()[0].rstrip('.')}.",
-                hint=_JAVA,
+                "Spark cannot start", code="GHCM-750", detail=f"{str(error).splitlines()[0].rstrip('.')}.", hint=_JAVA
             ) from error
         _warm(spark)
         return spark

@@ -237,16 +237,7 @@ def test_a_join_as_of_a_time_takes_the_latest_and_of_several_the_greatest() -> N
         (50, ("c", "c")),
     ]
     counts = {name: len(rows) for name, rows in expected.sinks.items()}
-    assert counts == {
-        "inner": 6,
-        "lefts": 8,
-        "semis": 6,
-        "antis": 2,
-        "near": 8,
-        "pairs": 8,
-        "divided": 8,
-        "shares": 4,
-    }
+    assert counts == {"inner": 6, "lefts": 8, "semis": 6, "antis": 2, "near": 8, "pairs": 8, "divided": 8, "shares": 4}
     assert Counter(letter.reason.value for letter in expected.dead) == {"zero_divisor": 3}
 
 

@@ -12,13 +12,7 @@ from tests.laws.spgs import CASES, operator_case, programs, raw_case
 
 pytestmark = pytest.mark.slow
 
-few = settings(
-    max_examples=5,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+few = settings(max_examples=5, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 ORDERED = {"sort", "top"}
 
 

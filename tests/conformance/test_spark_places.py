@@ -274,8 +274,7 @@ def test_a_count_that_never_comes_is_not_waited_for(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = program(
-        tmp_path,
-        'record N { n: int }\nresponsive batch all() {\n  files("in.json", format = json).as(N).reply()\n}\n',
+        tmp_path, 'record N { n: int }\nresponsive batch all() {\n  files("in.json", format = json).as(N).reply()\n}\n'
     )
     (tmp_path / "in.json").write_text('{"n": 1}\nnothing\n')
     text = generate(made, made.unit("all"))

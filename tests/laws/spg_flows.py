@@ -13,19 +13,8 @@ from ghcm.functions import comparable
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Exchange, Forward, Input, Task
-from ghcm.spg.ops import (
-    Op,
-    Source,
-)
-from ghcm.types import (
-    Collection,
-    Field,
-    Int,
-    Shape,
-    Struct,
-    Type,
-    strip,
-)
+from ghcm.spg.ops import Op, Source
+from ghcm.types import Collection, Field, Int, Shape, Struct, Type, strip
 from tests.laws.spg_expressions import paths_of
 from tests.laws.spg_values import NAMES, records, rows_of, types, unions
 

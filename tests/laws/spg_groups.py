@@ -12,18 +12,7 @@ from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Forward, Global, Hash
-from ghcm.spg.ops import (
-    AggregateByKey,
-    Changes,
-    Count,
-    Distinct,
-    GroupByKey,
-    MapValues,
-    Op,
-    ReduceByKey,
-    Sort,
-    Top,
-)
+from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, MapValues, Op, ReduceByKey, Sort, Top
 from ghcm.types import (
     INT_MAX,
     WINDOW,

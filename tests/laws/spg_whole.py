@@ -44,15 +44,7 @@ _ENDLESS = ("filter", "narrowing", "choosing", "map", "flat_map", "map_to_pair",
 """What may come behind input that never ends."""
 
 
-_STARTS = (
-    *["memory"] * 5,
-    *["timed"] * 3,
-    *["failing"] * 5,
-    "generate",
-    "read",
-    *["files"] * 3,
-    "socket",
-)
+_STARTS = (*["memory"] * 5, *["timed"] * 3, *["failing"] * 5, "generate", "read", *["files"] * 3, "socket")
 
 
 @dataclass(frozen=True, slots=True)

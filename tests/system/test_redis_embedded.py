@@ -58,10 +58,7 @@ def test_it_ends_with_its_owner_and_the_next_one_takes_over(tmp_path: Path) -> N
         "print(server.process.pid, flush=True)\nsys.stdin.read()\n"
     )
     owner = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "redis")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", code, str(tmp_path / "redis")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert owner.stdout is not None
     orphan = psutil.Process(int(owner.stdout.readline()))

@@ -50,10 +50,7 @@ def test_the_line_of_the_program_is_shown() -> None:
 
 def test_a_line_that_is_not_known_leaves_the_place() -> None:
     error = unit_failure(UNIT, "out.to", GhcmError("no", code="GHCM-730"), line)
-    assert str(error).splitlines() == [
-        'error[GHCM-730]: unit "u" has failed in "out.to": no',
-        "   --> p.istream:13:8",
-    ]
+    assert str(error).splitlines() == ['error[GHCM-730]: unit "u" has failed in "out.to": no', "   --> p.istream:13:8"]
     assert unit_failure(UNIT, "dead", GhcmError("no")).place == SourceLine(UNIT.origin)
 
 

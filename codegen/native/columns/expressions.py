@@ -14,17 +14,7 @@ from typing import assert_never
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, refusal
-from ghcm.codegen.native.columns.text import (
-    AND,
-    ATOM,
-    Column,
-    Unsupported,
-    dtype_text,
-    either,
-    literal,
-    typed,
-    where,
-)
+from ghcm.codegen.native.columns.text import AND, ATOM, Column, Unsupported, dtype_text, either, literal, typed, where
 from ghcm.codegen.native.rows.text import function_text
 from ghcm.expr import (
     Call,

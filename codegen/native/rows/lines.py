@@ -61,9 +61,7 @@ def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
         return
     out.block("try:", *lines)
     out.block(
-        "except RecordFailure as failure:",
-        f'dead("{stage}", {record}, failure.reason, failure.detail)',
-        "continue",
+        "except RecordFailure as failure:", f'dead("{stage}", {record}, failure.reason, failure.detail)', "continue"
     )
 
 

@@ -49,8 +49,4 @@ def from_entries(a: Checked) -> Checked:
     return let(a, made)
 
 
-EMITTERS: dict[str, Emit] = {
-    "values": plain(values),
-    "entries": plain(entries),
-    "from_entries": plain(from_entries),
-}
+EMITTERS: dict[str, Emit] = {"values": plain(values), "entries": plain(entries), "from_entries": plain(from_entries)}

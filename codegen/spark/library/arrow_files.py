@@ -46,11 +46,7 @@ def read_rows(job: Job, step: Step, names: Sequence[str], keep: Sequence[str], k
 
 
 ROW_LINES = StructType(
-    [
-        StructField("@text", StringType()),
-        StructField("@file", StringType()),
-        StructField("@number", LongType()),
-    ]
+    [StructField("@text", StringType()), StructField("@file", StringType()), StructField("@number", LongType())]
 )
 
 

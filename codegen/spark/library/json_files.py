@@ -23,14 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from ghcm.codegen.spark.library.files import (
-    NOT_UTF8,
-    accepted,
-    find_files,
-    in_files,
-    numbered,
-    read_lines,
-)
+from ghcm.codegen.spark.library.files import NOT_UTF8, accepted, find_files, in_files, numbered, read_lines
 from ghcm.codegen.spark.library.job import Job, Step
 from ghcm.codegen.spark.library.sql import (
     EXACT_NUMBER,

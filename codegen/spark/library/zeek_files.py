@@ -22,17 +22,8 @@ from pyspark.sql.types import (
 from ghcm.codegen.spark.library.csv_files import column_indices, csv_kind, record_batches
 from ghcm.codegen.spark.library.files import accepted, find_files, in_files, listed, open_lines
 from ghcm.codegen.spark.library.job import Job, Refused, Step
-from ghcm.codegen.spark.library.json_files import (
-    lacking,
-)
-from ghcm.codegen.spark.library.sql import (
-    fails,
-    named,
-    quoted,
-    text,
-    variable,
-    when,
-)
+from ghcm.codegen.spark.library.json_files import lacking
+from ghcm.codegen.spark.library.sql import fails, named, quoted, text, variable, when
 from ghcm.codegen.spark.library.types import columns_of, ddl
 from ghcm.codegen.spark.library.values import words
 

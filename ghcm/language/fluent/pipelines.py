@@ -136,11 +136,7 @@ class Pipeline:
             return Unknown(plain(name), self.then)
 
     def python(
-        self,
-        function: str | Callable[..., object],
-        result: object = None,
-        *,
-        by: Literal["row", "batch"] | None = None,
+        self, function: str | Callable[..., object], result: object = None, *, by: Literal["row", "batch"] | None = None
     ) -> Pipeline:
         """A Python function by row or by batch: itself, or `"module:function"` and the type of its result.
 

@@ -49,10 +49,7 @@ def decided(span: Span) -> tuple[str, str]:
         case python.IfExp():
             return '"if" cannot be traced', "write if_else(condition, yes, no)"
         case python.Compare(ops=[python.In() | python.NotIn()]):
-            return (
-                '"in" cannot be traced',
-                "write xs.contains(x), m.has_key(k), or fn.contains([...], x)",
-            )
+            return ('"in" cannot be traced', "write xs.contains(x), m.has_key(k), or fn.contains([...], x)")
         case python.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained", "write (a < b) & (b < c)"
         case python.Call(func=python.Name(id=name)):

@@ -229,11 +229,7 @@ def _check_table(step: Step, left: Flow, right: Flow) -> bool:
         detail = "The table has event time, so that each record sees its state of that time."
         message = "a join with a table of event time does not work yet"
         step.report(
-            Code.NOT_YET,
-            message,
-            span,
-            detail=f"{detail} The native engine does not have such joins yet.",
-            hint=hint,
+            Code.NOT_YET, message, span, detail=f"{detail} The native engine does not have such joins yet.", hint=hint
         )
     return True
 

@@ -58,7 +58,7 @@ ARROYO = CaseSet(
     _load,
     _names,
     waits={
-        "every_aggregate": "aggregates by bits, correlation and regression; quantiles that are estimated or weighted",
+        "every_aggregate": "aggregates by bits, correlation and regression; quantiles that are estimated or weighted"
     },
     partly={"global_session_window": _SESSIONS, "session_window": _SESSIONS},
 )

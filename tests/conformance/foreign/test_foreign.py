@@ -12,12 +12,7 @@ from ghcm.runtime.contract import Form
 from tests.conformance.foreign.cases import CaseSet
 from tests.conformance.foreign.catalogue import SETS, table
 from tests.conformance.foreign.rows import differences
-from tests.conformance.foreign.running import (
-    compiled,
-    differs_natively,
-    differs_on_spark,
-    differs_on_the_reference,
-)
+from tests.conformance.foreign.running import compiled, differs_natively, differs_on_spark, differs_on_the_reference
 from tests.conftest import ROOT, Golden
 
 CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run]

@@ -10,11 +10,7 @@ from ghcm.functions import FAMILIES, FUNCTIONS
 from tests.conformance.functions.families import FAMILY_CASES
 
 ROOT = Path(__file__).parents[3]
-LAYERS = (
-    "ghcm/functions",
-    "ghcm/spg/reference/functions",
-    "tests/conformance/functions",
-)
+LAYERS = ("ghcm/functions", "ghcm/spg/reference/functions", "tests/conformance/functions")
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -18,17 +18,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import Field as Said
 
-from ghcm import (
-    Digits,
-    ProgramError,
-    Record,
-    arrow_schema_of,
-    at,
-    dataclass_of,
-    json_schema_of,
-    pydantic_of,
-    record_of,
-)
+from ghcm import Digits, ProgramError, Record, arrow_schema_of, at, dataclass_of, json_schema_of, pydantic_of, record_of
 from ghcm.driver import check
 from ghcm.language.fluent.class_types import struct_of_class
 from ghcm.schemas.json_schema import schema_of
@@ -136,11 +126,7 @@ def test_an_arrow_schema() -> None:
     schema: Any = arrow_schema_of(Flow)
     assert schema.names == ["ts", "id.orig_h", "label"]
     assert [column.nullable for column in schema] == [False, False, True]
-    assert fields(record_of(schema, "Flow2")) == [
-        "ts: timestamp",
-        "id_orig_h: string from id.orig_h",
-        "label: string?",
-    ]
+    assert fields(record_of(schema, "Flow2")) == ["ts: timestamp", "id_orig_h: string from id.orig_h", "label: string?"]
 
 
 def test_a_dataclass_of_a_record_is_used_as_any() -> None:

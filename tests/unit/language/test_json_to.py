@@ -62,10 +62,6 @@ def test_records_of_the_same_fields_at_other_places_are_told_apart(tmp_path: Pat
     (tmp_path / "seen.py").write_text(PYTHON, encoding="utf-8")
     for tree in (parse(Source("seen.istream", TEXT)), load(tmp_path / "seen.py")):
         program = lower(tree)
-        assert run(program, "u").reply == [
-            (("a", 1), ("b", 1), None),
-            (None, ("b", None), None),
-            (None, None, None),
-        ]
+        assert run(program, "u").reply == [(("a", 1), ("b", 1), None), (None, ("b", None), None), (None, None, None)]
         again = (parse_program(print_program(program)), from_json(to_json(program)))
         assert all(run(each, "u").reply == run(program, "u").reply for each in again)

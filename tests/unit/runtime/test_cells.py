@@ -44,12 +44,7 @@ SECOND = b"#separator \\x7c\n#unset_field|?\n#fields|tags|more|ts|id.orig_h\n(em
 
 def test_headers_of_zeek_may_change_in_the_middle_of_a_file() -> None:
     rows, dead = decode(Format("zeek"), LOG, [FIRST + SECOND])
-    assert rows == [
-        (1_500_000, "a", ["x", "y"]),
-        (2_000_001, "b", None),
-        (3_000_000, "c", []),
-        (4_000_000, "d|", None),
-    ]
+    assert rows == [(1_500_000, "a", ["x", "y"]), (2_000_001, "b", None), (3_000_000, "c", []), (4_000_000, "d|", None)]
     assert dead == []
     assert (rows, dead) == by_reference(Format("zeek"), LOG, FIRST + SECOND)
 

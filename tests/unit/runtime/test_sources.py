@@ -26,13 +26,7 @@ def copying(connector: AnyConnector, element: Type, out: Sink) -> Program:
         "small",
         (),
         (out,),
-        (
-            unit(
-                "main",
-                task("in", Source(connector), element),
-                task("to", To(out.name), element, "in"),
-            ),
-        ),
+        (unit("main", task("in", Source(connector), element), task("to", To(out.name), element, "in")),),
     )
 
 

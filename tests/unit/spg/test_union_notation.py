@@ -11,11 +11,7 @@ LOGOUT = Struct((Field("user", as_nullable(String())), Field("seconds", Int())),
 def test_what_a_record_of_a_union_needs_is_printed_and_parsed() -> None:
     union = union_type("Event", "kind", (Variant("login", LOGIN), Variant("log-out", LOGOUT)))
     assert isinstance(union, Struct)
-    assert union.needs == (
-        ("login", "user", "Login"),
-        ("login", "host", "Login"),
-        ("log-out", "seconds", "Log out"),
-    )
+    assert union.needs == (("login", "user", "Login"), ("login", "host", "Login"), ("log-out", "seconds", "Log out"))
     text = print_type(union)
     parsed = parse_type(text)
     assert isinstance(parsed, Struct)

@@ -19,12 +19,7 @@ from ghcm.supervisor.sinks.snapshots import SinkWatch
 from ghcm.types import Field, Float, Int, Nullable, String, Struct, Timestamp
 
 COLUMNS = Struct(
-    (
-        Field("at", Timestamp()),
-        Field("proto", String()),
-        Field("bytes", Int()),
-        Field("share", Nullable(Float())),
-    )
+    (Field("at", Timestamp()), Field("proto", String()), Field("bytes", Int()), Field("share", Nullable(Float())))
 )
 SECOND = 1_000_000
 
