@@ -70,10 +70,6 @@ class SinkBackend(Protocol):
         """The rows as of the latest complete version, or of the given one, or only those of a batch call."""
         ...
 
-    def latest_version(self, sink: Sink, connections: Connections) -> str | None:
-        """The version committed last, or None."""
-        ...
-
     def page(
         self, sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int
     ) -> Page:

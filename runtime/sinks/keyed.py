@@ -72,16 +72,13 @@ class KeyedView:
         self._seen: SinkSnapshot | None = None
 
     def commits(self) -> list[Commit]:
-        """As `SinkView.commits`."""
         latest = self._latest()
         return [] if latest is None else [latest]
 
     def latest(self) -> Commit | None:
-        """As `SinkView.latest`."""
         return self._latest()
 
     def snapshot(self, most: int) -> SinkSnapshot:
-        """As `SinkView.snapshot`."""
         commit = self._latest()
         if commit is not None and self._seen is not None and self._seen.version == commit.version:
             return self._seen

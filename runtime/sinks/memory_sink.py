@@ -55,18 +55,15 @@ class MemoryWriter:
         self._count = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        """As `SinkWriter.write`."""
         for key, value in self._form.pairs(rows):
             self._rows[key] = value
             self._count += 1
 
     @property
     def pending(self) -> int:
-        """As `SinkWriter.pending`."""
         return self._count
 
     def prepare(self, version: str) -> int:
-        """As `SinkWriter.prepare`."""
         count = self._count
         with self._memory.changed:
             if version not in self._table.versions:
@@ -75,7 +72,6 @@ class MemoryWriter:
         return count
 
     def commit(self, version: str) -> Commit:
-        """As `SinkWriter.commit`."""
         table = self._table
         with self._memory.changed:
             if version in table.versions:
@@ -92,31 +88,26 @@ class MemoryWriter:
             return commit
 
     def abort(self, version: str) -> None:
-        """As `SinkWriter.abort`."""
         with self._memory.changed:
             self._table.prepared.pop(version, None)
 
     def recover(self, keep: Collection[str] = ()) -> None:
-        """As `SinkWriter.recover`."""
         with self._memory.changed:
             for version, prepared in list(self._table.prepared.items()):
                 if prepared.writer == self._writer and version not in keep:
                     del self._table.prepared[version]
 
     def close(self) -> None:
-        """As `SinkWriter.close`."""
         self._rows, self._count = {}, 0
 
 
 def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
 ) -> MemoryWriter:
-    """As `SinkBackend.open_writer`."""
     return MemoryWriter(connections.memory, sink.connector.address[1], form_of(sink, key), sink.mode, writer, call)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
-    """As `SinkBackend.read`."""
     name = sink.connector.address[1]
     with connections.memory.changed:
         table = _table(connections.memory, name)
@@ -128,20 +119,12 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
     return iter([decode(found[key]) for key in sorted(found)])
 
 
-def latest_version(sink: Sink, connections: Connections) -> str | None:
-    """As `SinkBackend.latest_version`."""
-    latest = _latest(sink, connections)
-    return None if latest is None else latest.version
-
-
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
-    """As `SinkBackend.page`."""
     rows = list(read(sink, connections, version=version or call, call=call))
     return Page(rows[offset : offset + limit], len(rows))
 
 
 def view(sink: Sink, connections: Connections) -> KeyedView:
-    """As `SinkBackend.view`."""
     return KeyedView(
         sink, partial(_latest, sink, connections), partial(read, sink, connections, version=None, call=None)
     )

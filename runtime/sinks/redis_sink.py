@@ -62,7 +62,6 @@ class RedisWriter:
         self._rows = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        """As `SinkWriter.write`."""
         key = f"{self._prefix}:@open:{self._open}"
         pairs = self._form.pairs(rows)
         while chunk := dict(islice(pairs, _CHUNK)):
@@ -71,11 +70,9 @@ class RedisWriter:
 
     @property
     def pending(self) -> int:
-        """As `SinkWriter.pending`."""
         return self._rows
 
     def prepare(self, version: str) -> int:
-        """As `SinkWriter.prepare`."""
         rows = self._rows
         record = json.dumps({"rows": rows, "writer": self._writer})
         self._script(PREPARE, self._open, self._target(version), version, record)
@@ -83,7 +80,6 @@ class RedisWriter:
         return rows
 
     def commit(self, version: str) -> Commit:
-        """As `SinkWriter.commit`."""
         done = _commits(self._redis, self._prefix, version)
         if done is not None:
             return done
@@ -103,7 +99,6 @@ class RedisWriter:
                 return commit
 
     def abort(self, version: str) -> None:
-        """As `SinkWriter.abort`."""
         self._script(ABORT, version, self._target(version))
 
     def recover(self, keep: Collection[str] = ()) -> None:
@@ -114,7 +109,6 @@ class RedisWriter:
                 self.abort(version.decode())
 
     def close(self) -> None:
-        """As `SinkWriter.close`."""
         if self._rows:
             self._redis.run(lambda client: client.unlink(f"{self._prefix}:@open:{self._open}"))
             self._rows = 0
@@ -129,7 +123,6 @@ class RedisWriter:
 def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
 ) -> RedisWriter:
-    """As `SinkBackend.open_writer`."""
     return RedisWriter(connections, sink.connector.address[1], form_of(sink, key), sink.mode, writer, call)
 
 
@@ -156,27 +149,23 @@ def page(sink: Sink, connections: Connections, *, call: str, version: str | None
     return Page([decode(value) for value in values if value is not None], len(names))
 
 
-def latest_version(sink: Sink, connections: Connections) -> str | None:
-    """As `SinkBackend.latest_version`."""
-    server, name = _Server(connections), sink.connector.address[1]
-    if sink.mode is Mode.REPLACE:
-        value = server.run(lambda client: client.get(f"{name}:@latest"))
-        return None if value is None else cast("bytes", value).decode()
-    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{name}:@versions")))
-    times = {version.decode(): int(json.loads(record)["time"]) for version, record in found.items()}
-    return max(times, key=lambda version: times[version], default=None)
-
-
 def view(sink: Sink, connections: Connections) -> KeyedView:
-    """As `SinkBackend.view`."""
     return KeyedView(
         sink, partial(_latest, sink, connections), partial(read, sink, connections, version=None, call=None)
     )
 
 
 def _latest(sink: Sink, connections: Connections) -> Commit | None:
-    version = latest_version(sink, connections)
-    return None if version is None else _commits(_Server(connections), sink.connector.address[1], version)
+    server, name = _Server(connections), sink.connector.address[1]
+    if sink.mode is Mode.REPLACE:
+        version = server.run(lambda client: client.get(f"{name}:@latest"))
+        return None if version is None else _commits(server, name, cast("bytes", version).decode())
+    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{name}:@versions")))
+    return max(
+        (_commit(version.decode(), record) for version, record in found.items()),
+        key=lambda commit: commit.time,
+        default=None,
+    )
 
 
 class _Server:
@@ -201,9 +190,11 @@ def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
 
 def _commits(server: _Server, prefix: str, version: str) -> Commit | None:
     found = server.run(lambda client: client.hget(f"{prefix}:@versions", version))
-    if found is None:
-        return None
-    record = json.loads(cast("bytes", found))
+    return None if found is None else _commit(version, cast("bytes", found))
+
+
+def _commit(version: str, found: bytes) -> Commit:
+    record = json.loads(found)
     return Commit(version, int(record["rows"]), int(record["time"]))
 
 

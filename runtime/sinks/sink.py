@@ -44,7 +44,8 @@ def read(sink: Sink, connections: Connections, *, version: str | None = None, ca
 
 def latest_version(sink: Sink, connections: Connections) -> str | None:
     """The version committed last, or None."""
-    return _backend(sink, connections, "read").latest_version(sink, connections)
+    latest = view(sink, connections).latest()
+    return None if latest is None else latest.version
 
 
 def rows_of_call(

@@ -54,7 +54,6 @@ class TableWriter:
             self._check()
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        """As `SinkWriter.write`."""
         if len(rows) == 0:
             return
         with self._writing():
@@ -71,11 +70,9 @@ class TableWriter:
 
     @property
     def pending(self) -> int:
-        """As `SinkWriter.pending`."""
         return self._rows
 
     def prepare(self, version: str) -> int:
-        """As `SinkWriter.prepare`."""
         with self._writing():
             self._close_file()
             if self._staging is None:
@@ -86,22 +83,18 @@ class TableWriter:
         return rows
 
     def commit(self, version: str) -> Commit:
-        """As `SinkWriter.commit`."""
         with explained(self._table.path, "commit to"):
             return _commit(self._table.commit(version, self._mode))
 
     def abort(self, version: str) -> None:
-        """As `SinkWriter.abort`."""
         with explained(self._table.path, "clean up"):
             self._table.abort(version)
 
     def recover(self, keep: Collection[str] = ()) -> None:
-        """As `SinkWriter.recover`."""
         with explained(self._table.path, "clean up"):
             self._table.recover(self._writer, keep)
 
     def close(self) -> None:
-        """As `SinkWriter.close`."""
         with explained(self._table.path, "close"):
             self._drop()
 
@@ -156,7 +149,6 @@ def open_writer(
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
-    """As `SinkBackend.read`."""
     path, connector = _path(sink, connections), _connector(sink)
     if call is not None:
         yield from page(sink, connections, call=call, version=None, limit=sys.maxsize, offset=0).rows
@@ -164,12 +156,6 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
     with explained(path, "read"):
         for file in TableDirectory(path).files(version):
             yield from read_file(file, connector, sink.columns)
-
-
-def latest_version(sink: Sink, connections: Connections) -> str | None:
-    """As `SinkBackend.latest_version`."""
-    commits = view(sink, connections).commits()
-    return commits[-1].version if commits else None
 
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
@@ -182,7 +168,6 @@ def page(sink: Sink, connections: Connections, *, call: str, version: str | None
 
 
 def view(sink: Sink, connections: Connections) -> TableView:
-    """As `SinkBackend.view`."""
     return TableView(_path(sink, connections), _connector(sink), sink.columns)
 
 
@@ -198,12 +183,10 @@ class TableView:
         self._last = 0
 
     def commits(self) -> list[Commit]:
-        """As `SinkView.commits`."""
         with explained(self._table.path, "read"):
             return [_commit(manifest) for manifest in self._table.manifests()]
 
     def latest(self) -> Commit | None:
-        """As `SinkView.latest`."""
         with explained(self._table.path, "read"):
             manifests = self._table.visible()
         if not manifests:
@@ -211,7 +194,6 @@ class TableView:
         return Commit(manifests[-1].version, sum(manifest.rows for manifest in manifests), manifests[-1].time)
 
     def snapshot(self, most: int) -> SinkSnapshot:
-        """As `SinkView.snapshot`."""
         table = self._table
         with explained(table.path, "read"):
             manifests = table.visible()

@@ -52,7 +52,7 @@ class FilesSource:
         self._piece = piece
         self._left: list[str] = []
         self._at: _Position = _START
-        self._mailbox: Mailbox[Decoded] | None = None
+        self._mailbox = Mailbox[Decoded](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
@@ -65,16 +65,14 @@ class FilesSource:
             if not self._left:
                 raise nothing_to_read(self._connector.path, self._base)
         if self._left:
-            self._mailbox = Mailbox(_PREFETCHED, wake)
-            self._mailbox.feed("ghcm-files", partial(self._read, self._mailbox, list(self._left), self._at))
+            self._mailbox.feed("ghcm-files", partial(self._read, list(self._left), self._at), wake)
 
     def partitions(self) -> frozenset[str]:
         """A name for each file that has not been read to its end, or one for all of them."""
         return frozenset(map(self._partition_of, self._left))
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The records of the next piece."""
-        while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
+        while (piece := self._mailbox.take()) is not None:
             for letter in piece.letters:
                 letters(*letter)
             self._at = piece.offset, piece.number, piece.header
@@ -86,29 +84,25 @@ class FilesSource:
 
     @property
     def ended(self) -> bool:
-        """Whether all files were read."""
         return not self._left
 
     def position(self) -> object:
-        """Where to go on."""
         offset, number, header = self._at
         return {"files": self._left, "offset": offset, "number": number, "header": header}
 
     def close(self) -> None:
-        """Let the reading thread go."""
-        if self._mailbox is not None:
-            self._mailbox.close()
+        self._mailbox.close()
 
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
-    def _read(self, mailbox: Mailbox[Decoded], files: list[str], begin: _Position) -> None:
+    def _read(self, files: list[str], begin: _Position) -> None:
         """The thread: leave what is decoded in the mailbox."""
         for file in files:
             try:
                 partition = self._partition_of(file)
                 for piece in decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece):
-                    if not mailbox.put(piece):
+                    if not self._mailbox.put(piece):
                         return
             except UNREADABLE as error:
                 raise unreadable(file, error) from error
@@ -140,7 +134,7 @@ class FollowSource:
         self._file: str | None = None
         self._at: _Position = _START
         self._closed = Event()
-        self._mailbox: Mailbox[Decoded | _Gone] | None = None
+        self._mailbox = Mailbox[Decoded | _Gone](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin to look for files, or go on where the position says."""
@@ -150,17 +144,14 @@ class FollowSource:
             self._file = cast("str | None", known["file"])
             if self._file is not None:
                 self._at = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
-        self._mailbox = Mailbox(_PREFETCHED, wake)
-        watch = partial(self._watch, self._mailbox, set(self._read), self._file, self._at)
-        self._mailbox.feed("ghcm-follow", watch)
+        watch = partial(self._watch, set(self._read), self._file, self._at)
+        self._mailbox.feed("ghcm-follow", watch, wake)
 
     def partitions(self) -> frozenset[str]:
-        """The one partition."""
         return frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The records of the next piece."""
-        while self._mailbox is not None and (found := self._mailbox.take()) is not None:
+        while (found := self._mailbox.take()) is not None:
             if isinstance(found, _Gone):
                 self._read -= found.files
                 continue
@@ -176,11 +167,9 @@ class FollowSource:
 
     @property
     def ended(self) -> bool:
-        """Never."""
         return False
 
     def position(self) -> object:
-        """Where to go on."""
         position: dict[str, object] = {"read": sorted(self._read), "file": self._file}
         if self._file is not None:
             offset, number, header = self._at
@@ -188,21 +177,19 @@ class FollowSource:
         return position
 
     def close(self) -> None:
-        """Let the reading thread go."""
         self._closed.set()
-        if self._mailbox is not None:
-            self._mailbox.close()
+        self._mailbox.close()
 
-    def _watch(self, mailbox: Mailbox[Decoded | _Gone], read: set[str], begun: str | None, begin: _Position) -> None:
+    def _watch(self, read: set[str], begun: str | None, begin: _Position) -> None:
         """The thread: leave what is decoded of each new file in the mailbox."""
-        files = [begun] if begun is not None else self._new(mailbox, read)
+        files = [begun] if begun is not None else self._new(read)
         while not self._closed.is_set():
             for file in files:
                 try:
                     for piece in decoded(
                         self._connector, self._schema, self._base, file, self._partition, begin, self._piece
                     ):
-                        if not mailbox.put(piece):
+                        if not self._mailbox.put(piece):
                             return
                 except UNREADABLE as error:
                     if isinstance(error, FileNotFoundError) and not begin[0]:
@@ -210,16 +197,16 @@ class FollowSource:
                     raise unreadable(file, error) from error
                 read.add(file)
                 begin = _START
-            files = self._new(mailbox, read)
+            files = self._new(read)
             if not files:
                 self._closed.wait(_LOOK_S)
-                files = self._new(mailbox, read)
+                files = self._new(read)
 
-    def _new(self, mailbox: Mailbox[Decoded | _Gone], read: set[str]) -> list[str]:
+    def _new(self, read: set[str]) -> list[str]:
         """The files that are there and were not read; those that were and are gone are forgotten."""
         there = find_files(self._connector.path, self._base)
         gone = read.difference(there)
         if gone:
             read -= gone
-            mailbox.put(_Gone(frozenset(gone)))
+            self._mailbox.put(_Gone(frozenset(gone)))
         return [file for file in there if file not in read]

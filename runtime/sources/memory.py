@@ -37,16 +37,13 @@ class RowsSource:
         self._next = 0
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
-        """Begin behind `position` rows."""
         self._rows = self._rows if self.replayable else self._take()
         self._next = position if isinstance(position, int) else 0
 
     def partitions(self) -> frozenset[str]:
-        """The one partition, until it has ended."""
         return frozenset() if self.ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The next rows."""
         if self.ended:
             return None
         part = self._rows[self._next : self._next + rows]
@@ -55,7 +52,6 @@ class RowsSource:
 
     @property
     def ended(self) -> bool:
-        """Whether all rows were given."""
         return self._next >= len(self._rows)
 
     def position(self) -> object:
@@ -89,7 +85,6 @@ class GenerateSource:
         self._base = (self._now(), self._next)
 
     def partitions(self) -> frozenset[str]:
-        """The one partition, until it has ended."""
         return frozenset() if self.ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
@@ -130,7 +125,6 @@ class GenerateSource:
 
     @property
     def ended(self) -> bool:
-        """Whether the last number was given."""
         return self._connector.rows is not None and self._next >= self._connector.rows
 
     @property
@@ -142,7 +136,6 @@ class GenerateSource:
         return since + (self._next - number) / self._connector.rate
 
     def position(self) -> object:
-        """The next number."""
         return self._next
 
     def close(self) -> None:

@@ -69,22 +69,25 @@ class _Failure:
     error: Exception
 
 
-class Mailbox(Generic[T]):
-    """Holds at most `limit` things. `wake` is called when one arrives where none was, so that whoever takes has to go
-    on until there is none.
-    """
+def _nobody() -> None: ...
 
-    def __init__(self, limit: int, wake: Callable[[], None]) -> None:
+
+class Mailbox(Generic[T]):
+    """Holds at most `limit` things, which the thread of `feed` puts there."""
+
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._wake = wake
+        self._wake: Callable[[], None] = _nobody
         self._things: deque[T | _Failure] = deque()
         self._condition = Condition()
         self._closed = False
 
-    def feed(self, name: str, read: Callable[[], None]) -> None:
-        """Start the thread that puts things here. Whatever it ends with comes as the last thing: nobody else would
+    def feed(self, name: str, read: Callable[[], None], wake: Callable[[], None]) -> None:
+        """Start the thread that puts things here. `wake` is called when one arrives where none was, so that whoever
+        takes has to go on until there is none. Whatever the thread ends with comes as the last thing: nobody else would
         hear of it, and the loop would wait for ever.
         """
+        self._wake = wake
 
         def run() -> None:
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import cast
 
@@ -50,25 +49,21 @@ class StoredSource:
         self._version = version
         self._given = 0
         self._ended = False
-        self._mailbox: Mailbox[_Part] | None = None
+        self._mailbox = Mailbox[_Part](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
-        """Begin to read, behind the rows of `position`."""
         if isinstance(position, Mapping):
             known = cast("Mapping[str, object]", position)
             self._version, self._given = cast("str | None", known["version"]), cast("int", known["rows"])
             self._ended = bool(known["ended"])
         if not self._ended:
-            self._mailbox = Mailbox(_PREFETCHED, wake)
-            self._mailbox.feed("ghcm-read", partial(self._fetch, self._mailbox))
+            self._mailbox.feed("ghcm-read", self._fetch, wake)
 
     def partitions(self) -> frozenset[str]:
-        """The one partition, until it has ended."""
         return frozenset() if self._ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The next rows."""
-        part = self._mailbox.take() if self._mailbox is not None else None
+        part = self._mailbox.take()
         if part is None:
             return None
         self._version, self._ended = part.version, part.last
@@ -77,25 +72,21 @@ class StoredSource:
 
     @property
     def ended(self) -> bool:
-        """Whether all rows were given."""
         return self._ended
 
     def position(self) -> object:
-        """The version and the number of rows given."""
         return {"version": self._version, "rows": self._given, "ended": self._ended}
 
     def close(self) -> None:
-        """Let the reading thread go."""
-        if self._mailbox is not None:
-            self._mailbox.close()
+        self._mailbox.close()
 
-    def _fetch(self, mailbox: Mailbox[_Part]) -> None:
+    def _fetch(self) -> None:
         version = self._version if self._version is not None else self._latest()
         if version is None:
-            mailbox.put(_Part(None, [], True))
+            self._mailbox.put(_Part(None, [], True))
             return
         rows = islice(self._read(version), self._given, None)
         while part := list(islice(rows, _ROWS)):
-            if not mailbox.put(_Part(version, part, False)):
+            if not self._mailbox.put(_Part(version, part, False)):
                 return
-        mailbox.put(_Part(version, [], True))
+        self._mailbox.put(_Part(version, [], True))

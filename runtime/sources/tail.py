@@ -213,24 +213,21 @@ class TailSource:
         self._base = base
         self._positions: dict[int, Position] = {}
         self._closed = Event()
-        self._mailbox: Mailbox[Piece] | None = None
+        self._mailbox = Mailbox[Piece](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin to look for files, or go on where the position says."""
         if isinstance(position, Mapping):
             saved = cast("list[Mapping[str, object]]", position["files"])
             self._positions = dict(enumerate(map(Position.restore, saved), 1))
-        self._mailbox = Mailbox(_PREFETCHED, wake)
         tailing = Tailing(self._connector, self._schema, self._partition, self._base, dict(self._positions))
-        self._mailbox.feed("ghcm-tail", partial(self._watch, self._mailbox, tailing))
+        self._mailbox.feed("ghcm-tail", partial(self._watch, tailing), wake)
 
     def partitions(self) -> frozenset[str]:
-        """The one partition."""
         return frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The records of the next piece."""
-        while self._mailbox is not None and (piece := self._mailbox.take()) is not None:
+        while (piece := self._mailbox.take()) is not None:
             for letter in piece.letters:
                 letters(*letter)
             if piece.position is None:
@@ -243,20 +240,16 @@ class TailSource:
 
     @property
     def ended(self) -> bool:
-        """Never."""
         return False
 
     def position(self) -> object:
-        """Where to go on in each file."""
         return {"files": [position.save() for position in self._positions.values()]}
 
     def close(self) -> None:
-        """Let the reading thread go."""
         self._closed.set()
-        if self._mailbox is not None:
-            self._mailbox.close()
+        self._mailbox.close()
 
-    def _watch(self, mailbox: Mailbox[Piece], tailing: Tailing) -> None:
+    def _watch(self, tailing: Tailing) -> None:
         """The thread: leave what comes in the mailbox."""
         pause = _SOON_S
         try:
@@ -264,7 +257,7 @@ class TailSource:
                 pause = min(2 * pause, _SELDOM_S)
                 for piece in tailing.look():
                     pause = _SOON_S
-                    if not mailbox.put(piece):
+                    if not self._mailbox.put(piece):
                         return
                 self._closed.wait(pause)
         finally:

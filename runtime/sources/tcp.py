@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable
-from functools import partial
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
@@ -33,7 +32,7 @@ class SocketSource:
         self._partition = partition
         self._ended = False
         self._lines = Lines(open_decoder(connector.format, schema), self._name, partition)
-        self._mailbox: Mailbox[bytes] | None = None
+        self._mailbox = Mailbox[bytes](_PREFETCHED)
         self._socket: socket.socket | None = None
 
     @property
@@ -41,15 +40,12 @@ class SocketSource:
         return f"{self._address[0]}:{self._address[1]}"
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
-        """Connect, beside the loop."""
         if position == "ended":
             self._ended = True
             return
-        self._mailbox = Mailbox(_PREFETCHED, wake)
-        self._mailbox.feed("ghcm-socket", partial(self._read, self._mailbox))
+        self._mailbox.feed("ghcm-socket", self._read, wake)
 
     def partitions(self) -> frozenset[str]:
-        """The one partition, until it has ended."""
         return frozenset() if self._ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
@@ -63,7 +59,7 @@ class SocketSource:
     def _taken(self) -> list[bytes]:
         """What has come, about a piece."""
         pieces: list[bytes] = []
-        while self._mailbox is not None and not self._ended and (piece := self._mailbox.take()) is not None:
+        while not self._ended and (piece := self._mailbox.take()) is not None:
             pieces.append(piece)
             self._ended = not piece
             if sum(map(len, pieces)) > _PIECE:
@@ -80,23 +76,21 @@ class SocketSource:
         return "ended" if self._ended else None
 
     def close(self) -> None:
-        """Disconnect."""
-        if self._mailbox is not None:
-            self._mailbox.close()
+        self._mailbox.close()
         if self._socket is not None:
             with contextlib.suppress(OSError):  # the server was faster
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _read(self, mailbox: Mailbox[bytes]) -> None:
+    def _read(self) -> None:
         """The thread: leave what comes in the mailbox, at last an empty piece."""
         try:
             with socket.create_connection(self._address, timeout=_CONNECT_S) as connection:
                 self._socket = connection
                 connection.settimeout(None)
                 while data := connection.recv(_PIECE):
-                    if not mailbox.put(data):
+                    if not self._mailbox.put(data):
                         return
-            mailbox.put(b"")
+            self._mailbox.put(b"")
         except OSError as error:
             reason = error.strerror or str(error)
             hint = "start the server that sends there, or correct host and port; it may also be a firewall."

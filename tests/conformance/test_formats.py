@@ -24,7 +24,7 @@ from tests.conformance.functions.units import batch_unit, program_of, task
 from tests.conformance.spark_runs import agree
 from tests.laws.cell_files import cell_files
 from tests.laws.table_files import NESTED, PLAIN, nested_table, plain_table, write
-from tests.unit.runtime.decoding import drain
+from tests.unit.runtime.formats.decoding import drain
 
 pytestmark = pytest.mark.slow
 FLOW = Struct((Field("at", Timestamp(), "ts"), Field("src", String(), "id.orig_h"), Field("bytes", Nullable(Int()))))

@@ -42,8 +42,8 @@ from tests.laws.covered_types import nodes
 __all__ = ["ELSEWHERE", "OPTIONS", "options_of"]
 
 ELSEWHERE = {
-    "files follow": "which never ends: tests/unit/runtime/test_follow.py has it",
-    "files tail": "which never ends: tests/unit/runtime/test_tail.py has it",
+    "files follow": "which never ends: tests/unit/runtime/sources/test_follow.py has it",
+    "files tail": "which never ends: tests/unit/runtime/sources/test_tail.py has it",
     "files format eve": "which is json in the graph",
     "socket format eve": "which is json in the graph",
     "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",

@@ -33,7 +33,7 @@ from tests.laws.coverage import Coverage, watch_failures
 from tests.laws.runs import files_of, is_raw, reference_of
 from tests.laws.seeds import example, shrunk
 from tests.laws.spg_whole import Case, cases
-from tests.unit.runtime.decoding import drain_batches
+from tests.unit.runtime.formats.decoding import drain_batches
 from tests.unit.runtime.operators.harness import Given, module_of, run_unit
 
 __all__ = ["Failure", "case_of", "describe", "problems", "reference_of", "run_all"]

@@ -17,8 +17,8 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from tests.conformance.live_runs import checked
 from tests.system.tail_child import TEXT
-from tests.unit.runtime.log_writer import LogWriter
 from tests.unit.runtime.small_operators import dead_letters
+from tests.unit.runtime.sources.log_writer import LogWriter
 
 pytestmark = pytest.mark.slow
 

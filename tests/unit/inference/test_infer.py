@@ -22,7 +22,7 @@ from ghcm.spg.ops import Files, Source
 from ghcm.types import Struct
 from tests.laws.cell_files import cell_files
 from tests.laws.table_files import nested_table, plain_table, write
-from tests.unit.runtime.decoding import by_reference
+from tests.unit.runtime.formats.decoding import by_reference
 
 ZEEK = "#separator \\x09\n#fields\tts\tid.h\tn\ttags\n#types\ttime\taddr\tcount\tset[string]\n"
 

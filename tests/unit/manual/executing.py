@@ -22,7 +22,7 @@ from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
 from ghcm.types import Struct, Type
 from ghcm.values import decode, to_json
-from tests.unit.runtime.decoding import by_reference, drain
+from tests.unit.runtime.formats.decoding import by_reference, drain
 from tests.unit.runtime.operators.harness import run_unit
 
 __all__ = ["by_form", "by_reference_engine", "program_of"]

@@ -33,7 +33,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
-from tests.unit.runtime.decoding import decode
+from tests.unit.runtime.formats.decoding import decode
 from tests.unit.runtime.small_operators import LINE
 
 FLOW = Struct(

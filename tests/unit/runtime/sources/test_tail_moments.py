@@ -14,7 +14,7 @@ import pytest
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct
-from tests.unit.runtime.log_writer import LogWriter
+from tests.unit.runtime.sources.log_writer import LogWriter
 
 LINE = Struct((Field("n", Int()), Field("pad", String())))
 LOGS = Files("in/app.log*", Format("json"), clock="continues", follow=True, tail=True)

@@ -20,7 +20,7 @@ from ghcm.source import Source as Text
 from ghcm.spg.ops import Files, Format
 from ghcm.spg.verify import verify
 from ghcm.types import Field, Int, Struct
-from tests.unit.runtime.decoding import drain
+from tests.unit.runtime.formats.decoding import drain
 
 ROW = Struct((Field("a", Int()),))
 FOLLOWED = Files("in/*", Format("json"), clock="continues", follow=True)

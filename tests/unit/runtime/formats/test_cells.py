@@ -15,7 +15,7 @@ from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.spg.ops import Format
 from ghcm.types import Field, List, Nullable, String, Struct, Timestamp
 from tests.laws.cell_files import FORMATS, cell_files, head
-from tests.unit.runtime.decoding import by_reference, decode
+from tests.unit.runtime.formats.decoding import by_reference, decode
 
 
 @settings(deadline=None, max_examples=300)

@@ -27,13 +27,13 @@ def panic() -> None:
 def test_whatever_ends_a_thread_is_raised_in_the_loop() -> None:
     for error, raised in ((ValueError("odd"), ValueError), (Panic("panic"), RuntimeError)):
         woken = Event()
-        mailbox: Mailbox[int] = Mailbox(3, woken.set)
+        mailbox: Mailbox[int] = Mailbox(3)
 
         def read(mailbox: Mailbox[int] = mailbox, error: BaseException = error) -> None:
             mailbox.put(1)
             raise error
 
-        mailbox.feed("test", read)
+        mailbox.feed("test", read, woken.set)
         found: list[int] = []
         with pytest.raises(raised, match=str(error)):
             while True:

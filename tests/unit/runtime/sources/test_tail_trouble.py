@@ -10,7 +10,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.sources.tail import Tailing
-from tests.unit.runtime.test_tail import ALL, LOG, ROW, add, lines
+from tests.unit.runtime.sources.test_tail import ALL, LOG, ROW, add, lines
 
 
 @pytest.fixture

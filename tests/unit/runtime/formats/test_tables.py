@@ -14,7 +14,7 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.ops import Files, Format
 from ghcm.types import Field, Int, String, Struct
 from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
-from tests.unit.runtime.decoding import by_reference, drain
+from tests.unit.runtime.formats.decoding import by_reference, drain
 
 
 def source(form: str, schema: Struct, base: Path) -> FilesSource:
