@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ghcm.optimizer.passes import Fact, Remarks
 from ghcm.optimizer.rewrite import each_unit, with_tasks
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import traits_of
+from ghcm.spg.traits import traits_of
 from ghcm.types import Shape
 
 

@@ -30,8 +30,8 @@ from ghcm.spg.ops import (
     Sliding,
     Stage,
     Window,
-    traits_of,
 )
+from ghcm.spg.traits import traits_of
 from ghcm.types import Field, Struct, Type
 
 

@@ -11,7 +11,7 @@ from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
 from ghcm.codegen.spark.sql import Checked, ddl, first, variable
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.spg.ops.traits import TIME
+from ghcm.spg.traits import TIME
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
 from ghcm.types.unification import MAX_SUMMED_PRECISION
 

@@ -11,9 +11,9 @@ from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import quote, sql_dict, sql_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Mode
-from ghcm.spg.ops import Files, Parquet, Publish, Redis, To
-from ghcm.spg.ops.traits import TIME
+from ghcm.spg.connectors import Files, Mode, Parquet, Redis
+from ghcm.spg.ops import Publish, To
+from ghcm.spg.traits import TIME
 
 
 def reply_body(scope: Scope) -> list[str]:

@@ -23,7 +23,7 @@ from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part
 from ghcm.codegen.spark.text import sql_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
-from ghcm.spg.ops.traits import TIME
+from ghcm.spg.traits import TIME
 from ghcm.types import Float, Shape, Struct, Type, strip
 
 

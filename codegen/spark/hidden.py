@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Time, traits_of
-from ghcm.spg.ops.traits import TIME, WATERMARK
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish
+from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
 from ghcm.spg.traversal import entry_of, step_unit
 
 ORDER = frozenset({"@partition", "@order"})

@@ -13,7 +13,7 @@ from ghcm.codegen.spark.text import quote, sql_text
 from ghcm.spg.graph import Task
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
-from ghcm.spg.ops.traits import TIME
+from ghcm.spg.traits import TIME
 from ghcm.types import Struct, strip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.text import python_text, quote
+from ghcm.spg.connectors import Files, Generate, Memory, Parquet, Redis
 from ghcm.spg.graph import Task
-from ghcm.spg.ops import Files, Generate, Memory, Parquet, ReadSink, Redis, Source
+from ghcm.spg.ops import ReadSink, Source
 
 
 def source_body(scope: Scope, task: Task, op: Source) -> list[str]:

@@ -54,7 +54,7 @@ from ghcm.spg.ops import (
     Union,
     Window,
 )
-from ghcm.spg.ops.traits import TIME, WATERMARK
+from ghcm.spg.traits import TIME, WATERMARK
 from ghcm.types import Collection, Shape, Struct, Type, is_nullable
 
 

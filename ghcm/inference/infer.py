@@ -17,7 +17,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK
 from ghcm.runtime.formats.file_pieces import UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.schemas.records import distinct, field_name, named, record_name
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.types import Bytes, Field, List, Map, Nullable, String, Struct, Type, as_nullable, strip
 from ghcm.values import Json
 

@@ -17,7 +17,7 @@ from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.file_pieces import open_file
 from ghcm.schemas.arrow import type_of
 from ghcm.schemas.records import Unmapped, distinct, field_name
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.types import Field, List, Map, Nullable, String, Struct, Type, as_nullable
 
 _LONGEST = 16 << 20

@@ -21,9 +21,9 @@ from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.typed import lambda_of, typed
 from ghcm.operators import Operator
 from ghcm.source import Span
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward
-from ghcm.spg.ops import Changes, Connector, Op
+from ghcm.spg.ops import Changes, Op
 from ghcm.support import Engine
 from ghcm.types import Collection, Shape, Type
 

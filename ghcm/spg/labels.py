@@ -12,7 +12,8 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.types import print_type
-from ghcm.spg.ops import Op, Policy, Sliding, Tumbling, traits_of
+from ghcm.spg.ops import Op, Policy, Sliding, Tumbling
+from ghcm.spg.traits import snake, traits_of
 from ghcm.types import Struct
 
 
@@ -113,17 +114,9 @@ def _aggregate(what: Aggregate) -> str:
 
 
 def _windows(assigner: Tumbling | Sliding) -> str:
-    match assigner:
-        case Tumbling(size_us=size):
-            return f"tumbling({duration_text(size)}{_offset(assigner)})"
-        case Sliding(size_us=size, every_us=every):
-            return f"sliding({duration_text(size)}, every {duration_text(every)}{_offset(assigner)})"
-        case _:
-            assert_never(assigner)
-
-
-def _offset(assigner: Tumbling | Sliding) -> str:
-    return f", offset {duration_text(assigner.offset_us)}" if assigner.offset_us else ""
+    every = f", every {duration_text(assigner.every_us)}" if isinstance(assigner, Sliding) else ""
+    offset = f", offset {duration_text(assigner.offset_us)}" if assigner.offset_us else ""
+    return f"{snake(type(assigner).__name__)}({duration_text(assigner.size_us)}{every}{offset})"
 
 
 def _policy(policy: Policy) -> str:

@@ -25,7 +25,8 @@ from ghcm.spg.links import (
     text_width,
     xml_text,
 )
-from ghcm.spg.ops import Fused, Op, Role, State, traits_of
+from ghcm.spg.ops import Fused, Op
+from ghcm.spg.traits import Role, State, traits_of
 
 _INK, _PALE = "#1f2933", "#66727f"
 _PAD, _HEAD, _MARGIN = 18.0, 34.0, 24.0

@@ -19,7 +19,7 @@ from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Role, traits_of
+from ghcm.spg.traits import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
 

@@ -14,7 +14,7 @@ from ghcm.runtime.formats.chunks import Chunk, Decoder, Letters, count_lines, te
 from ghcm.runtime.formats.csv_records import CsvRecords
 from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.zeek_log import ZeekLog
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.types import Struct
 
 _COLUMNAR_FROM = 256

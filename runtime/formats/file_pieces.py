@@ -20,7 +20,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Decoder, Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.spg.ops import Files
+from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.runtime.formats.arrow import to_arrow
-from ghcm.spg.ops import Files, Parquet
+from ghcm.spg.connectors import Files, Parquet
 from ghcm.types import Float, Struct, Type, strip
 from ghcm.values import own_writer, writer
 

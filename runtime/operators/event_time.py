@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import gcd
-from typing import assert_never
 
 import polars as pl
 
@@ -19,7 +18,7 @@ from ghcm.runtime.operators.batches import Pending, columnar, in_pieces
 from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import EventTime, Fused, Sliding, Tumbling, Window
+from ghcm.spg.ops import EventTime, Fused, Window
 from ghcm.types import INT_MAX, String
 
 
@@ -225,20 +224,10 @@ def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
             continue
         reached.add(each.id)
         for window in _windows_of(each):
-            size, every = _size_and_every(window.assigner)
+            size, every = window.assigner.size_us, window.assigner.every_us
             tick = gcd(tick, size, every, window.assigner.offset_us)
             longest += size + window.allowed_lateness_us
     return max(tick, 1), longest
-
-
-def _size_and_every(assigner: Tumbling | Sliding) -> tuple[int, int]:
-    match assigner:
-        case Tumbling(size_us=size):
-            return size, size
-        case Sliding(size_us=size, every_us=every):
-            return size, every
-        case _:
-            assert_never(assigner)
 
 
 def _windows_of(task: Task) -> list[Window]:

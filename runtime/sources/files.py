@@ -28,7 +28,7 @@ from ghcm.runtime.formats.file_pieces import (
     unreadable,
 )
 from ghcm.runtime.sources.source import Mailbox
-from ghcm.spg.ops import Files
+from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 
 _PREFETCHED = 3

@@ -20,7 +20,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.file_pieces import GONE, UNREADABLE, unreadable
-from ghcm.spg.ops import Files
+from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 
 SIDE = 1024

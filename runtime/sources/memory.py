@@ -11,7 +11,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.spg.ops import Generate
+from ghcm.spg.connectors import Generate
 from ghcm.types import INT_MAX, INT_MIN, Struct
 
 _COLUMNAR_FROM = 256

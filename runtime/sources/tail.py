@@ -22,7 +22,7 @@ from ghcm.runtime.formats.file_pieces import find_files, packed
 from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved, still_bears
 from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Position, find
 from ghcm.runtime.sources.source import Mailbox
-from ghcm.spg.ops import Files
+from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 
 _log = logging.getLogger(__name__)

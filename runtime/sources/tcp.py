@@ -11,7 +11,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.sources.source import Mailbox
-from ghcm.spg.ops import Socket
+from ghcm.spg.connectors import Socket
 from ghcm.types import Struct
 
 _CONNECT_S = 10.0

@@ -16,8 +16,9 @@ from ghcm.expr import Get, Lambda, Var
 from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Count, EventTime, Files, Format, Reply, Source, Tumbling, Window
+from ghcm.spg.ops import Count, EventTime, Reply, Source, Tumbling, Window
 from ghcm.spg.reference import run
 from ghcm.types import WINDOW, Duration, Field, Int, List, Nullable, String, Struct, Timestamp
 from tests.conformance.functions.units import batch_unit, program_of, task

@@ -12,9 +12,9 @@ from ghcm.expr import Expr, Get, Lambda, Literal, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.runtime.contract import Form
 from ghcm.source import Origin
-from ghcm.spg.connectors import Memory, Mode
+from ghcm.spg.connectors import Files, Format, Memory, Mode
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
-from ghcm.spg.ops import Files, Filter, Format, Map, Op, Source, To
+from ghcm.spg.ops import Filter, Map, Op, Source, To
 from ghcm.spg.reference import run
 from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of
 from tests.conformance.compare import differences, letters

@@ -13,8 +13,8 @@ from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.source import Source
+from ghcm.spg.connectors import Files
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Files
 from ghcm.spg.ops import Source as From
 from ghcm.spg.reference import run
 from tests.conformance.compare import compare_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.types import (
     Bool,
     Bytes,

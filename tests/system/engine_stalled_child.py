@@ -14,8 +14,9 @@ from typing import Any
 from ghcm.runtime.engine import services
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import open_writer
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Files, Format, Source, To
+from ghcm.spg.ops import Source, To
 from tests.unit.runtime.small_operators import LINE, engine, sink, task, unit
 
 

@@ -11,8 +11,9 @@ from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.pubsub.envelope import decode_feedback, encode, failure
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.source import Origin, SourceLine
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.graph import Forward, Input, Task, Unit
-from ghcm.spg.ops import Files, Format, Source, To
+from ghcm.spg.ops import Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
 
 ROWS = Collection(Shape.STREAM, Struct((Field("n", Int()),)), bounded=True)

@@ -17,7 +17,8 @@ from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.lowering.types import LINE, has_null
-from ghcm.spg.ops import Connector, Files, Filter, Format, Generate, Kafka, Memory, Socket, Source
+from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket
+from ghcm.spg.ops import Filter, Source
 from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
 

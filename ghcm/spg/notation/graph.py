@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, assert_never, cast
 
 from ghcm.source import Origin
+from ghcm.spg.connectors import Connector
 from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional, Plain, TypeOf, form_of, parts_of
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Input, Program, Rebalance, Sink, Task, Unit
 from ghcm.spg.notation.expressions import print_expr, print_lambda
@@ -17,7 +18,7 @@ from ghcm.spg.notation.nodes import print_node
 from ghcm.spg.notation.tokens import is_word, quoted, word_or_quoted
 from ghcm.spg.notation.types import print_fields, print_type
 from ghcm.spg.notation.values import print_value
-from ghcm.spg.ops import Connector, Fused, Iterate, Op, Stage, Until
+from ghcm.spg.ops import Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, List, Map, Nullable, Struct, Type
 
 OP, CONNECTOR = form_of(Op), form_of(Connector)

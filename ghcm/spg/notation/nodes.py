@@ -5,9 +5,7 @@ Driven by `ghcm.spg.forms`, so an operation needs no line here to print and pars
 
 from __future__ import annotations
 
-import re
 from enum import Enum
-from functools import cache
 from typing import Any, assert_never, cast, get_args
 
 from ghcm.expr import Expr, Lambda
@@ -17,6 +15,7 @@ from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
 from ghcm.spg.notation.types import print_type, read_type
 from ghcm.spg.notation.values import print_value, read_value
+from ghcm.spg.traits import snake
 from ghcm.types import Type
 
 _EXPRESSIONS: frozenset[Any] = frozenset(get_args(Expr))
@@ -57,12 +56,7 @@ def _print_call(value: object, scope: Scope) -> str:
         if not part.is_default(held):
             text = print_node(part.form, held, scope)
             texts.append(text if part.required else f"{part.name} = {text}")
-    return f"{_snake(type(value).__name__)}({', '.join(texts)})"
-
-
-@cache
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return f"{snake(type(value).__name__)}({', '.join(texts)})"
 
 
 def read_node(form: Form, tokens: Tokens, scope: Scope) -> object:
@@ -118,7 +112,7 @@ def _read_each(several: tuple[Form, ...], tokens: Tokens, scope: Scope) -> list[
 
 
 def _read_choice(form: Choice, tokens: Tokens, scope: Scope) -> object:
-    named = {_snake(each.__name__): each for each in form.classes if each not in _EXPRESSIONS and each is not Lambda}
+    named = {snake(each.__name__): each for each in form.classes if each not in _EXPRESSIONS and each is not Lambda}
     if tokens.peek.text in named and tokens.ahead(1).text == "(":
         return _read_call(named[tokens.take().text], tokens, scope)
     if Lambda in form.classes:

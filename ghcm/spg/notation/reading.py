@@ -8,7 +8,7 @@ from typing import Literal, TypeVar, cast
 
 from ghcm.expr import Lambda
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import (
     Broadcast,
     Cache,
@@ -31,7 +31,7 @@ from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
 from ghcm.spg.notation.types import read_struct, read_type
 from ghcm.spg.notation.values import read_value
-from ghcm.spg.ops import Connector, Filter, Fused, Iterate, Op, Stage, Until
+from ghcm.spg.ops import Filter, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, Shape, Type
 
 _T = TypeVar("_T")

@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never, cast
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task
-from ghcm.spg.ops import RowOp, traits_of
+from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.expressions import evaluate
@@ -24,6 +24,7 @@ from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
+from ghcm.spg.traits import traits_of
 from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import Collection, Shape, Type
 

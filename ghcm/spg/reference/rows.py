@@ -10,10 +10,11 @@ from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
 from ghcm.spg import ops
-from ghcm.spg.ops import RowOp, traits_of
+from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.python import batch_result, load, result_of
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
+from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Struct
 
 
@@ -82,13 +83,7 @@ def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
 
 def _windows(assigner: ops.Tumbling | ops.Sliding, time: int) -> list[tuple[int, int]]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
-    match assigner:
-        case ops.Tumbling(size_us=size):
-            every = size
-        case ops.Sliding(size_us=size, every_us=every):
-            pass
-        case _:
-            assert_never(assigner)
+    size, every = assigner.size_us, assigner.every_us
     windows: list[tuple[int, int]] = []
     start = time - (time - assigner.offset_us) % every
     while start + size > time:

@@ -5,7 +5,7 @@ The step of an iteration is a graph, which `ghcm.spg.verify` looks into.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
@@ -13,8 +13,8 @@ from ghcm.aggregates import AGGREGATES, fraction_problem, result_of
 from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg import ops
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
-from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, Iterate, Join, ReduceByKey, Sort, Top, Until
 from ghcm.spg.rules.expressions import expr_problems
 from ghcm.spg.rules.parts import Around, collection_problems, flowing, keyed, part, with_value
 from ghcm.spg.traversal import entry_of
@@ -24,16 +24,14 @@ from ghcm.types.unification import accepts
 _F = AggregateFunction
 
 
-def grouped_problems(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey | Count) -> Iterator[str]:
+def grouped_problems(around: Around, op: ops.GroupOp) -> Iterator[str]:
     """What is wrong with an aggregation."""
     takes, gives = around.takes[0], around.gives
     yield from flowing(takes)
-    if isinstance(op, Count):
-        value: Type = Int()
-    else:
+    if not isinstance(op, ops.Count):
         yield from keyed(takes)
-        value, problems = _value(around, op, part(takes, "value"))
-        yield from problems
+    value, problems = _value(around, op, part(takes, "value"))
+    yield from problems
     if takes.shape is Shape.STREAM:
         fields = (Field("value", value), Field("window", WINDOW)) if takes.windowed else ()
         element: Type = Struct(fields) if fields else value
@@ -49,16 +47,19 @@ def grouped_problems(around: Around, op: ReduceByKey | AggregateByKey | GroupByK
     yield from collection_problems(gives, Collection(shape, element, takes.bounded, takes.windowed, takes.windowed))
 
 
-def _value(around: Around, op: ReduceByKey | AggregateByKey | GroupByKey, value: Type) -> tuple[Type, Iterator[str]]:
+def _value(around: Around, op: ops.GroupOp, value: Type) -> tuple[Type, Iterable[str]]:
+    """What it makes of values of that type, and what is wrong with its functions."""
     match op:
-        case ReduceByKey(reducer=reducer):
+        case ops.Count():
+            return Int(), ()
+        case ops.ReduceByKey(reducer=reducer):
             return value, _reducer(around, reducer, value)
-        case AggregateByKey(aggregates=aggregates, scalar=scalar):
+        case ops.AggregateByKey(aggregates=aggregates, scalar=scalar):
             problems = (problem for each in aggregates for problem in aggregate_problems(around, each, value))
             fields = tuple(Field(each.name, each.type) for each in aggregates)
             return (aggregates[0].type if scalar else Struct(fields)), problems
-        case GroupByKey():
-            return List(value), iter(() if comparable(value) else (f'"{value}" has no order',))
+        case ops.GroupByKey():
+            return List(value), () if comparable(value) else (f'"{value}" has no order',)
         case _:
             assert_never(op)
 
@@ -135,17 +136,17 @@ def changes_problems(around: Around, *, final: bool) -> Iterator[str]:
     yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, takes.bounded))
 
 
-def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator[str]:
+def whole_record_problems(around: Around, op: ops.Distinct | ops.Sort | ops.Top) -> Iterator[str]:
     """What is wrong with what compares whole records."""
     takes, gives = around.takes[0], around.gives
     yield from flowing(takes)
     if not comparable(takes.element):
         yield f'records of "{takes.element}" cannot be compared'
     match op:
-        case Distinct():
+        case ops.Distinct():
             yield from collection_problems(gives, replace(takes, timed=takes.windowed))
-        case Sort(by=by) | Top(by=by):
-            if not takes.bounded and not (isinstance(op, Top) and takes.windowed):
+        case ops.Sort(by=by) | ops.Top(by=by):
+            if not takes.bounded and not (isinstance(op, ops.Top) and takes.windowed):
                 yield "it needs bounded input"
             yield from around.of(by, takes.element)
             if not comparable(by.body.type):
@@ -153,13 +154,13 @@ def whole_record_problems(around: Around, op: Distinct | Sort | Top) -> Iterator
             yield from collection_problems(gives, takes)
         case _:
             assert_never(op)
-    if isinstance(op, Top):
+    if isinstance(op, ops.Top):
         yield from expr_problems(op.count, {}, around.parameters)
         if strip(op.count.type) != Int():
             yield f'the count of top is "{op.count.type}"'
 
 
-def join_problems(around: Around, op: Join) -> Iterator[str]:
+def join_problems(around: Around, op: ops.Join) -> Iterator[str]:
     """What is wrong with a join."""
     left, right = around.takes
     yield from _join_sides(op, left, right)
@@ -186,7 +187,7 @@ def join_problems(around: Around, op: Join) -> Iterator[str]:
     yield from collection_problems(around.gives, wanted, narrowed=True)
 
 
-def _join_sides(op: Join, left: Collection, right: Collection) -> Iterator[str]:
+def _join_sides(op: ops.Join, left: Collection, right: Collection) -> Iterator[str]:
     """What may be joined with what."""
     yield from flowing(left)
     shared = left.windowed and right.windowed and shares_window(op.left_keys, op.right_keys)
@@ -206,7 +207,7 @@ def _is_key(key: Lambda) -> bool:
     return key.body == Get(key.parameters[0], "key", key.body.type)
 
 
-def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
+def iterate_problems(around: Around, op: ops.Iterate) -> Iterator[str]:
     """What is wrong with an iteration, but for the tasks of its step."""
     takes, gives = around.takes[0], around.gives
     yield from flowing(takes)
@@ -226,7 +227,7 @@ def iterate_problems(around: Around, op: Iterate) -> Iterator[str]:
         yield from _until(around, op.until)
 
 
-def _until(around: Around, until: Until) -> Iterator[str]:
+def _until(around: Around, until: ops.Until) -> Iterator[str]:
     for each in (*until.before, *until.after):
         yield from aggregate_problems(around, each, around.gives.element)
         if each.picks_record:

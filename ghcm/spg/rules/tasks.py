@@ -13,7 +13,7 @@ from typing import assert_never
 from ghcm.expr import Lambda
 from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
-from ghcm.spg.ops import RowOp, traits_of
+from ghcm.spg.ops import RowOp
 from ghcm.spg.rules.expressions import is_value
 from ghcm.spg.rules.groups import (
     changes_problems,
@@ -23,6 +23,7 @@ from ghcm.spg.rules.groups import (
     whole_record_problems,
 )
 from ghcm.spg.rules.parts import Around, collection_problems, flowing, function_problems, keyed, pairs, part, with_value
+from ghcm.spg.traits import traits_of
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, List, Shape, Struct, Timestamp, Type, pair_of, strip
 
 
@@ -168,13 +169,7 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
 
 
 def _assigner(assigner: ops.Tumbling | ops.Sliding) -> Iterator[str]:
-    match assigner:
-        case ops.Tumbling(size_us=size):
-            every = size
-        case ops.Sliding(size_us=size, every_us=every):
-            pass
-        case _:
-            assert_never(assigner)
+    size, every = assigner.size_us, assigner.every_us
     if not 0 < every <= size:
         yield f"there are no windows of {size} us every {every} us"
     if not 0 <= assigner.offset_us < every:

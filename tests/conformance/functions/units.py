@@ -9,8 +9,9 @@ from ghcm import types
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeList, MakeStruct, Var
 from ghcm.functions import FUNCTIONS
 from ghcm.source import Origin
+from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Task, Unit
-from ghcm.spg.ops import Map, Memory, Op, Reply, Source, Union
+from ghcm.spg.ops import Map, Op, Reply, Source, Union
 from ghcm.types import Collection, Field, Int, List, Nullable, Shape, String, Struct, Type, strip
 from tests.conformance.functions.case import Case, call_of, fields_of, result_of, rows_of
 

@@ -7,9 +7,9 @@ from ghcm.runtime.data.dead_letter import DEAD_LETTER
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Files, Format, Memory, Mode, Redis
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
-from ghcm.spg.ops import Files, Format, Memory, Redis, Source, To
+from ghcm.spg.ops import Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
 
 HERE = Origin("p", 1, 1)

@@ -18,7 +18,8 @@ from ghcm.inference import Inferred, infer
 from ghcm.inference.written import as_python, as_text
 from ghcm.language.literals import RESERVED
 from ghcm.schemas.records import field_name, record_name
-from ghcm.spg.ops import Files, Source
+from ghcm.spg.connectors import Files
+from ghcm.spg.ops import Source
 from ghcm.types import Struct
 from tests.laws.cell_files import cell_files
 from tests.laws.table_files import nested_table, plain_table, write
@@ -222,7 +223,7 @@ def test_generated_cells(tmp_path: Path, made: tuple[Any, Struct, bytes]) -> Non
 
 
 def format_of(found: Inferred) -> Any:
-    from ghcm.spg.ops import Format
+    from ghcm.spg.connectors import Format
 
     return Format(found.format)
 

@@ -10,7 +10,8 @@ from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions.conversion import common_type, convert
 from ghcm.lowering.expressions.typed import lambda_of
 from ghcm.lowering.types import Records
-from ghcm.spg.ops import Map, Memory, Source
+from ghcm.spg.connectors import Memory
+from ghcm.spg.ops import Map, Source
 from ghcm.types import Bool, Float, Int, Int32, List, Null, Nullable, String, Struct, Type, tuple_of
 from tests.unit.lowering.lowered import codes, element, program, task
 

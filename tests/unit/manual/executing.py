@@ -16,8 +16,9 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.source import Source as Text
+from ghcm.spg.connectors import Files, Socket
 from ghcm.spg.graph import Program, Task
-from ghcm.spg.ops import Files, ReadSink, Socket, Source
+from ghcm.spg.ops import ReadSink, Source
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
 from ghcm.types import Struct, Type

@@ -5,9 +5,8 @@ import pytest
 from ghcm.errors import ProgramError
 from ghcm.panels import default_board, read_board
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Parquet
 from ghcm.spg.graph import Program, Sink
-from ghcm.spg.ops import Parquet
 from ghcm.types import Field, Int, List, String, Struct, Timestamp
 
 FLOWS = Struct(

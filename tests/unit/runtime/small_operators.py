@@ -20,23 +20,9 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Files, Format, Mode
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
-from ghcm.spg.ops import (
-    AggregateByKey,
-    Count,
-    Distinct,
-    EventTime,
-    Files,
-    Filter,
-    Format,
-    Op,
-    Publish,
-    Source,
-    To,
-    Tumbling,
-    Window,
-)
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, EventTime, Filter, Op, Publish, Source, To, Tumbling, Window
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, Shape, String, Struct, Timestamp, Type, pair_of
 
 HERE = Origin("test.istream", 1, 1)

@@ -7,10 +7,10 @@ import pytest
 
 from ghcm.expr import Call, Get, Lambda, Literal, Var
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Files, Format, Memory, Mode, Parquet
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.json import from_json, to_json
-from ghcm.spg.ops import Files, Filter, Format, Memory, Parquet, Source, To
+from ghcm.spg.ops import Filter, Source, To
 from ghcm.types import Bool, Collection, Field, Int, Nullable, Shape, String, Struct
 
 FLOW = Struct((Field("bytes", Int(), "n.bytes"), Field("label", Nullable(String()))), "Flow")

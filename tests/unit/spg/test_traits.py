@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from ghcm.spg.ops import Op, traits_of
-from ghcm.spg.ops.traits import Arity, Role
+from ghcm.spg.ops import Op
+from ghcm.spg.traits import Arity, Role, traits_of
 
 OPERATIONS = get_args(Op)
 

@@ -9,9 +9,8 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks import table_sink
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Parquet
 from ghcm.spg.graph import Sink
-from ghcm.spg.ops import Parquet
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import snapshots
 from ghcm.supervisor.sinks.selection import Selection, documents, select

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime
 
 from ghcm import Program, memory
 from ghcm.lowering import lower
-from ghcm.spg.ops import Memory, Source
+from ghcm.spg.connectors import Memory
+from ghcm.spg.ops import Source
 from tests.unit.lowering.lowered import codes, program
 
 _DAY = date(2024, 2, 29).toordinal() - date(1970, 1, 1).toordinal()

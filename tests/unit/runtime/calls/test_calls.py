@@ -20,21 +20,9 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.slot.engine import Engine
+from ghcm.spg.connectors import Files, Format, Generate
 from ghcm.spg.graph import Parameter, Program
-from ghcm.spg.ops import (
-    CallTemplate,
-    Distinct,
-    Files,
-    Filter,
-    Format,
-    Generate,
-    Policy,
-    Publish,
-    ReadTable,
-    Reply,
-    Source,
-    To,
-)
+from ghcm.spg.ops import CallTemplate, Distinct, Filter, Policy, Publish, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
 from tests.unit.runtime.small_operators import _X, LINE, NUMBERED, Compiled, build, engine, rows_of, sink, task, unit
 

@@ -20,9 +20,9 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.sink import latest_version
 from ghcm.runtime.sinks.table_sink import TableWriter
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Generate, Mode
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Distinct, Generate, ReadTable, Reply, Source, To
+from ghcm.spg.ops import Distinct, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
 from tests.unit.runtime.calls.test_calls import ask, started
 from tests.unit.runtime.small_operators import NUMBERED, Compiled, sink, task, unit

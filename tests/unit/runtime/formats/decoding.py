@@ -10,7 +10,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.sources.source import Source
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.text_records import Bad
 from ghcm.types import Struct

@@ -12,7 +12,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.spg.ops import Format
+from ghcm.spg.connectors import Format
 from ghcm.types import Field, List, Nullable, String, Struct, Timestamp
 from tests.laws.cell_files import FORMATS, cell_files, head
 from tests.unit.runtime.formats.decoding import by_reference, decode

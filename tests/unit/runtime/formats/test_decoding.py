@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ghcm.runtime.formats.fields import from_json_field, from_text_field
 from ghcm.runtime.formats.file_pieces import find_files
 from ghcm.runtime.sources.files import FilesSource
-from ghcm.spg.ops import Files, Format
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.reference.decoding import decoded
 from ghcm.spg.reference.text_records import Bad
 from ghcm.types import (

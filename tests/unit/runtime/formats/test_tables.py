@@ -11,7 +11,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
-from ghcm.spg.ops import Files, Format
+from ghcm.spg.connectors import Files, Format
 from ghcm.types import Field, Int, String, Struct
 from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
 from tests.unit.runtime.formats.decoding import by_reference, drain

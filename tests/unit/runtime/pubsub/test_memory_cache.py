@@ -14,8 +14,8 @@ from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
 from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.source import Origin
+from ghcm.spg.connectors import Connector, Format, Kafka, Parquet, Redis
 from ghcm.spg.graph import Cache, Program, Unit
-from ghcm.spg.ops import Connector, Format, Kafka, Parquet, Redis
 from ghcm.types import Field, Int, Struct
 
 CALL = Instruction("c1", "p", "u", {"n": 1})

@@ -19,9 +19,8 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Connector, Files, Format, Kafka, Mode, Parquet, Redis
 from ghcm.spg.graph import Sink
-from ghcm.spg.ops import Connector, Files, Format, Kafka, Parquet, Redis
 from ghcm.types import (
     Bool,
     Bytes,

@@ -21,9 +21,8 @@ from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
 from ghcm.runtime.sinks.table_sink import TableWriter, read
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Files, Format, Mode, Parquet
 from ghcm.spg.graph import Sink
-from ghcm.spg.ops import Files, Format, Parquet
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
 
 COLUMNS = Struct((Field("name", String()), Field("count", Int())))
@@ -35,7 +34,7 @@ from pathlib import Path
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.connectors import Mode
 
-from ghcm.spg.ops import Files, Format
+from ghcm.spg.connectors import Files, Format
 from ghcm.types import Field, Int, String, Struct
 
 columns = Struct((Field("name", String()), Field("count", Int())))

@@ -18,8 +18,9 @@ from ghcm.runtime.engine import source_tasklet, tasklet
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
+from ghcm.spg.connectors import Generate
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Generate, Source, To
+from ghcm.spg.ops import Source, To
 from tests.unit.runtime.small_operators import (
     NUMBERED,
     dead_letters,

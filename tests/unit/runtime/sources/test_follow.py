@@ -17,7 +17,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.source import Source as Text
-from ghcm.spg.ops import Files, Format
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.verify import verify
 from ghcm.types import Field, Int, Struct
 from tests.unit.runtime.formats.decoding import drain

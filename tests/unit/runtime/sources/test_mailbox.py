@@ -10,7 +10,7 @@ import pytest
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.runtime.worker import Worker
-from ghcm.spg.ops import Format, Socket
+from ghcm.spg.connectors import Format, Socket
 from ghcm.types import Field, String, Struct
 
 LINE = Struct((Field("value", String()),))

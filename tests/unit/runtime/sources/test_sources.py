@@ -14,9 +14,10 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.memory import GenerateSource
 from ghcm.runtime.sources.tcp import SocketSource
+from ghcm.spg.connectors import Connector as AnyConnector
+from ghcm.spg.connectors import Files, Format, Generate, Memory, Socket
 from ghcm.spg.graph import Program, Sink
-from ghcm.spg.ops import Connector as AnyConnector
-from ghcm.spg.ops import Files, Format, Generate, Memory, ReadSink, Socket, Source, To
+from ghcm.spg.ops import ReadSink, Source, To
 from ghcm.types import Struct, Type
 from tests.unit.runtime.small_operators import LINE, NUMBERED, WORD, engine, rows_of, sink, task, unit
 

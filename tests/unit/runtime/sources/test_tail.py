@@ -22,8 +22,8 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.sources.tail import Tailing, TailSource
 from ghcm.source import Source as Text
+from ghcm.spg.connectors import Files, Format
 from ghcm.spg.json import from_json, to_json
-from ghcm.spg.ops import Files, Format
 from ghcm.spg.reference import run
 from ghcm.spg.text import parse_program as parse_spg
 from ghcm.spg.text import print_program as print_spg

@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 
 from ghcm.runtime.sources.tail import TailSource
-from ghcm.spg.ops import Files, Format
+from ghcm.spg.connectors import Files, Format
 from ghcm.types import Field, Int, String, Struct
 from tests.unit.runtime.sources.log_writer import LogWriter
 

@@ -1,4 +1,4 @@
-"""The facts of an operation, said once beside its class by `@traits`: what wiring, verifier, optimiser, pictures and
+"""The facts of an operation, said once beside its class by `@operation`: what wiring, verifier, optimiser, pictures and
 code generators read in place of a list of classes.
 
 It knows no operation. What an operation makes of its records is no fact of this kind: the reference says it.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeVar
+from functools import cache
+from typing import TypeVar, dataclass_transform
 
 C = TypeVar("C")
 
 TIME, WATERMARK = "@time", "@watermark"
 """The hidden columns of event time: a record's own, and that of its partition just before it."""
+TIMED = frozenset({TIME, WATERMARK})
 
 
 class Role(Enum):
@@ -72,49 +74,39 @@ class Time(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """The facts of one operation.
+    """The facts of one operation. What is left out is what holds of operations on single records.
 
-    `word`: its name in the language. `label`: its line in pictures, with its fields in braces; empty where
-    `ghcm.spg.labels` writes it. `hidden`: the hidden columns that it reads whatever is asked of it. `picks`: it gives
-    on some of its records as they are, and all its functions are predicates.
+    `word`: its name in the language, that of its class where none is given. `label`: its line in pictures, with its
+    fields in braces; empty where `ghcm.spg.labels` writes it. `hidden`: the hidden columns that it reads whatever is
+    asked of it. `picks`: it gives on some of its records as they are, and all its functions are predicates.
     """
 
-    word: str
-    label: str
-    role: Role
-    arity: Arity
-    state: State
-    exchange: Together
-    time: Time
-    hidden: frozenset[str]
-    picks: bool
+    word: str = ""
+    label: str = ""
+    role: Role = Role.TRANSFORM
+    arity: Arity = Arity.ONE
+    state: State = State.NONE
+    exchange: Together = Together.NONE
+    time: Time = Time.KEEPS
+    hidden: frozenset[str] = frozenset()
+    picks: bool = False
 
 
 _TRAITS: dict[type, Traits] = {}
 
 
-def traits(  # noqa: PLR0913  one argument for each fact
-    *,
-    word: str = "",
-    label: str = "",
-    role: Role = Role.TRANSFORM,
-    arity: Arity = Arity.ONE,
-    state: State = State.NONE,
-    exchange: Together = Together.NONE,
-    time: Time = Time.KEEPS,
-    hidden: tuple[str, ...] = (),
-    picks: bool = False,
-) -> Callable[[type[C]], type[C]]:
-    """Gives a class its facts. What is left out is what holds of operations on single records."""
+@dataclass_transform(frozen_default=True)
+def operation(facts: Traits) -> Callable[[type[C]], type[C]]:
+    """Makes a class frozen data with these facts."""
 
-    def given(operation: type[C]) -> type[C]:
-        name = word or snake(operation.__name__)
-        _TRAITS[operation] = Traits(name, label, role, arity, state, exchange, time, frozenset(hidden), picks)
-        return operation
+    def made(plain: type[C]) -> type[C]:
+        frozen = dataclass(frozen=True, slots=True)(plain)
+        _TRAITS[frozen] = replace(facts, word=facts.word or snake(plain.__name__))
+        return frozen
 
-    return given
+    return made
 
 
 def traits_of(op: object) -> Traits:
@@ -122,6 +114,7 @@ def traits_of(op: object) -> Traits:
     return _TRAITS[type(op)]
 
 
+@cache
 def snake(name: str) -> str:
     """The name of a class as the text form writes it.
 

@@ -1,0 +1,388 @@
+"""What a task does: the closed set of operations of the SPG.
+
+Plain frozen data. The facts of an operation stand beside it as traits; where a layer has to choose by class, the
+`match` is total. Types of inputs and outputs stand on the tasks; `ghcm.spg.verify` checks how they belong together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from ghcm.expr import Expr, Lambda
+from ghcm.reducers import Aggregate, Reducer
+from ghcm.spg.connectors import Connector
+from ghcm.spg.joining import JoinKind
+from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
+from ghcm.types import Type
+
+if TYPE_CHECKING:
+    from ghcm.spg.graph import Task  # a task holds an operation; `ghcm.spg.forms` knows both
+
+
+@dataclass(frozen=True, slots=True)
+class Tumbling:
+    """Windows of `size_us` that start `offset_us` (less than it) behind multiples of it since 1970, ends excluded."""
+
+    size_us: int
+    offset_us: int = 0
+
+    @property
+    def every_us(self) -> int:
+        """From one window to the next."""
+        return self.size_us
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """Windows of `size_us` that start `offset_us` (less than `every_us`) behind multiples of `every_us` (at most the
+    size) since 1970; a record is in all that hold its time.
+    """
+
+    size_us: int
+    every_us: int
+    offset_us: int = 0
+
+
+@operation(Traits(label="arrival_time", time=Time.DECLARES))
+class ArrivalTime:
+    """Gives each record the time at which it came here, by the clock of the unit, in place of any event time.
+
+    That time never goes back, and it is the watermark behind the task too, whether records come or not: windows close
+    when the clock has passed their end, and nothing is late. After a recovery a record that comes again has the time
+    at which it came again. Stream units only: a batch has no moment at which its records come.
+    """
+
+
+@operation(Traits(hidden=TIMED))
+class Window:
+    """Adds the column `window` by event time: each record once for each of its windows that is open, in their order.
+
+    A window is closed for a record where `end + allowed_lateness` <= its partition's watermark; a record without an
+    open window is a dead letter (`late`).
+    """
+
+    assigner: Tumbling | Sliding
+    allowed_lateness_us: int
+
+
+@operation(Traits(state=State.KEYED, exchange=Together.KEY_OR_ALL, hidden=TIMED))
+class Sessions:
+    """Adds the column `window`: the session that the record is in, of all records or, of pairs, of those of its key.
+
+    A session holds records of which each comes less than `gap_us` after the one before, and lasts from the first until
+    `gap_us` behind the last, which it excludes: a record exactly then begins another one. A record by itself would end
+    its session `gap_us` after it; where that + `allowed_lateness` <= its partition's watermark it is a dead letter
+    (`late`), whatever session it would have fallen into, so that no other partition decides about it. Sessions are
+    made of all other records, in whatever order they come.
+    """
+
+    gap_us: int
+    allowed_lateness_us: int
+
+
+@operation(Traits(time=Time.DECLARES))
+class EventTime:
+    """Gives each record its event time and its partition's watermark just before it (greatest time so far - disorder).
+
+    `disorder_us` None: nothing is ever late, the watermark stays at minus infinity until the input ends (bounded
+    input only). A null time is a dead letter (`null_time`).
+
+    A partition of which nothing came for `idle_us` by the clock of the unit is idle until a record comes: its watermark
+    goes on with the least of those partitions that are not idle, of this task and of all others whose records may meet
+    its records (`ghcm.spg.traversal`), and never goes back. Where all are idle it stays, but for what those that
+    have ended had come to. None: no partition is ever idle. Stream units only.
+    """
+
+    time: Lambda
+    disorder_us: int | None
+    idle_us: int | None = None
+
+
+@operation(Traits(label="filter {predicate}", picks=True))
+class Filter:
+    """Keeps the records for which the predicate is true (not false, not null)."""
+
+    predicate: Lambda
+
+
+@operation(Traits(label="map {function}"))
+class Map:
+    """One record for one record."""
+
+    function: Lambda
+
+
+@operation(Traits(label="flat_map {function}"))
+class FlatMap:
+    """The items of the list that the function gives; none for null."""
+
+    function: Lambda
+
+
+@operation(Traits(label="map_to_pair {function}"))
+class MapToPair:
+    """A pair for each record; the body is a tuple `(key, value)`."""
+
+    function: Lambda
+
+
+@operation(Traits(label="map_values {function}"))
+class MapValues:
+    """A new value for each pair under the same key; the parameter is the value."""
+
+    function: Lambda
+
+
+@operation(Traits(label="key_by {function}"))
+class KeyBy:
+    """The pair of the function's result and the record itself."""
+
+    function: Lambda
+
+
+@operation(Traits(word="python", label="python {module}:{function} by batch"))
+class PythonBatch:
+    """The user's `module:function`, called with a pyarrow table of many records (a scalar in the column `value`), which
+    gives as many records back, in the same order: a table, a record batch, for scalars an array, or a list.
+
+    Results are checked as those of `PythonCall`. A batch that fails is replayed record by record, with tables of one.
+    """
+
+    module: str
+    function: str
+
+
+@operation(Traits(word="python", label="python {module}:{function}"))
+class PythonCall:
+    """The user's `module:function`, called with one record (a scalar as itself, a struct as a namedtuple-like object
+    with attributes) and checked against the task's element.
+
+    An exception is a dead letter (`python`), a result of another type too (`wrong_result`).
+    """
+
+    module: str
+    function: str
+
+
+@operation(Traits(label="union", arity=Arity.SOME))
+class Union:
+    """All records of all inputs; the inputs have the same element."""
+
+
+RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
+"""What a chain is made of: each record by itself, no state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One task inside a fused one, kept so that dead letters and explanations name what the user wrote."""
+
+    id: str
+    op: RowOp
+    element: Type
+    origin: str = field(compare=False)
+
+
+@operation(Traits())
+class Fused:
+    """A chain of row operations made one task by compression; records go through the stages in order."""
+
+    stages: tuple[Stage, ...]
+
+
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.WINDOW))
+class ReduceByKey:
+    """One value per key (and window)."""
+
+    reducer: Reducer
+
+
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.WINDOW))
+class AggregateByKey:
+    """The aggregates of the values per key (and window): a struct of them, or where `scalar` the only one."""
+
+    aggregates: tuple[Aggregate, ...]
+    scalar: bool = False
+
+
+@operation(Traits(label="group_by_key", state=State.KEYED, exchange=Together.KEY, time=Time.WINDOW))
+class GroupByKey:
+    """The list of the values per key (and window), in ascending order of the values (nulls first)."""
+
+
+@operation(Traits(label="count", state=State.KEYED, exchange=Together.KEY_OR_ALL, time=Time.WINDOW))
+class Count:
+    """On pairs the number of values per key (and window); on a stream the number of records (per window). Without
+    input: 0 for a bounded unwindowed stream, else nothing."""
+
+
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
+class Changes:
+    """The pairs of a table as records, as its values change: a key with its latest value at a commit where that differs
+    from the last one given for the key.
+
+    Which of the values between are seen is a matter of when commits are; those of a key come in their order, no two
+    equal ones after each other, and the last one is its final value. `final`: only what the table holds when its input
+    has ended, each key once, read where the table stands.
+    """
+
+    final: bool = False
+
+
+@operation(Traits(label="distinct", state=State.KEYED, exchange=Together.EQUAL, time=Time.WINDOW))
+class Distinct:
+    """Each different record once (per window)."""
+
+
+@operation(Traits(state=State.WHOLE, exchange=Together.ALL))
+class Sort:
+    """Ascending (or descending) by the function's value, nulls first in ascending order, equal ones by the whole
+    record ascending. Bounded input only."""
+
+    by: Lambda
+    descending: bool
+
+
+@operation(Traits(state=State.WHOLE, exchange=Together.ALL))
+class Top:
+    """The first `count` records of `Sort` (descending unless told otherwise). `count` is an expression without
+    record, so it may be a parameter. Nulls rank last. Of records in windows it gives so many of each window, when that
+    closes; other input is bounded."""
+
+    count: Expr
+    by: Lambda
+    descending: bool
+
+
+@operation(Traits(arity=Arity.TWO, state=State.KEYED, exchange=Together.EQUAL, time=Time.JOINS))
+class Join:
+    """Pairs of records of the left (first) and right (second) input whose keys are equal and whose `residual` (if
+    any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: their event
+    times are at most so far apart; both inputs may then be endless. `asof`: of the right records at or before the time
+    of a left one (and within the interval) only the latest belongs to it, of several at that time the greatest.
+
+    `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
+    (`by_key`) it is `{key, value: {left, right}}`, and of pairs in windows, which are then keys too, `{key, value,
+    window}`; of semi and anti joins it is the left one. A pair whose residual fails is a dead letter, and no pair.
+
+    Lookups (`ghcm.spg.joining.is_lookup`) take left records one after the other and keep their order, event time and
+    watermark: in the whole right side, for whose end they wait, or in what an endless table had given on by then.
+    """
+
+    kind: JoinKind
+    left_keys: tuple[Lambda, ...]
+    right_keys: tuple[Lambda, ...]
+    residual: Lambda | None
+    by_key: bool
+    within_us: int | None = None
+    asof: bool = False
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the event times of two records decide whether they belong together."""
+        return self.within_us is not None or self.asof
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When an iteration has come to its end: `condition` over the totals of what a round was given and of what it gave,
+    two structs of aggregates of the whole collections."""
+
+    before: tuple[Aggregate, ...]
+    after: tuple[Aggregate, ...]
+    condition: Lambda
+
+
+@operation(Traits(arity=Arity.SOME, state=State.WHOLE, exchange=Together.ALL, time=Time.NONE))
+class Iterate:
+    """A step repeated: each round takes what the round before gave, the first one the first input, at most `limit`
+    times and until `until` is true behind a round. Bounded input only.
+
+    `tasks` are the step, a graph of its own: the records of the round stand in it as the task `$0`, the further inputs
+    as `$1`, `$2`, ..., the same in every round; `result` is the task whose records the next round takes. `limit` is an
+    expression without record; null or less than 1 is no round at all. A condition that fails is a dead letter without
+    record and is not true.
+    """
+
+    tasks: tuple[Task, ...]
+    result: str
+    limit: Expr
+    until: Until | None
+
+
+@operation(Traits(role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))
+class Source:
+    """Records from outside as the task's element; what cannot be decoded is a dead letter (`bad_record`)."""
+
+    connector: Connector
+
+
+@operation(Traits(label="read {sink}", role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))
+class ReadSink:
+    """The records of a sink: its latest complete version, or the one that the instruction names; bounded."""
+
+    sink: str
+
+
+@operation(Traits(role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))
+class ReadTable:
+    """A consistent copy of a named table of a stream unit: its pairs; bounded. `key`, if given, is an expression
+    without record: only that key."""
+
+    unit: str
+    task: str
+    key: Expr | None
+
+
+@operation(Traits(label="to {sink}", role=Role.SINK, time=Time.NONE))
+class To:
+    """Writes each record to a sink; gives nothing on."""
+
+    sink: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a unit publishes: exactly one of `every_records`, `every_us`, `on` ("window_close", "completion") or `when`,
+    a predicate on one record.
+    """
+
+    every_records: int | None = None
+    every_us: int | None = None
+    on: str | None = None
+    when: Lambda | None = None
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallTemplate:
+    """The instruction that a policy sends: unit, and per parameter an aggregate over the records since the last
+    publication (or a constant's literal)."""
+
+    unit: str
+    arguments: tuple[tuple[str, Aggregate | Expr], ...]
+
+
+@operation(Traits(role=Role.CALL, exchange=Together.ALL, time=Time.NONE))
+class Publish:
+    """Calls a responsive unit by a policy. Its input is what its sibling `To` writes: the instruction leaves after
+    the commit that holds the records. Gives nothing on."""
+
+    call: CallTemplate
+    policy: Policy
+    after: str | None
+    """The id of the `To` task whose commit comes first, if the statement has one."""
+
+
+@operation(Traits(label="reply", role=Role.REPLY, time=Time.NONE))
+class Reply:
+    """Writes its records to the implicit sink of the call; gives nothing on."""
+
+
+FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Sessions | Union
+GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
+WholeOp: TypeAlias = GroupOp | Changes | Distinct | Sort | Top | Join | Iterate
+EndOp: TypeAlias = To | Publish | Reply
+
+Op: TypeAlias = FlowOp | WholeOp | ReadSink | ReadTable | EndOp | Fused
