@@ -78,7 +78,7 @@ def _late(lateness_us: int) -> str:
 
 
 def _body(function: Lambda) -> str:
-    return print_expr(function.body, _scope(function.body).inside(function))
+    return print_expr(function.body, _scope(function.body).inside(function.parameters))
 
 
 def _expr(expr: Expr) -> str:

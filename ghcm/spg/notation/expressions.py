@@ -48,7 +48,7 @@ def print_lambda(function: Lambda, scope: Scope) -> str:
     parameters = ", ".join(
         f"{word_or_quoted(each.name)}: {print_type(each.type, scope.texts)}" for each in function.parameters
     )
-    return f"({parameters}) => {print_expr(function.body, scope.inside(function))}"
+    return f"({parameters}) => {print_expr(function.body, scope.inside(function.parameters))}"
 
 
 def print_expr(expr: Expr, scope: Scope, level: int = 0) -> str:
@@ -141,16 +141,9 @@ def _print_struct(values: tuple[Expr, ...], type_: Type, scope: Scope) -> str:
 def read_lambda(tokens: Tokens, scope: Scope) -> Lambda:
     """The lambda that begins at the next token."""
     tokens.expect("(")
-    parameters: list[Var] = []
-    while not tokens.accept(")"):
-        name = tokens.name()
-        tokens.expect(":")
-        parameters.append(Var(name, read_type(tokens, scope.types)))
-        if not tokens.at(")"):
-            tokens.expect(",")
+    parameters = tuple(tokens.many(")", lambda: Var(tokens.named(":"), read_type(tokens, scope.types))))
     tokens.expect("=>")
-    inside = dataclasses.replace(scope, variables={each.name: each.type for each in parameters})
-    return Lambda(tuple(parameters), read_expr(tokens, inside))
+    return Lambda(parameters, read_expr(tokens, scope.inside(parameters)))
 
 
 def read_expr(tokens: Tokens, scope: Scope, level: int = 0) -> Expr:
@@ -200,8 +193,7 @@ def _read_postfix(tokens: Tokens, scope: Scope) -> Expr:
 
 def _read_each(tokens: Tokens, scope: Scope, kind: Each, of: Expr) -> Expr:
     items = strip(of.type)
-    variable = Var(tokens.name(), items.item if isinstance(items, List) else Null())
-    tokens.expect("=>")
+    variable = Var(tokens.named("=>"), items.item if isinstance(items, List) else Null())
     body = read_expr(tokens, scope.binding(variable))
     tokens.expect(")")
     return _typed(ForEach(kind, of, variable, body, Null()), scope)
@@ -277,22 +269,11 @@ def _read_parentheses(tokens: Tokens, scope: Scope) -> Expr:
 
 
 def _read_list(tokens: Tokens, scope: Scope, end: str) -> tuple[Expr, ...]:
-    items: list[Expr] = []
-    while not tokens.accept(end):
-        items.append(read_expr(tokens, scope))
-        if not tokens.at(end):
-            tokens.expect(",")
-    return tuple(items)
+    return tuple(tokens.many(end, lambda: read_expr(tokens, scope)))
 
 
 def _read_struct(tokens: Tokens, scope: Scope, type_: Struct | None) -> Expr:
     tokens.expect("{")
-    names: list[str] = []
-    values: list[Expr] = []
-    while not tokens.accept("}"):
-        names.append(tokens.name())
-        tokens.expect(":")
-        values.append(read_expr(tokens, scope))
-        if not tokens.at("}"):
-            tokens.expect(",")
-    return MakeStruct(tuple(values), type_ or struct_of(tuple(names), tuple(values)))
+    parts = tokens.many("}", lambda: (tokens.named(":"), read_expr(tokens, scope)))
+    values = tuple(value for _, value in parts)
+    return MakeStruct(values, type_ or struct_of(tuple(name for name, _ in parts), values))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
+from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.notation.types import is_tuple, print_type
 from ghcm.types import (
@@ -36,9 +36,9 @@ class Scope:
     parameters: Mapping[str, Type] = field(default_factory=dict[str, Type])
     variables: Mapping[str, Type] = field(default_factory=dict[str, Type])
 
-    def inside(self, function: Lambda) -> Scope:
+    def inside(self, parameters: Sequence[Var]) -> Scope:
         """The scope of the body of a lambda."""
-        return dataclasses.replace(self, variables={each.name: each.type for each in function.parameters})
+        return dataclasses.replace(self, variables={each.name: each.type for each in parameters})
 
     def binding(self, variable: Var) -> Scope:
         """The scope in which a name is bound as well."""

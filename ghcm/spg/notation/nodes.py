@@ -67,7 +67,8 @@ def read_node(form: Form, tokens: Tokens, scope: Scope) -> object:
         case Many(of=Anything()):
             return read_value(tokens)
         case Many(of=of):
-            return tuple(_read_many(of, tokens, scope))
+            tokens.expect("[")
+            return tuple(tokens.many("]", lambda: read_node(of, tokens, scope)))
         case Each(of=several):
             return tuple(_read_each(several, tokens, scope))
         case TypeOf():
@@ -90,16 +91,6 @@ def _read_plain(type_: type, tokens: Tokens) -> object:
     if type(value) not in ((int, float) if type_ is float else (type_,)):
         raise ValueError(f"line {start.line}, column {start.column}: expected {type_.__name__}, found {value!r}")
     return value
-
-
-def _read_many(of: Form, tokens: Tokens, scope: Scope) -> list[object]:
-    tokens.expect("[")
-    items: list[object] = []
-    while not tokens.accept("]"):
-        items.append(read_node(of, tokens, scope))
-        if not tokens.at("]"):
-            tokens.expect(",")
-    return items
 
 
 def _read_each(several: tuple[Form, ...], tokens: Tokens, scope: Scope) -> list[object]:

@@ -84,17 +84,13 @@ class Reader:
         self._origin()
 
     def _cache(self) -> Cache:
-        name = self.tokens.name()
-        self.tokens.expect("=")
-        return Cache(name, self._connector(), self._origin())
+        return Cache(self.tokens.named("="), self._connector(), self._origin())
 
     def _connector(self) -> Connector:
         return cast("Connector", read_node(CONNECTOR, self.tokens, Scope(types=self.types)))
 
     def _sink(self) -> Sink:
-        name = self.tokens.name()
-        self.tokens.expect(":")
-        element = read_type(self.tokens, self.types)
+        name, element = self.tokens.named(":"), read_type(self.tokens, self.types)
         self.tokens.expect("=")
         connector = self._connector()
         mode = Mode(self.tokens.name())
@@ -108,7 +104,7 @@ class Reader:
             tokens.refuse('"record", "cache", "sink", "stream" or "batch"')
         kind = cast("Literal['stream', 'batch']", tokens.take().text)
         name = tokens.name()
-        parameters = self._parameters() if tokens.accept("(") else ()
+        parameters = tuple(tokens.many(")", self._parameter)) if tokens.accept("(") else ()
         cache = tokens.name() if tokens.accept("on") else None
         engine = tokens.name() if tokens.accept("engine") else "auto"
         origin = self._origin()
@@ -118,17 +114,10 @@ class Reader:
             tasks.append(self._task(scope, 0))
         return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
 
-    def _parameters(self) -> tuple[Parameter, ...]:
-        found: list[Parameter] = []
-        while not self.tokens.accept(")"):
-            name = self.tokens.name()
-            self.tokens.expect(":")
-            type_ = read_type(self.tokens, self.types)
-            given = self.tokens.accept("=")
-            found.append(Parameter(name, type_, not given, read_value(self.tokens) if given else None))
-            if not self.tokens.at(")"):
-                self.tokens.expect(",")
-        return tuple(found)
+    def _parameter(self) -> Parameter:
+        name, type_ = self.tokens.named(":"), read_type(self.tokens, self.types)
+        given = self.tokens.accept("=")
+        return Parameter(name, type_, not given, read_value(self.tokens) if given else None)
 
     def _task(self, scope: Scope, bars: int) -> Task:
         """A task behind so many bars, and what stands below it behind one more."""
@@ -202,12 +191,7 @@ class Reader:
         if not self.tokens.accept("hash"):
             return Input(producer, Forward())
         self.tokens.expect("(")
-        columns: list[str] = []
-        while not self.tokens.accept(")"):
-            columns.append(self.tokens.name())
-            if not self.tokens.at(")"):
-                self.tokens.expect(",")
-        return Input(producer, Hash(tuple(columns)))
+        return Input(producer, Hash(tuple(self.tokens.many(")", self.tokens.name))))
 
     def _collection(self) -> Collection:
         tokens = self.tokens

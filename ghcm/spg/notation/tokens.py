@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+T = TypeVar("T")
 _TOKEN = re.compile(
     r"""(?P<space>[ \t]+)
       | (?P<comment>\#[^\n]*)
@@ -116,6 +118,21 @@ class Tokens:
             self.refuse("a whole number")
         return -int(self.take().text) if negative else int(self.take().text)
 
+    def many(self, end: str, read: Callable[[], T]) -> list[T]:
+        """What stands up to that sign, with commas between."""
+        found: list[T] = []
+        while not self.accept(end):
+            found.append(read())
+            if not self.at(end):
+                self.expect(",")
+        return found
+
+    def named(self, sign: str) -> str:
+        """A name and the sign behind it."""
+        name = self.name()
+        self.expect(sign)
+        return name
+
     def skip_lines(self) -> None:
         """Go past line ends and comments."""
         while self.peek.kind in ("newline", "comment"):
@@ -124,13 +141,7 @@ class Tokens:
     def refuse(self, expected: str) -> None:
         """Raise the error for the next token."""
         token = self.peek
-        found = (
-            "the end"
-            if token.kind == "end"
-            else "the end of the line"
-            if token.kind == "newline"
-            else f'"{token.text}"'
-        )
+        found = {"end": "the end", "newline": "the end of the line"}.get(token.kind, f'"{token.text}"')
         raise ValueError(f"line {token.line}, column {token.column}: expected {expected}, found {found}")
 
 

@@ -102,13 +102,14 @@ def read_type(tokens: Tokens, names: Mapping[str, types.Type] | None = None) -> 
 
 def _read_plain(tokens: Tokens, names: Mapping[str, types.Type]) -> types.Type:
     if tokens.accept("("):
-        return _read_tuple(tokens, names)
+        return types.tuple_of(*tokens.many(")", lambda: read_type(tokens, names)))
     if tokens.at("{"):
         return read_struct(tokens, names)
     bare = tokens.peek.kind == "word"
     name = tokens.name()
     if bare and name == "enum":
-        return _read_enum(tokens)
+        called = None if tokens.at("{") else tokens.name()
+        return types.Enumeration(_read_texts(tokens), called)
     if tokens.at("{"):
         return read_struct(tokens, names, name)
     if bare and name in names:
@@ -134,58 +135,26 @@ def _read_plain(tokens: Tokens, names: Mapping[str, types.Type]) -> types.Type:
     raise ValueError(f'there is no type "{name}" (line {tokens.peek.line}, before column {tokens.peek.column})')
 
 
-def _read_enum(tokens: Tokens) -> types.Enumeration:
-    name = None if tokens.at("{") else tokens.name()
-    return types.Enumeration(_read_texts(tokens), name)
-
-
 def _read_texts(tokens: Tokens) -> tuple[str, ...]:
     tokens.expect("{")
-    values: list[str] = []
-    while not tokens.accept("}"):
-        values.append(tokens.name())
-        if not tokens.at("}"):
-            tokens.expect(",")
-    return tuple(values)
-
-
-def _read_tuple(tokens: Tokens, names: Mapping[str, types.Type]) -> types.Struct:
-    fields: list[types.Field] = []
-    while not tokens.accept(")"):
-        fields.append(types.Field(f"_{len(fields) + 1}", read_type(tokens, names)))
-        if not tokens.at(")"):
-            tokens.expect(",")
-    return types.Struct(tuple(fields))
+    return tuple(tokens.many("}", tokens.name))
 
 
 def read_struct(tokens: Tokens, names: Mapping[str, types.Type], called: str | None = None) -> types.Struct:
     """The struct of that name whose fields, in braces, begin at the next token."""
-    tokens.expect("{")
-    fields: list[types.Field] = []
     cases: list[tuple[str, tuple[str, ...]]] = []
     needs: list[tuple[str, str, str]] = []
-    while not tokens.accept("}"):
-        name = tokens.name()
-        tokens.expect(":")
+
+    def field() -> types.Field:
+        name = tokens.named(":")
         type_ = read_type(tokens, names)
         if tokens.accept("of"):
             cases.append((name, _read_texts(tokens)))
         if tokens.accept("needs"):
-            needs += [(tag, name, record) for tag, record in _read_pairs(tokens)]
-        fields.append(types.Field(name, type_, tokens.string() if tokens.accept("from") else None))
-        if not tokens.at("}"):
-            tokens.expect(",")
-    return types.Struct(tuple(fields), called, cases=tuple(cases), needs=tuple(needs))
+            tokens.expect("{")
+            needs.extend(tokens.many("}", lambda: (tokens.named(":"), name, tokens.name())))
+        return types.Field(name, type_, tokens.string() if tokens.accept("from") else None)
 
-
-def _read_pairs(tokens: Tokens) -> list[tuple[str, str]]:
-    """Tags and the names of their records, in braces."""
     tokens.expect("{")
-    found: list[tuple[str, str]] = []
-    while not tokens.accept("}"):
-        tag = tokens.name()
-        tokens.expect(":")
-        found.append((tag, tokens.name()))
-        if not tokens.at("}"):
-            tokens.expect(",")
-    return found
+    fields = tuple(tokens.many("}", field))
+    return types.Struct(fields, called, cases=tuple(cases), needs=tuple(needs))

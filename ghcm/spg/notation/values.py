@@ -60,11 +60,11 @@ def read_value(tokens: Tokens) -> object:
     if tokens.accept("decimal"):
         return Decimal(tokens.string())
     if tokens.accept("("):
-        return tuple(_read_until(tokens, ")"))
+        return tuple(tokens.many(")", lambda: read_value(tokens)))
     if tokens.accept("["):
-        return _read_until(tokens, "]")
+        return tokens.many("]", lambda: read_value(tokens))
     tokens.expect("{")
-    return _read_map(tokens)
+    return dict(tokens.many("}", lambda: _read_pair(tokens)))
 
 
 def read_number(tokens: Tokens) -> int | float:
@@ -73,21 +73,7 @@ def read_number(tokens: Tokens) -> int | float:
     return int(text) if text.isdecimal() else float(text)
 
 
-def _read_until(tokens: Tokens, end: str) -> list[object]:
-    items: list[object] = []
-    while not tokens.accept(end):
-        items.append(read_value(tokens))
-        if not tokens.at(end):
-            tokens.expect(",")
-    return items
-
-
-def _read_map(tokens: Tokens) -> dict[object, object]:
-    pairs: dict[object, object] = {}
-    while not tokens.accept("}"):
-        key = read_value(tokens)
-        tokens.expect(":")
-        pairs[key] = read_value(tokens)
-        if not tokens.at("}"):
-            tokens.expect(",")
-    return pairs
+def _read_pair(tokens: Tokens) -> tuple[object, object]:
+    key = read_value(tokens)
+    tokens.expect(":")
+    return key, read_value(tokens)
