@@ -9,9 +9,8 @@ from ghcm.codegen.native import NATIVE
 from ghcm.codegen.spark import SPARK
 from ghcm.errors import GhcmError, suggest
 from ghcm.source import SourceLine
-from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.graph import Program, Task, Unit, step_unit
 from ghcm.spg.ops import Iterate
-from ghcm.spg.traversal import step_unit
 from ghcm.support import Yes
 
 BACKENDS: tuple[Backend, ...] = (NATIVE, SPARK)

@@ -9,9 +9,8 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
-from ghcm.spg.graph import Program
+from ghcm.spg.graph import Program, all_tasks
 from ghcm.spg.ops import Fused, PythonBatch, PythonCall
-from ghcm.spg.traversal import all_tasks
 
 
 def called_modules(program: Program) -> set[str]:

@@ -95,7 +95,7 @@ def _optimise(draft: Draft) -> Draft:
 
 
 def _place(draft: Draft) -> Draft:
-    from ghcm.spg.traversal import relative_to
+    from ghcm.spg.graph import relative_to
 
     folder, optimised = draft.path.parent, _made(draft.optimised)
     placed = replace(optimised, program=relative_to(optimised.program, folder))

@@ -18,8 +18,7 @@ from ghcm.codegen.native.rows.text import Module
 from ghcm.codegen.native.tasks import iterate_functions, order_functions, policy_functions, sink_key, time_functions
 from ghcm.codegen.templating import render
 from ghcm.spg import ops
-from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.traversal import step_unit
+from ghcm.spg.graph import Program, Task, Unit, step_unit
 
 
 @dataclass

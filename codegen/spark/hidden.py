@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ghcm.reducers import Aggregate
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Task, Unit, entry_of, step_unit
 from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish
 from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
-from ghcm.spg.traversal import entry_of, step_unit
 
 ORDER = frozenset({"@partition", "@order"})
 

@@ -19,9 +19,8 @@ from ghcm.codegen.spark.text import local_name, quote
 from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
 from ghcm.source import SourceLine
-from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.graph import Program, Task, Unit, entry_of, step_unit
 from ghcm.spg.ops import Fused, Iterate, Publish, Reply, To
-from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import Struct
 
 _OWN = frozenset({"job", "rows", "state", "step", "steps", "run", "UNIT", "F", "DataFrame"})

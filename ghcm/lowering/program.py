@@ -19,9 +19,8 @@ from ghcm.lowering.declarations.units import lower_unit, parameters_of, signatur
 from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
 from ghcm.lowering.operators.ends import check_cycles
 from ghcm.source import Span
-from ghcm.spg.graph import Input, Program, Sink, Task, Unit
+from ghcm.spg.graph import Input, Program, Sink, Task, Unit, entry_of
 from ghcm.spg.ops import Iterate, Publish
-from ghcm.spg.traversal import entry_of
 from ghcm.types import Shape, Type
 
 

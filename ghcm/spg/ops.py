@@ -90,7 +90,7 @@ class EventTime:
 
     A partition of which nothing came for `idle_us` by the clock of the unit is idle until a record comes: its watermark
     goes on with the least of those partitions that are not idle, of this task and of all others whose records may meet
-    its records (`ghcm.spg.traversal`), and never goes back. Where all are idle it stays, but for what those that
+    its records (`ghcm.spg.graph`), and never goes back. Where all are idle it stays, but for what those that
     have ended had come to. None: no partition is ever idle. Stream units only.
     """
 

@@ -16,10 +16,36 @@ positions in the source.
 
 from __future__ import annotations
 
-from ghcm.spg.graph import Program
-from ghcm.spg.notation.graph import lines_of
-from ghcm.spg.notation.reading import Reader
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar, cast
+
+from ghcm.expr import Lambda
+from ghcm.source import Origin
+from ghcm.spg.connectors import Connector, Mode
+from ghcm.spg.graph import (
+    Broadcast,
+    Cache,
+    Exchange,
+    Forward,
+    Global,
+    Hash,
+    Input,
+    Parameter,
+    Program,
+    Rebalance,
+    Sink,
+    Task,
+    Unit,
+)
+from ghcm.spg.notation.expressions import read_expr, read_lambda
+from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP, UNTIL, lines_of
+from ghcm.spg.notation.natural import Scope
+from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
+from ghcm.spg.notation.types import read_struct, read_type, read_value
+from ghcm.spg.ops import Filter, Fused, Iterate, Op, Stage, Until
+from ghcm.types import Collection, Shape, Type
 
 
 def print_program(program: Program) -> str:
@@ -30,3 +56,174 @@ def print_program(program: Program) -> str:
 def parse_program(text: str) -> Program:
     """The inverse of `print_program`; ValueError says line, column and what was expected."""
     return Reader(Tokens(text)).program()
+
+
+_T = TypeVar("_T")
+_EXCHANGES: dict[str, Callable[[], Exchange]] = {"broadcast": Broadcast, "rebalance": Rebalance, "global": Global}
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one program; `types` grows with the records."""
+
+    tokens: Tokens
+    types: dict[str, Type] = field(default_factory=dict[str, Type])
+
+    def program(self) -> Program:
+        """The whole text."""
+        tokens = self.tokens
+        tokens.skip_lines()
+        tokens.expect("program")
+        name = tokens.name()
+        self._origin()
+        caches: list[Cache] = []
+        sinks: list[Sink] = []
+        units: list[Unit] = []
+        while tokens.peek.kind != "end":
+            if tokens.accept("record"):
+                self._record()
+            elif tokens.accept("cache"):
+                caches.append(self._cache())
+            elif tokens.accept("sink"):
+                sinks.append(self._sink())
+            else:
+                units.append(self._unit())
+        return Program(name, tuple(caches), tuple(sinks), tuple(units))
+
+    def _origin(self) -> Origin:
+        """The source position in the comment at the end of a line; goes past everything up to the next line of text."""
+        start = self.tokens.peek
+        text = self.tokens.take().text[1:].strip() if start.kind == "comment" else ""
+        if self.tokens.peek.kind not in ("newline", "end"):
+            self.tokens.refuse("the end of the line")
+        self.tokens.skip_lines()
+        try:
+            return Origin.parse(text)
+        except ValueError:
+            return Origin("", start.line, 1)
+
+    def _record(self) -> None:
+        alias = self.tokens.name()
+        self.types[alias] = read_struct(self.tokens, self.types, alias.partition("~")[0])
+        self._origin()
+
+    def _cache(self) -> Cache:
+        return Cache(self.tokens.named("="), self._connector(), self._origin())
+
+    def _connector(self) -> Connector:
+        return cast("Connector", read_node(CONNECTOR, self.tokens, Scope(types=self.types)))
+
+    def _sink(self) -> Sink:
+        name, element = self.tokens.named(":"), read_type(self.tokens, self.types)
+        self.tokens.expect("=")
+        connector = self._connector()
+        mode = Mode(self.tokens.name())
+        key: Lambda | None = read_lambda(self.tokens, Scope(types=self.types)) if self.tokens.accept("key") else None
+        return Sink(name, connector, mode, key, element, self._origin())
+
+    def _unit(self) -> Unit:
+        tokens = self.tokens
+        responsive = tokens.accept("responsive")
+        if not tokens.at("stream", "batch"):
+            tokens.refuse('"record", "cache", "sink", "stream" or "batch"')
+        kind = cast("Literal['stream', 'batch']", tokens.take().text)
+        name = tokens.name()
+        parameters = tuple(tokens.many(")", self._parameter)) if tokens.accept("(") else ()
+        cache = tokens.name() if tokens.accept("on") else None
+        engine = tokens.name() if tokens.accept("engine") else "auto"
+        origin = self._origin()
+        scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
+        tasks: list[Task] = []
+        while tokens.peek.kind != "end" and tokens.peek.column > 1:
+            tasks.append(self._task(scope, 0))
+        return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
+
+    def _parameter(self) -> Parameter:
+        name, type_ = self.tokens.named(":"), read_type(self.tokens, self.types)
+        given = self.tokens.accept("=")
+        return Parameter(name, type_, not given, read_value(self.tokens) if given else None)
+
+    def _task(self, scope: Scope, bars: int) -> Task:
+        """A task behind so many bars, and what stands below it behind one more."""
+        tokens = self.tokens
+        id = self._id()
+        count = tokens.take().text if tokens.peek.text.startswith("x") and tokens.peek.text[1:].isdecimal() else "x1"
+        tokens.expect("=")
+        op = self._op(scope)
+        inputs: list[Input] = []
+        while tokens.accept("," if inputs else "<-"):
+            inputs.append(self._input())
+        tokens.expect(":")
+        collection = self._collection()
+        named = tokens.accept("named")
+        calls = tokens.integer() if tokens.accept("calls") else 1
+        origin = self._origin()
+        if isinstance(op, Fused):
+            op = Fused(tuple(self._below(bars, lambda: self._stage(scope))))
+        elif isinstance(op, Iterate):
+            op = replace(op, tasks=tuple(self._below(bars, lambda: self._task(scope, bars + 1))))
+        return Task(id, op, tuple(inputs), collection, origin, int(count[1:]), named, calls)
+
+    def _below(self, bars: int, read: Callable[[], _T]) -> Iterator[_T]:
+        """What stands behind one bar more."""
+        while all(self.tokens.ahead(index).text == "|" for index in range(bars + 1)):
+            for _ in range(bars + 1):
+                self.tokens.expect("|")
+            yield read()
+
+    def _op(self, scope: Scope) -> Op:
+        tokens = self.tokens
+        if tokens.accept("fused"):
+            return Fused(())
+        if not (tokens.at("iterate") and tokens.ahead(1).text == "("):
+            return cast("Op", read_node(OP, tokens, scope))
+        tokens.expect("iterate")
+        tokens.expect("(")
+        result = self._id()
+        tokens.expect(",")
+        limit = read_expr(tokens, scope)
+        until: Until | None = None
+        if tokens.accept(","):
+            tokens.expect("until")
+            tokens.expect("=")
+            until = cast("Until", read_node(UNTIL, tokens, scope))
+        tokens.expect(")")
+        return Iterate((), result, limit, until)
+
+    def _stage(self, scope: Scope) -> Stage:
+        id = self._id()
+        self.tokens.expect("=")
+        op = read_node(STAGE_OP, self.tokens, scope)
+        self.tokens.expect(":")
+        element = read_type(self.tokens, self.types)
+        comment = self.tokens.take().text[2:] if self.tokens.peek.kind == "comment" else ""
+        self.tokens.skip_lines()
+        return Stage(id, cast("Filter", op), element, comment)
+
+    def _id(self) -> str:
+        if self.tokens.peek.kind == "string":
+            return self.tokens.string()
+        id = self.tokens.name()
+        while self.tokens.accept("."):
+            id += f".{self.tokens.name()}"
+        return id
+
+    def _input(self) -> Input:
+        producer = self._id()
+        if self.tokens.peek.text in _EXCHANGES:
+            return Input(producer, _EXCHANGES[self.tokens.take().text]())
+        if not self.tokens.accept("hash"):
+            return Input(producer, Forward())
+        self.tokens.expect("(")
+        return Input(producer, Hash(tuple(self.tokens.many(")", self.tokens.name))))
+
+    def _collection(self) -> Collection:
+        tokens = self.tokens
+        shape = Shape(tokens.name())
+        tokens.expect("<")
+        element = read_type(tokens, self.types)
+        tokens.expect(">")
+        bounded = tokens.accept("bounded")
+        if not bounded:
+            tokens.expect("unbounded")
+        return Collection(shape, element, bounded, tokens.accept("timed"), tokens.accept("windowed"))

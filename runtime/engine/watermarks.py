@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ghcm.runtime.contract import INFINITY, NEVER, Idler
-from ghcm.spg.graph import Unit
+from ghcm.spg.graph import Unit, watermark_groups
 from ghcm.spg.ops import EventTime
-from ghcm.spg.traversal import watermark_groups
 
 
 class Inputs:

@@ -17,9 +17,8 @@ from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.batches import Pending
 from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.runtime.state.packing import pack, unpack
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Task, Unit, entry_of, step_unit
 from ghcm.spg.ops import Iterate
-from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import Null, Struct
 
 Make: TypeAlias = Callable[[Task, Unit, TaskCode | None, Context], Operator]

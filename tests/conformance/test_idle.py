@@ -13,8 +13,8 @@ from ghcm.runtime.contract import NEVER, Context, Form, Idler
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.operators import build
 from ghcm.runtime.operators.event_time import EventTimeOperator
+from ghcm.spg.graph import watermark_groups
 from ghcm.spg.reference import Result, run
-from ghcm.spg.traversal import watermark_groups
 from tests.conformance.compare import compare_dead
 from tests.conformance.live_runs import Running, checked, put
 from tests.conformance.text_programs import FORMS

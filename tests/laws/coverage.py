@@ -12,12 +12,11 @@ from typing import cast, get_args
 from ghcm import expr
 from ghcm.functions import FUNCTIONS
 from ghcm.operators import OPERATORS
-from ghcm.spg.graph import Program, Unit
+from ghcm.spg.graph import Program, Unit, all_tasks
 from ghcm.spg.reference import Result
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import MEANINGS
 from ghcm.spg.reference.functions.meaning import Failed, Meaning
-from ghcm.spg.traversal import all_tasks
 from ghcm.support import Yes
 from tests.laws.covered_options import ELSEWHERE, OPTIONS, options_of
 from tests.laws.covered_types import PLACES, TYPES, nodes, places_of

@@ -12,7 +12,7 @@ from ghcm.expr import Param
 from ghcm.operators import OPERATORS
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Files, Format, Generate, Mode, Socket
-from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.graph import Program, Task, Unit, all_tasks
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -34,7 +34,6 @@ from ghcm.spg.ops import (
     Top,
     Window,
 )
-from ghcm.spg.traversal import all_tasks
 from ghcm.support import Yes
 from ghcm.types import Collection, Shape, is_nullable
 from tests.laws.covered_types import nodes

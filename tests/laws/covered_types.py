@@ -12,7 +12,7 @@ from ghcm import types
 from ghcm.expr import Call, ForEach, Get, If, Let, Literal, Param, Try
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields
 from ghcm.spg.connectors import Files, Socket
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Task, Unit, all_tasks
 from ghcm.spg.ops import (
     AggregateByKey,
     Count,
@@ -29,7 +29,6 @@ from ghcm.spg.ops import (
     To,
     Top,
 )
-from ghcm.spg.traversal import all_tasks
 from ghcm.types import Collection, Enumeration, List, Map, Nullable, Struct, Type, strip
 
 __all__ = ["PLACES", "TYPES", "is_union", "nodes", "places_of"]

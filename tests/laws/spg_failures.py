@@ -14,7 +14,7 @@ from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeList, MakeStruct
 from ghcm.functions import FUNCTIONS, Failure, comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Custom
 from ghcm.spg.connectors import Memory
-from ghcm.spg.graph import Global, Hash
+from ghcm.spg.graph import Global, Hash, entry_of
 from ghcm.spg.joining import JoinKind, joined_element
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -35,7 +35,6 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference.functions import Failed, Types
 from ghcm.spg.reference.functions import call as called
-from ghcm.spg.traversal import entry_of
 from ghcm.types import (
     Bool,
     Collection,

@@ -12,9 +12,8 @@ from ghcm.functions import FUNCTIONS, comparable
 from ghcm.lowering.expressions.unions import tag_is
 from ghcm.lowering.operators.rows import sampled
 from ghcm.reducers import Aggregate, AggregateFunction
-from ghcm.spg.graph import Global
+from ghcm.spg.graph import Global, entry_of
 from ghcm.spg.ops import Filter, Iterate, Map, PythonBatch, PythonCall, Until
-from ghcm.spg.traversal import entry_of
 from ghcm.types import Bool, Field, Int, List, Nullable, Shape, String, Struct, Type, as_nullable
 from ghcm.types.unions import narrowed_union
 from tests.laws.spg_expressions import functions

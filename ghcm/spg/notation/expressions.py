@@ -12,8 +12,7 @@ from typing import cast
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.spg.notation.natural import Scope, natural, struct_of
 from ghcm.spg.notation.tokens import Tokens, is_word, quoted, word_or_quoted
-from ghcm.spg.notation.types import is_tuple, print_type, read_type
-from ghcm.spg.notation.values import print_value, read_number, read_value
+from ghcm.spg.notation.types import is_tuple, print_type, print_value, read_number, read_type, read_value
 from ghcm.types import Date, List, Null, Struct, Timestamp, Type, strip, tuple_of
 from ghcm.values.timestamps import date_text, parse_date, parse_timestamp, timestamp_text
 

@@ -1,6 +1,6 @@
 """Tasks, sinks, caches and units as lines of text: printing.
 
-Reading is in `ghcm.spg.notation.reading`; `ghcm.spg.text` describes the form.
+Reading is in `ghcm.spg.text`; `ghcm.spg.text` describes the form.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from ghcm.spg.notation.expressions import print_expr, print_lambda
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import print_node
 from ghcm.spg.notation.tokens import is_word, quoted, word_or_quoted
-from ghcm.spg.notation.types import print_fields, print_type
-from ghcm.spg.notation.values import print_value
+from ghcm.spg.notation.types import print_fields, print_type, print_value
 from ghcm.spg.ops import Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, List, Map, Nullable, Struct, Type
 

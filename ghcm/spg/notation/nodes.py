@@ -13,8 +13,7 @@ from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional,
 from ghcm.spg.notation.expressions import print_expr, print_lambda, read_expr, read_lambda
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
-from ghcm.spg.notation.types import print_type, read_type
-from ghcm.spg.notation.values import print_value, read_value
+from ghcm.spg.notation.types import print_type, print_value, read_type, read_value
 from ghcm.spg.traits import snake
 from ghcm.types import Type
 

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never, cast
 
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
-from ghcm.spg.graph import Program, Task
+from ghcm.spg.graph import Program, Task, entry_of, step_unit
 from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
@@ -25,7 +25,6 @@ from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operati
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
 from ghcm.spg.traits import traits_of
-from ghcm.spg.traversal import entry_of, step_unit
 from ghcm.types import Collection, Shape, Type
 
 Outputs: TypeAlias = dict[str, list[Record]]

@@ -10,11 +10,11 @@ from typing import TypeAlias, cast
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
+from ghcm.spg.graph import watermark_groups
 from ghcm.spg.ops import EventTime, Sessions
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
-from ghcm.spg.traversal import watermark_groups
 from ghcm.types import Shape, Struct
 
 _PartitionKey: TypeAlias = tuple[str, tuple[str, str]]

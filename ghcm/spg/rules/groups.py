@@ -14,10 +14,9 @@ from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg import ops
+from ghcm.spg.graph import entry_of
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
-from ghcm.spg.rules.expressions import expr_problems
-from ghcm.spg.rules.parts import Around, collection_problems, flowing, keyed, part, with_value
-from ghcm.spg.traversal import entry_of
+from ghcm.spg.rules.parts import Around, collection_problems, expr_problems, flowing, keyed, part, with_value
 from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts
 

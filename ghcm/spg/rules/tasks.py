@@ -14,7 +14,6 @@ from ghcm.expr import Lambda
 from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.spg.ops import RowOp
-from ghcm.spg.rules.expressions import is_value
 from ghcm.spg.rules.groups import (
     changes_problems,
     grouped_problems,
@@ -22,7 +21,17 @@ from ghcm.spg.rules.groups import (
     join_problems,
     whole_record_problems,
 )
-from ghcm.spg.rules.parts import Around, collection_problems, flowing, function_problems, keyed, pairs, part, with_value
+from ghcm.spg.rules.parts import (
+    Around,
+    collection_problems,
+    flowing,
+    function_problems,
+    is_value,
+    keyed,
+    pairs,
+    part,
+    with_value,
+)
 from ghcm.spg.traits import traits_of
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, List, Shape, Struct, Timestamp, Type, pair_of, strip
 
