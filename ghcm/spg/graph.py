@@ -153,17 +153,11 @@ class Program:
 
     def unit(self, name: str) -> Unit:
         """The unit of that name; KeyError if there is none."""
-        for unit in self.units:
-            if unit.name == name:
-                return unit
-        raise KeyError(name)
+        return {each.name: each for each in reversed(self.units)}[name]
 
     def sink(self, name: str) -> Sink:
         """The sink of that name; KeyError if there is none."""
-        for sink in self.sinks:
-            if sink.name == name:
-                return sink
-        raise KeyError(name)
+        return {each.name: each for each in reversed(self.sinks)}[name]
 
 
 def entry_of(ordinal: int) -> str:

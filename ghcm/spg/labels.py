@@ -7,7 +7,6 @@ from typing import assert_never
 from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
 from ghcm.spg import ops
-from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
@@ -125,23 +124,6 @@ def _policy(policy: Policy) -> str:
     if policy.every_us is not None:
         return f"every {duration_text(policy.every_us)}"
     return f"on {policy.on}" if policy.on is not None else f"when {_body(policy.when)}" if policy.when else ""
-
-
-def way_text(exchange: Exchange) -> str:
-    """An exchange in a few words; nothing for records that stay where they are."""
-    match exchange:
-        case Forward():
-            return ""
-        case Hash(columns=columns):
-            return f"hash({', '.join(columns)})"
-        case Broadcast():
-            return "broadcast"
-        case Rebalance():
-            return "rebalance"
-        case Global():
-            return "global"
-        case _:
-            assert_never(exchange)
 
 
 def duration_text(micros: int) -> str:

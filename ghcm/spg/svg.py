@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.labels import summary, way_text
+from ghcm.spg.labels import summary
 from ghcm.spg.layout import Layout, Point, Size, lay_out
 from ghcm.spg.links import (
     CALL,
@@ -25,6 +25,7 @@ from ghcm.spg.links import (
     text_width,
     xml_text,
 )
+from ghcm.spg.notation.graph import print_exchange
 from ghcm.spg.ops import Fused, Op
 from ghcm.spg.traits import Role, State, traits_of
 
@@ -175,7 +176,7 @@ def _edges(
     shift: Point,
 ) -> Iterator[str]:
     ways = [
-        _way(unit, edge.producer, task, way_text(edge.exchange))
+        _way(unit, edge.producer, task, print_exchange(edge.exchange, str))
         for task in unit.tasks
         for edge in task.inputs
         if edge.producer in sizes

@@ -22,44 +22,33 @@ from typing import Literal, TypeVar, cast
 
 from ghcm.expr import Lambda
 from ghcm.source import Origin
+from ghcm.spg import graph, ops
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.graph import (
-    Broadcast,
-    Cache,
-    Exchange,
-    Forward,
-    Global,
-    Hash,
-    Input,
-    Parameter,
-    Program,
-    Rebalance,
-    Sink,
-    Task,
-    Unit,
-)
 from ghcm.spg.notation.expressions import read_expr, read_lambda
 from ghcm.spg.notation.graph import CONNECTOR, OP, STAGE_OP, UNTIL, lines_of
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import read_node
 from ghcm.spg.notation.tokens import Tokens
 from ghcm.spg.notation.types import read_struct, read_type, read_value
-from ghcm.spg.ops import Filter, Fused, Iterate, Op, Stage, Until
 from ghcm.types import Collection, Shape, Type
 
 
-def print_program(program: Program) -> str:
+def print_program(program: graph.Program) -> str:
     """The program as text; `parse_program` gives it back, positions, records' names and paths of fields included."""
     return "\n".join(lines_of(program)) + "\n"
 
 
-def parse_program(text: str) -> Program:
+def parse_program(text: str) -> graph.Program:
     """The inverse of `print_program`; ValueError says line, column and what was expected."""
     return Reader(Tokens(text)).program()
 
 
 _T = TypeVar("_T")
-_EXCHANGES: dict[str, Callable[[], Exchange]] = {"broadcast": Broadcast, "rebalance": Rebalance, "global": Global}
+_EXCHANGES: dict[str, Callable[[], graph.Exchange]] = {
+    "broadcast": graph.Broadcast,
+    "rebalance": graph.Rebalance,
+    "global": graph.Global,
+}
 
 
 @dataclass(slots=True)
@@ -69,16 +58,16 @@ class Reader:
     tokens: Tokens
     types: dict[str, Type] = field(default_factory=dict[str, Type])
 
-    def program(self) -> Program:
+    def program(self) -> graph.Program:
         """The whole text."""
         tokens = self.tokens
         tokens.skip_lines()
         tokens.expect("program")
         name = tokens.name()
         self._origin()
-        caches: list[Cache] = []
-        sinks: list[Sink] = []
-        units: list[Unit] = []
+        caches: list[graph.Cache] = []
+        sinks: list[graph.Sink] = []
+        units: list[graph.Unit] = []
         while tokens.peek.kind != "end":
             if tokens.accept("record"):
                 self._record()
@@ -88,7 +77,7 @@ class Reader:
                 sinks.append(self._sink())
             else:
                 units.append(self._unit())
-        return Program(name, tuple(caches), tuple(sinks), tuple(units))
+        return graph.Program(name, tuple(caches), tuple(sinks), tuple(units))
 
     def _origin(self) -> Origin:
         """The source position in the comment at the end of a line; goes past everything up to the next line of text."""
@@ -107,21 +96,21 @@ class Reader:
         self.types[alias] = read_struct(self.tokens, self.types, alias.partition("~")[0])
         self._origin()
 
-    def _cache(self) -> Cache:
-        return Cache(self.tokens.named("="), self._connector(), self._origin())
+    def _cache(self) -> graph.Cache:
+        return graph.Cache(self.tokens.named("="), self._connector(), self._origin())
 
     def _connector(self) -> Connector:
         return cast("Connector", read_node(CONNECTOR, self.tokens, Scope(types=self.types)))
 
-    def _sink(self) -> Sink:
+    def _sink(self) -> graph.Sink:
         name, element = self.tokens.named(":"), read_type(self.tokens, self.types)
         self.tokens.expect("=")
         connector = self._connector()
         mode = Mode(self.tokens.name())
         key: Lambda | None = read_lambda(self.tokens, Scope(types=self.types)) if self.tokens.accept("key") else None
-        return Sink(name, connector, mode, key, element, self._origin())
+        return graph.Sink(name, connector, mode, key, element, self._origin())
 
-    def _unit(self) -> Unit:
+    def _unit(self) -> graph.Unit:
         tokens = self.tokens
         responsive = tokens.accept("responsive")
         if not tokens.at("stream", "batch"):
@@ -133,24 +122,24 @@ class Reader:
         engine = tokens.name() if tokens.accept("engine") else "auto"
         origin = self._origin()
         scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
-        tasks: list[Task] = []
+        tasks: list[graph.Task] = []
         while tokens.peek.kind != "end" and tokens.peek.column > 1:
             tasks.append(self._task(scope, 0))
-        return Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
+        return graph.Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
 
-    def _parameter(self) -> Parameter:
+    def _parameter(self) -> graph.Parameter:
         name, type_ = self.tokens.named(":"), read_type(self.tokens, self.types)
         given = self.tokens.accept("=")
-        return Parameter(name, type_, not given, read_value(self.tokens) if given else None)
+        return graph.Parameter(name, type_, not given, read_value(self.tokens) if given else None)
 
-    def _task(self, scope: Scope, bars: int) -> Task:
+    def _task(self, scope: Scope, bars: int) -> graph.Task:
         """A task behind so many bars, and what stands below it behind one more."""
         tokens = self.tokens
         id = self._id()
         count = tokens.take().text if tokens.peek.text.startswith("x") and tokens.peek.text[1:].isdecimal() else "x1"
         tokens.expect("=")
         op = self._op(scope)
-        inputs: list[Input] = []
+        inputs: list[graph.Input] = []
         while tokens.accept("," if inputs else "<-"):
             inputs.append(self._input())
         tokens.expect(":")
@@ -158,11 +147,11 @@ class Reader:
         named = tokens.accept("named")
         calls = tokens.integer() if tokens.accept("calls") else 1
         origin = self._origin()
-        if isinstance(op, Fused):
-            op = Fused(tuple(self._below(bars, lambda: self._stage(scope))))
-        elif isinstance(op, Iterate):
+        if isinstance(op, ops.Fused):
+            op = ops.Fused(tuple(self._below(bars, lambda: self._stage(scope))))
+        elif isinstance(op, ops.Iterate):
             op = replace(op, tasks=tuple(self._below(bars, lambda: self._task(scope, bars + 1))))
-        return Task(id, op, tuple(inputs), collection, origin, int(count[1:]), named, calls)
+        return graph.Task(id, op, tuple(inputs), collection, origin, int(count[1:]), named, calls)
 
     def _below(self, bars: int, read: Callable[[], _T]) -> Iterator[_T]:
         """What stands behind one bar more."""
@@ -171,26 +160,26 @@ class Reader:
                 self.tokens.expect("|")
             yield read()
 
-    def _op(self, scope: Scope) -> Op:
+    def _op(self, scope: Scope) -> ops.Op:
         tokens = self.tokens
         if tokens.accept("fused"):
-            return Fused(())
+            return ops.Fused(())
         if not (tokens.at("iterate") and tokens.ahead(1).text == "("):
-            return cast("Op", read_node(OP, tokens, scope))
+            return cast("ops.Op", read_node(OP, tokens, scope))
         tokens.expect("iterate")
         tokens.expect("(")
         result = self._id()
         tokens.expect(",")
         limit = read_expr(tokens, scope)
-        until: Until | None = None
+        until: ops.Until | None = None
         if tokens.accept(","):
             tokens.expect("until")
             tokens.expect("=")
-            until = cast("Until", read_node(UNTIL, tokens, scope))
+            until = cast("ops.Until", read_node(UNTIL, tokens, scope))
         tokens.expect(")")
-        return Iterate((), result, limit, until)
+        return ops.Iterate((), result, limit, until)
 
-    def _stage(self, scope: Scope) -> Stage:
+    def _stage(self, scope: Scope) -> ops.Stage:
         id = self._id()
         self.tokens.expect("=")
         op = read_node(STAGE_OP, self.tokens, scope)
@@ -198,7 +187,7 @@ class Reader:
         element = read_type(self.tokens, self.types)
         comment = self.tokens.take().text[2:] if self.tokens.peek.kind == "comment" else ""
         self.tokens.skip_lines()
-        return Stage(id, cast("Filter", op), element, comment)
+        return ops.Stage(id, cast("ops.Filter", op), element, comment)
 
     def _id(self) -> str:
         if self.tokens.peek.kind == "string":
@@ -208,14 +197,14 @@ class Reader:
             id += f".{self.tokens.name()}"
         return id
 
-    def _input(self) -> Input:
+    def _input(self) -> graph.Input:
         producer = self._id()
         if self.tokens.peek.text in _EXCHANGES:
-            return Input(producer, _EXCHANGES[self.tokens.take().text]())
+            return graph.Input(producer, _EXCHANGES[self.tokens.take().text]())
         if not self.tokens.accept("hash"):
-            return Input(producer, Forward())
+            return graph.Input(producer, graph.Forward())
         self.tokens.expect("(")
-        return Input(producer, Hash(tuple(self.tokens.many(")", self.tokens.name))))
+        return graph.Input(producer, graph.Hash(tuple(self.tokens.many(")", self.tokens.name))))
 
     def _collection(self) -> Collection:
         tokens = self.tokens

@@ -5,10 +5,9 @@ Reading is in `ghcm.spg.text`; `ghcm.spg.text` describes the form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, assert_never, cast
 
-from ghcm.source import Origin
 from ghcm.spg.connectors import Connector
 from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional, Plain, TypeOf, form_of, parts_of
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Input, Program, Rebalance, Sink, Task, Unit
@@ -40,22 +39,19 @@ def lines_of(program: Program) -> Iterator[str]:
     if program.caches or program.sinks:
         yield ""
     for cache in program.caches:
-        yield f"cache {word_or_quoted(cache.name)} = {print_node(CONNECTOR, cache.connector, scope)}{_at(cache.origin)}"
+        connector = print_node(CONNECTOR, cache.connector, scope)
+        yield f"cache {word_or_quoted(cache.name)} = {connector}  # {cache.origin}"
     yield from (_sink_line(sink, scope) for sink in program.sinks)
     for unit in program.units:
         yield ""
         yield from _unit_lines(unit, texts)
 
 
-def _at(origin: Origin) -> str:
-    return f"  # {origin}"
-
-
 def _sink_line(sink: Sink, scope: Scope) -> str:
     key = f" key {print_lambda(sink.key, scope)}" if sink.key else ""
     element = print_type(sink.element, scope.texts)
     connector = print_node(CONNECTOR, sink.connector, scope)
-    return f"sink {word_or_quoted(sink.name)}: {element} = {connector} {sink.mode.value}{key}{_at(sink.origin)}"
+    return f"sink {word_or_quoted(sink.name)}: {element} = {connector} {sink.mode.value}{key}  # {sink.origin}"
 
 
 def _unit_lines(unit: Unit, texts: dict[str, str]) -> Iterator[str]:
@@ -69,7 +65,7 @@ def _unit_lines(unit: Unit, texts: dict[str, str]) -> Iterator[str]:
     heading += f"({', '.join(parameters)})" if parameters else ""
     heading += f" on {word_or_quoted(unit.cache)}" if unit.cache is not None else ""
     heading += f" engine {word_or_quoted(unit.engine)}" if unit.engine != "auto" else ""
-    yield heading + _at(unit.origin)
+    yield f"{heading}  # {unit.origin}"
     for task in unit.tasks:
         yield from _task_lines(task, scope)
 
@@ -81,7 +77,7 @@ def _task_lines(task: Task, scope: Scope, margin: str = "  ") -> Iterator[str]:
     marks = (" named" if task.named else "") + (f" calls {task.calls}" if task.calls != 1 else "")
     op = _op(task.op, scope)
     collection = _collection(task.collection, scope)
-    yield f"{margin}{_id(task.id)}{count} = {op}{inputs} : {collection}{marks}{_at(task.origin)}"
+    yield f"{margin}{_id(task.id)}{count} = {op}{inputs} : {collection}{marks}  # {task.origin}"
     for stage in task.op.stages if isinstance(task.op, Fused) else ():
         element = print_type(stage.element, scope.texts)
         yield f"{margin}  | {_id(stage.id)} = {print_node(STAGE_OP, stage.op, scope)} : {element}  # {stage.origin}"
@@ -105,22 +101,19 @@ def _id(id: str) -> str:
 
 
 def _input(edge: Input) -> str:
-    exchange = _exchange(edge.exchange)
+    exchange = print_exchange(edge.exchange)
     return f"{_id(edge.producer)}{' ' if exchange else ''}{exchange}"
 
 
-def _exchange(exchange: Exchange) -> str:
+def print_exchange(exchange: Exchange, column: Callable[[str], str] = word_or_quoted) -> str:
+    """An exchange in a few words, with its columns as `column` writes them; nothing for records that stay."""
     match exchange:
         case Forward():
             return ""
         case Hash(columns=columns):
-            return f"hash({', '.join(map(word_or_quoted, columns))})"
-        case Broadcast():
-            return "broadcast"
-        case Rebalance():
-            return "rebalance"
-        case Global():
-            return "global"
+            return f"hash({', '.join(map(column, columns))})"
+        case Broadcast() | Rebalance() | Global():
+            return type(exchange).__name__.lower()
         case _:
             assert_never(exchange)
 
