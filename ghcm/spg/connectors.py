@@ -71,11 +71,6 @@ class Files:
         """See `Address`."""
         return "files", self.path
 
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"{'growing ' if self.tail else ''}files {self.path} ({self.format.name})"
-
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
@@ -90,11 +85,6 @@ class Parquet:
     def address(self) -> Address:
         """See `Address`."""
         return "files", self.path
-
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"parquet {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +103,6 @@ class Socket:
         """See `Address`."""
         return "socket", f"{self.host}:{self.port}"
 
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"socket {self.host}:{self.port} ({self.format.name})"
-
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -128,11 +113,6 @@ class Memory:
     address: ClassVar[Address] = ("memory", "")
 
     rows: tuple[tuple[Value, ...], ...]
-
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"memory, {len(self.rows)} rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +136,6 @@ class Generate:
         """Whether what comes from there has an end."""
         return self.rows is not None
 
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"generate {'without end' if self.rows is None else f'{self.rows} rows'}"
-
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
@@ -177,11 +152,6 @@ class Kafka:
         """See `Address`."""
         return "kafka", self.topic
 
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"kafka {self.topic}"
-
 
 @dataclass(frozen=True, slots=True)
 class Redis:
@@ -197,16 +167,26 @@ class Redis:
         """See `Address`."""
         return "redis", self.place
 
-    @property
-    def text(self) -> str:
-        """The connector in a few words."""
-        return f"redis {self.place}"
-
 
 SourceConnector: TypeAlias = Files | Socket | Memory | Generate | Kafka
 """What a source reads; the others are read through a sink."""
 
 Connector: TypeAlias = SourceConnector | Parquet | Redis
+
+
+def text_of(connector: Connector) -> str:
+    """The connector in a few words."""
+    match connector:
+        case Files(path=path, format=format_, tail=tail):
+            return f"{'growing ' if tail else ''}files {path} ({format_.name})"
+        case Socket(format=format_):
+            return f"socket {connector.address[1]} ({format_.name})"
+        case Memory(rows=rows):
+            return f"memory, {len(rows)} rows"
+        case Generate(rows=rows):
+            return f"generate {'without end' if rows is None else f'{rows} rows'}"
+        case _:  # the others are known by their address
+            return f"{connector.word} {connector.address[1]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import assert_never
 
 from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
 from ghcm.spg import ops
+from ghcm.spg.connectors import text_of
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
@@ -19,29 +21,17 @@ from ghcm.types import Struct
 def summary(op: Op) -> str:
     """The operation in a line; a fused one has a line per stage of its own."""
     label = traits_of(op).label
-    return label.format_map(_Words(op)) if label else _made(op)
-
-
-class _Words(dict[str, str]):
-    """The fields of an operation as texts, by their names in a label."""
-
-    def __init__(self, op: Op) -> None:
-        super().__init__()
-        self._op = op
-
-    def __missing__(self, name: str) -> str:
-        held: object = getattr(self._op, name)
-        return _body(held) if isinstance(held, Lambda) else str(held)
+    return label.format_map({part.name: _text(getattr(op, part.name)) for part in fields(op)}) if label else _made(op)
 
 
 def _made(op: Op) -> str:
     """What no template says."""
     match op:
         case ops.Source(connector=connector):
-            return connector.text
+            return text_of(connector)
         case ops.EventTime(time=time, disorder_us=disorder, idle_us=idle):
             bound = f", disorder {duration_text(disorder)}" if disorder is not None else ""
-            return f"event_time {_body(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
+            return f"event_time {_text(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
         case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
             return f"window {_windows(assigner)}{_late(lateness)}"
         case ops.Sessions(gap_us=gap, allowed_lateness_us=lateness):
@@ -53,17 +43,17 @@ def _made(op: Op) -> str:
         case ops.Changes(final=final):
             return "final pairs" if final else "changes"
         case ops.Sort(by=by, descending=descending):
-            return f"sort {_body(by)}{', descending' if descending else ''}"
+            return f"sort {_text(by)}{', descending' if descending else ''}"
         case ops.Top(count=count, by=by, descending=descending):
-            return f"top {_expr(count)} by {_body(by)}{'' if descending else ', ascending'}"
+            return f"top {_text(count)} by {_text(by)}{'' if descending else ', ascending'}"
         case ops.Join(kind=kind, left_keys=left, right_keys=right):
             pairs = zip(left, right, strict=False)
             word = "join" if kind is JoinKind.INNER else f"{kind.value} join"
-            return f"{word} {', '.join(f'{_body(mine)} == {_body(its)}' for mine, its in pairs)}"
+            return f"{word} {', '.join(f'{_text(mine)} == {_text(its)}' for mine, its in pairs)}"
         case ops.Iterate(tasks=tasks, limit=limit):
-            return f"iterate {len(tasks)} tasks, at most {_expr(limit)} times"
+            return f"iterate {len(tasks)} tasks, at most {_text(limit)} times"
         case ops.ReadTable(unit=unit, task=task, key=key):
-            return f"read {unit}.{task}{'' if key is None else f'[{_expr(key)}]'}"
+            return f"read {unit}.{task}{'' if key is None else f'[{_text(key)}]'}"
         case ops.Publish(call=call, policy=policy):
             return f"publish {call.unit} {_policy(policy)}"
         case ops.Fused(stages=stages):
@@ -76,12 +66,11 @@ def _late(lateness_us: int) -> str:
     return f", lateness {duration_text(lateness_us)}" if lateness_us else ""
 
 
-def _body(function: Lambda) -> str:
-    return print_expr(function.body, _scope(function.body).inside(function.parameters))
-
-
-def _expr(expr: Expr) -> str:
-    return print_expr(expr, _scope(expr))
+def _text(held: object) -> str:
+    """A function by its body, without its parameters."""
+    if isinstance(held, Lambda):
+        return print_expr(held.body, _scope(held.body).inside(held.parameters))
+    return print_expr(held, _scope(held)) if isinstance(held, Expr) else str(held)
 
 
 def _scope(expr: Expr) -> Scope:
@@ -100,15 +89,15 @@ def _reducer(reducer: Reducer) -> str:
         case Fields(parts=parts):
             return f"({', '.join(map(_reducer, parts))})"
         case Custom(function=function):
-            return _body(function)
+            return _text(function)
         case _:
             assert_never(reducer)
 
 
 def _aggregate(what: Aggregate) -> str:
-    parts = [] if what.argument is None else [_body(what.argument)]
+    parts = [] if what.argument is None else [_text(what.argument)]
     parts += [str(each) for each in (what.fraction, what.limit) if each is not None]
-    parts += [] if what.order is None else [f"order = {_body(what.order)}"]
+    parts += [] if what.order is None else [f"order = {_text(what.order)}"]
     return f"{what.name} = {what.function.value}({', '.join(parts)})"
 
 
@@ -123,7 +112,7 @@ def _policy(policy: Policy) -> str:
         return f"every {policy.every_records}"
     if policy.every_us is not None:
         return f"every {duration_text(policy.every_us)}"
-    return f"on {policy.on}" if policy.on is not None else f"when {_body(policy.when)}" if policy.when else ""
+    return f"on {policy.on}" if policy.on is not None else f"when {_text(policy.when)}" if policy.when else ""
 
 
 def duration_text(micros: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from ghcm.spg.connectors import text_of
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.layout import Point, Size
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, To
@@ -82,10 +83,10 @@ class Link:
 def connectors_of(program: Program) -> dict[str, tuple[str, tuple[str, str]]]:
     """Sinks and caches: kind, name and what they are."""
     sinks = {
-        f"sink {each.name}": ("sink", (each.name, f"{each.connector.text}, {each.mode.value}"))
+        f"sink {each.name}": ("sink", (each.name, f"{text_of(each.connector)}, {each.mode.value}"))
         for each in program.sinks
     }
-    caches = {f"cache {each.name}": ("cache", (each.name, each.connector.text)) for each in program.caches}
+    caches = {f"cache {each.name}": ("cache", (each.name, text_of(each.connector))) for each in program.caches}
     return sinks | caches
 
 
