@@ -15,40 +15,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ghcm.optimizer.passes import Fact, Remarks
-from ghcm.optimizer.rewrite import each_unit, with_tasks
-from ghcm.optimizer.simplification import SIMPLIFIED
-from ghcm.spg.graph import Forward, Program, Task, Unit
+from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
+from ghcm.optimizer.rules import SIMPLIFIED
+from ghcm.spg.graph import Forward, Task, Unit
 from ghcm.spg.ops import Fused, RowOp, Stage
 
 _LAW = "finite dependency"
 
 
-def _loose_rows(program: Program) -> Iterator[str]:
-    for unit in program.units:
-        for task in unit.tasks:
-            for edge in task.inputs if _stages(task) else ():
-                parent = unit.task(edge.producer)
-                if _stages(parent) and not _obstacle(parent, task, len(unit.consumers(parent.id))):
-                    yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
-
-
-FUSED = Fact("every chain of row operations is one task", _loose_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class CompressTasks:
-    """The pass; it has no options."""
-
-    name: str = "compress-tasks"
-    requires: frozenset[Fact] = frozenset({SIMPLIFIED})
-    establishes: frozenset[Fact] = frozenset({FUSED})
-
-    def run(self, program: Program, remarks: Remarks) -> Program:
-        """The program with every chain of row operations as one task."""
-        return each_unit(program, lambda unit: _compress(unit, remarks))
+def _loose_rows(unit: Unit) -> Iterator[str]:
+    for task in unit.tasks:
+        for edge in task.inputs if _stages(task) else ():
+            parent = unit.task(edge.producer)
+            if _stages(parent) and not _obstacle(parent, task, len(unit.consumers(parent.id))):
+                yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
 
 
 def _compress(unit: Unit, remarks: Remarks) -> Unit:
@@ -75,9 +57,9 @@ def _with_parent(
         return None
     obstacle = _obstacle(parent, task, readers[parent.id])
     if obstacle:
-        remarks.declined(unit.name, task.id, _LAW, obstacle, task.origin)
+        remarks.declined(unit, task, _LAW, obstacle)
         return None
-    remarks.applied(unit.name, task.id, _LAW, f'"{parent.id}" became its first stage', task.origin)
+    remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
     return replace(task, op=Fused((*parent_stages, *stages)), inputs=parent.inputs, calls=task.calls + parent.calls)
 
 
@@ -95,3 +77,7 @@ def _stages(task: Task) -> tuple[Stage, ...]:
     if isinstance(task.op, Fused):
         return task.op.stages
     return (Stage(task.id, task.op, task.collection.element, str(task.origin)),) if isinstance(task.op, RowOp) else ()
+
+
+FUSED = Fact("every chain of row operations is one task", _loose_rows)
+COMPRESS_TASKS = Pass("compress-tasks", _compress, frozenset({FUSED}), requires=frozenset({SIMPLIFIED}))

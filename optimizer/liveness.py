@@ -10,41 +10,22 @@ Declines when: the task is a named table of a stream unit, since a unit of anoth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ghcm.optimizer.passes import Fact, Remarks
-from ghcm.optimizer.rewrite import each_unit, with_tasks
-from ghcm.spg.graph import Program, Task, Unit
+from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
+from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import traits_of
 from ghcm.types import Shape
 
 
-def _dead_tasks(program: Program) -> Iterator[str]:
-    for unit in program.units:
-        useful = {task.id for task in unit.tasks if _is_root(task)}
-        for task in unit.tasks:
-            if task.id not in useful and not any(_leads_to(unit, task.id, end) for end in useful):
-                yield f'"{unit.name}.{task.id}" reaches no end'
+def _dead_tasks(unit: Unit) -> Iterator[str]:
+    useful = {task.id for task in unit.tasks if _is_root(task)}
+    for task in unit.tasks:
+        if task.id not in useful and not any(_leads_to(unit, task.id, end) for end in useful):
+            yield f'"{unit.name}.{task.id}" reaches no end'
 
 
 def _leads_to(unit: Unit, start: str, end: str) -> bool:
     return any(edge.producer == start or _leads_to(unit, start, edge.producer) for edge in unit.task(end).inputs)
-
-
-LIVE = Fact("every task reaches an end or is a readable table", _dead_tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class DropUnused:
-    """The pass; it has no options."""
-
-    name: str = "drop-unused"
-    requires: frozenset[Fact] = frozenset()
-    establishes: frozenset[Fact] = frozenset({LIVE})
-
-    def run(self, program: Program, remarks: Remarks) -> Program:
-        """The program without unused branches."""
-        return each_unit(program, lambda unit: _live(unit, remarks))
 
 
 def _live(unit: Unit, remarks: Remarks) -> Unit:
@@ -55,9 +36,13 @@ def _live(unit: Unit, remarks: Remarks) -> Unit:
             wanted.update(edge.producer for edge in task.inputs)
     unused = [task for task in unit.tasks if task.id not in wanted]
     for task in unused:
-        remarks.applied(unit.name, task.id, "unused branch", "nothing reads it", task.origin)
+        remarks.applied(unit, task, "unused branch", "nothing reads it")
     return with_tasks(unit, (task for task in unit.tasks if task.id in wanted)) if unused else unit
 
 
 def _is_root(task: Task) -> bool:
     return traits_of(task.op).role.ends or (task.named and task.collection.shape is Shape.TABLE)
+
+
+LIVE = Fact("every task reaches an end or is a readable table", _dead_tasks)
+DROP_UNUSED = Pass("drop-unused", _live, establishes=frozenset({LIVE}))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghcm.optimizer.compression import CompressTasks
-from ghcm.optimizer.liveness import DropUnused
+from ghcm.optimizer.compression import COMPRESS_TASKS
+from ghcm.optimizer.liveness import DROP_UNUSED
 from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks
-from ghcm.optimizer.simplification import RemoveRedundantCalls
+from ghcm.optimizer.rules import REMOVE_REDUNDANT_CALLS
 from ghcm.spg.graph import Program
 
-PASSES: tuple[Pass, ...] = (DropUnused(), RemoveRedundantCalls(), CompressTasks())
+PASSES: tuple[Pass, ...] = (DROP_UNUSED, REMOVE_REDUNDANT_CALLS, COMPRESS_TASKS)
 
 
 def check_order(passes: Sequence[Pass]) -> None:
@@ -36,7 +36,8 @@ def broken_claims(behind: Pass, program: Program, passes: Sequence[Pass] = PASSE
     """What contradicts a fact that the pass, or one before it, has established."""
     for each in passes[: passes.index(behind) + 1]:
         for fact in each.establishes:
-            yield from (f"{fact.says}, but {problem}" for problem in fact.broken(program))
+            broken = (problem for unit in program.units for problem in fact.broken(unit))
+            yield from (f"{fact.says}, but {problem}" for problem in broken)
 
 
 @dataclass(frozen=True, slots=True)

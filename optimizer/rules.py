@@ -1,4 +1,10 @@
-"""The laws by which two operators are one, or one is none: each a row of `RULES`, which `simplification` applies.
+"""Removes redundant calls: two operators that are one by an algebraic law become that one; `RULES` has the laws.
+
+What it does: applies the laws until none fits.
+Why: fewer calls per record, and expressions that an engine can optimise as a whole.
+Requires and keeps: live graphs. Keeps the consumer's id, and every dead letter.
+Declines when: a record may fail in what would be merged (its dead letter would name another operator or hold another
+input); a costly expression would be evaluated more than once; the producer has other readers.
 
 A rule is given a task and one that it reads from, and says what the two become, why they stay two, or nothing where its
 law has another shape. It keeps every dead letter: only expressions in which no record can fail are merged, since a dead
@@ -7,13 +13,14 @@ letter names the operator and holds its input. It changes nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, mentions
-from ghcm.optimizer.rewrite import is_total, substitute
-from ghcm.spg.graph import Task
+from ghcm.optimizer.liveness import LIVE
+from ghcm.optimizer.passes import Fact, Pass, Remarks, is_total, merge, remove, substitute
+from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op, Union
 from ghcm.types import Bool, Nullable, Struct, Type, is_nullable
 
@@ -156,3 +163,57 @@ RULES = (
     Rule("pair-values", "map_to_pair(f).map_values(g) = map_to_pair((k, g(v)))", _values),
 )
 """Tried in this order at each task, for each of its inputs."""
+
+
+def _redundant(unit: Unit) -> Iterator[str]:
+    for rule, producer, task, outcome in _matches(unit):
+        if not _reason(unit, producer, outcome):
+            yield f'"{unit.name}.{task.id}" behind "{producer.id}" is redundant: {rule.law}'
+
+
+def _simplify(unit: Unit, remarks: Remarks) -> Unit:
+    """Apply the first law that fits until none does; every application removes a task, so this ends."""
+    declined: set[tuple[str, str]] = set()
+    while (changed := _once(unit, remarks, declined)) is not unit:
+        unit = changed
+    return unit
+
+
+def _matches(unit: Unit) -> Iterator[tuple[Rule, Task, Task, Outcome]]:
+    """What the laws say of each task and the ones that it reads from."""
+    for task in unit.tasks:
+        for edge in task.inputs:
+            producer = unit.task(edge.producer)
+            for rule in RULES:
+                outcome = rule.apply(producer, task)
+                if outcome is not None:
+                    yield rule, producer, task, outcome
+                    break
+
+
+def _reason(unit: Unit, producer: Task, outcome: Outcome) -> str:
+    """Why nothing comes of it; empty where something does."""
+    if isinstance(outcome, Declined):
+        return outcome.reason
+    alone = isinstance(outcome, Dropped) or len(unit.consumers(producer.id)) == 1
+    return "" if alone else f'"{producer.id}" has other readers'
+
+
+def _once(unit: Unit, remarks: Remarks, declined: set[tuple[str, str]]) -> Unit:
+    for rule, producer, task, outcome in _matches(unit):
+        reason = _reason(unit, producer, outcome)
+        if isinstance(outcome, Declined) or reason:
+            if (producer.id, task.id) not in declined:
+                remarks.declined(unit, task, rule.law, reason)
+                declined.add((producer.id, task.id))
+        elif isinstance(outcome, Dropped):
+            remarks.applied(unit, task, rule.law, outcome.reason)
+            return remove(unit, task)
+        else:
+            remarks.applied(unit, task, rule.law, f'"{producer.id}" became part of it')
+            return merge(unit, producer, task, outcome.op)
+    return unit
+
+
+SIMPLIFIED = Fact("no redundant calls are left", _redundant)
+REMOVE_REDUNDANT_CALLS = Pass("remove-redundant-calls", _simplify, frozenset({SIMPLIFIED}), requires=frozenset({LIVE}))
