@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from ghcm.functions import Failure
-from ghcm.operators.operator import ALL, FLOWING, Argument, Operator, Pipeline, Role, option
+from ghcm.operators.operator import ALL, Argument, Operator, Role, option
 from ghcm.support import NotYet
 from ghcm.types import Shape
 
 ENDS = (
     Operator(
         "read",
-        Role.SOURCE,
+        role=Role.SOURCE,
         takes=(Shape.TABLE,),
         arguments=(Argument("key", "any", required=False),),
         gives="a sink's records as Stream<T>; a table's as Pairs<K, V>; bounded",
         meaning="the latest complete version of a sink, or a copy of a table's state",
         exchange="none",
         failures=(Failure.BAD_RECORD,),
-        examples=(
-            Pipeline(
-                'lake.read().filter(v => v.page == "/")',
-                ('{"page": "/", "seconds": 3}',),
-                declares=(
-                    "record Visit { page: string, seconds: int }\n"
-                    "\n"
-                    'sink lake = parquet("lake", mode = append)\n'
-                    "\n"
-                    "stream fill {\n"
-                    '  files("visits.jsonl", format = json).as(Visit).to(lake)\n'
-                    "}"
-                ),
-                sinks={"lake": ('{"page": "/", "seconds": 3}', '{"page": "/docs", "seconds": 5}')},
-            ),
+    ).example(
+        'lake.read().filter(v => v.page == "/")',
+        '{"page": "/", "seconds": 3}',
+        declares=(
+            "record Visit { page: string, seconds: int }\n"
+            "\n"
+            'sink lake = parquet("lake", mode = append)\n'
+            "\n"
+            "stream fill {\n"
+            '  files("visits.jsonl", format = json).as(Visit).to(lake)\n'
+            "}"
         ),
+        sinks={"lake": ('{"page": "/", "seconds": 3}', '{"page": "/docs", "seconds": 5}')},
     ),
     Operator(
         "to",
-        Role.END,
+        role=Role.END,
         takes=ALL,
         arguments=(Argument("sink", "sink"),),
         gives="the same, for publish",
@@ -45,19 +42,16 @@ ENDS = (
             "quotes for an empty text, and both are null when they are read: use JSON or Parquet where "
             "they differ"
         ),
-        examples=(
-            Pipeline(
-                'memory(["/", "/docs"]).to(out)',
-                ('out: "/"', 'out: "/docs"'),
-                declares='sink out = parquet("out", mode = append)',
-                unit="batch",
-            ),
-        ),
+    ).example(
+        'memory(["/", "/docs"]).to(out)',
+        'out: "/"',
+        'out: "/docs"',
+        declares='sink out = parquet("out", mode = append)',
+        unit="batch",
     ),
     Operator(
         "publish",
-        Role.END,
-        takes=FLOWING,
+        role=Role.END,
         arguments=(
             Argument("call", "call"),
             option("every", "int or duration"),
@@ -70,43 +64,32 @@ ENDS = (
         exchange="global",
         stateful=True,
         columnar=NotYet("a policy counts row by row"),
-        examples=(
-            Pipeline(
-                (
-                    "events = memory([{ n: 1 }, { n: 2 }, { n: 3 }])\n"
-                    "events.to(lake).publish(rebuild(since = min(n)), every = 2)"
-                ),
-                ('lake: {"n": 1}', 'lake: {"n": 2}', 'lake: {"n": 3}', 'call rebuild: {"since": 1}'),
-                declares=(
-                    'sink lake = parquet("lake", mode = append)\n'
-                    "\n"
-                    "responsive batch rebuild(since: int) {\n"
-                    "  lake.read().filter(e => e.n >= since).reply()\n"
-                    "}"
-                ),
-                unit="stream",
-            ),
+    ).example(
+        (
+            "events = memory([{ n: 1 }, { n: 2 }, { n: 3 }])\n"
+            "events.to(lake).publish(rebuild(since = min(n)), every = 2)"
         ),
+        'lake: {"n": 1}',
+        'lake: {"n": 2}',
+        'lake: {"n": 3}',
+        'call rebuild: {"since": 1}',
+        declares=(
+            'sink lake = parquet("lake", mode = append)\n'
+            "\n"
+            "responsive batch rebuild(since: int) {\n"
+            "  lake.read().filter(e => e.n >= since).reply()\n"
+            "}"
+        ),
+        unit="stream",
     ),
-    Operator(
-        "reply",
-        Role.END,
-        takes=FLOWING,
-        gives="nothing",
-        meaning="the result of the call",
-        examples=(Pipeline("memory([1, 2]).map(n => n * n).reply()", ("1", "4")),),
+    Operator("reply", role=Role.END, gives="nothing", meaning="the result of the call").example(
+        "memory([1, 2]).map(n => n * n).reply()", "1", "4"
     ),
     Operator(
         "named",
-        Role.TRANSFORM,
         takes=ALL,
         arguments=(Argument("name", "string"),),
         gives="the same",
         meaning="names the task before it",
-        examples=(
-            Pipeline(
-                'memory(["/"]).map_to_pair(page => (page, 1)).count().named("pages")', ('{"key": "/", "value": 1}',)
-            ),
-        ),
-    ),
+    ).example('memory(["/"]).map_to_pair(page => (page, 1)).count().named("pages")', '{"key": "/", "value": 1}'),
 )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ghcm.aggregates import AGGREGATES
-from ghcm.operators.operator import EXPRESSION, FLOWING, Argument, Operator, Pipeline, Role, option
+from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
 
 GROUPS = (
     Operator(
         "reduce_by_key",
-        Role.TRANSFORM,
         takes=(Shape.PAIRS,),
         arguments=(Argument("function", "lambda2"), option("order", "lambda1")),
         gives="Pairs<K, V>, or Table<K, V> of unbounded unwindowed input",
@@ -26,16 +25,13 @@ GROUPS = (
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)",
-                ('{"key": 0, "value": 4}', '{"key": 1, "value": 8}'),
-            ),
-        ),
+    ).example(
+        "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)",
+        '{"key": 0, "value": 4}',
+        '{"key": 1, "value": 8}',
     ),
     Operator(
         "aggregate_by_key",
-        Role.TRANSFORM,
         takes=(Shape.PAIRS,),
         arguments=(Argument("aggregates", "aggregate", repeated=True),),
         gives="Pairs<K, {...}>, or Table",
@@ -46,58 +42,39 @@ GROUPS = (
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                ("memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).aggregate_by_key(n = count(), most = max(value))"),
-                ('{"key": 0, "value": {"n": 1, "most": 4}}', '{"key": 1, "value": {"n": 2, "most": 5}}'),
-            ),
-        ),
+    ).example(
+        "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).aggregate_by_key(n = count(), most = max(value))",
+        '{"key": 0, "value": {"n": 1, "most": 4}}',
+        '{"key": 1, "value": {"n": 2, "most": 5}}',
     ),
     Operator(
         "group_by_key",
-        Role.TRANSFORM,
         takes=(Shape.PAIRS,),
         gives="Pairs<K, list<V>>, or Table",
         meaning="the values of a key as a list in ascending order",
         exchange="hash",
         stateful=True,
-        examples=(
-            Pipeline(
-                "memory([5, 4, 3]).map_to_pair(n => (n % 2, n)).group_by_key()",
-                ('{"key": 0, "value": [4]}', '{"key": 1, "value": [3, 5]}'),
-            ),
-        ),
+    ).example(
+        "memory([5, 4, 3]).map_to_pair(n => (n % 2, n)).group_by_key()",
+        '{"key": 0, "value": [4]}',
+        '{"key": 1, "value": [3, 5]}',
     ),
     Operator(
         "count",
-        Role.TRANSFORM,
-        takes=FLOWING,
         gives="Pairs<K, int> of pairs, Stream<int> of a stream; or Table",
         meaning="how many",
         exchange="hash",
         stateful=True,
-        examples=(
-            Pipeline("memory([3, 4, 5]).count()", ("3",)),
-            Pipeline(
-                "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).count()",
-                ('{"key": 0, "value": 1}', '{"key": 1, "value": 2}'),
-            ),
-        ),
+    )
+    .example("memory([3, 4, 5]).count()", "3")
+    .example(
+        "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).count()", '{"key": 0, "value": 1}', '{"key": 1, "value": 2}'
     ),
     Operator(
-        "distinct",
-        Role.TRANSFORM,
-        takes=FLOWING,
-        gives="the same",
-        meaning="each different record once",
-        exchange="hash",
-        stateful=True,
-        examples=(Pipeline("memory([3, 1, 3]).distinct()", ("1", "3")),),
-    ),
+        "distinct", gives="the same", meaning="each different record once", exchange="hash", stateful=True
+    ).example("memory([3, 1, 3]).distinct()", "1", "3"),
     Operator(
         "sort",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("by", "lambda1"), option("descending", "bool")),
         gives="the same",
         meaning="in order",
@@ -105,24 +82,18 @@ GROUPS = (
         stateful=True,
         needs_bounded=True,
         failures=EXPRESSION,
-        examples=(Pipeline("memory([3, 1, 2]).sort(by = n => n, descending = true)", ("3", "2", "1")),),
-    ),
+    ).example("memory([3, 1, 2]).sort(by = n => n, descending = true)", "3", "2", "1"),
     Operator(
         "top",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("count", "int"), Argument("by", "lambda1"), option("ascending", "bool")),
         gives="the same",
         meaning="the greatest by a value, of each window where records are in windows; other input is bounded",
         exchange="global",
         stateful=True,
         failures=EXPRESSION,
-        examples=(Pipeline("memory([3, 1, 2]).top(2, by = n => n)", ("3", "2")),),
-    ),
+    ).example("memory([3, 1, 2]).top(2, by = n => n)", "3", "2"),
     Operator(
         "join",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(
             Argument("other", "collection"),
             option("on", "lambda2"),
@@ -147,33 +118,27 @@ GROUPS = (
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                (
-                    'visits = memory([{ page: "/", user: 7 }, { page: "/docs", user: 8 }])\n'
-                    'users = memory([{ id: 7, name: "ann" }])\n'
-                    "visits.join(users, on = (v, u) => v.user == u.id, kind = left)"
-                ),
-                (
-                    '{"left": {"page": "/", "user": 7}, "right": {"id": 7, "name": "ann"}}',
-                    '{"left": {"page": "/docs", "user": 8}, "right": null}',
-                ),
-            ),
-            Pipeline(
-                (
-                    'trades = memory([{ at: 5, good: "tin" }]).event_time(t => from_micros(t.at))\n'
-                    'prices = memory([{ at: 2, good: "tin", cents: 30 }, { at: 4, good: "tin", cents: 35 }, { at: '
-                    '6, good: "tin", cents: 40 }]).event_time(p => from_micros(p.at))\n'
-                    "trades.join(prices, on = (t, p) => t.good == p.good, asof = true)"
-                ),
-                ('{"left": {"at": 5, "good": "tin"}, "right": {"at": 4, "good": "tin", "cents": 35}}',),
-            ),
+    )
+    .example(
+        (
+            'visits = memory([{ page: "/", user: 7 }, { page: "/docs", user: 8 }])\n'
+            'users = memory([{ id: 7, name: "ann" }])\n'
+            "visits.join(users, on = (v, u) => v.user == u.id, kind = left)"
         ),
+        '{"left": {"page": "/", "user": 7}, "right": {"id": 7, "name": "ann"}}',
+        '{"left": {"page": "/docs", "user": 8}, "right": null}',
+    )
+    .example(
+        (
+            'trades = memory([{ at: 5, good: "tin" }]).event_time(t => from_micros(t.at))\n'
+            'prices = memory([{ at: 2, good: "tin", cents: 30 }, { at: 4, good: "tin", cents: 35 }, { at: '
+            '6, good: "tin", cents: 40 }]).event_time(p => from_micros(p.at))\n'
+            "trades.join(prices, on = (t, p) => t.good == p.good, asof = true)"
+        ),
+        '{"left": {"at": 5, "good": "tin"}, "right": {"at": 4, "good": "tin", "cents": 35}}',
     ),
     Operator(
         "iterate",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("step", "lambda1"), option("until", "lambda2"), Argument("limit", "int", positional=False)),
         gives="the same, without event time",
         meaning=(
@@ -184,11 +149,9 @@ GROUPS = (
         stateful=True,
         needs_bounded=True,
         failures=EXPRESSION,
-        examples=(Pipeline("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", ("8", "40")),),
-    ),
+    ).example("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", "8", "40"),
     Operator(
         "changes",
-        Role.TRANSFORM,
         takes=(Shape.TABLE,),
         gives="Pairs<K, V>",
         meaning=(
@@ -201,16 +164,13 @@ GROUPS = (
         stateful=True,
         columnar=Never("what a table gives at a commit is rows already"),
         spark=Never("aggregations in a batch unit give final pairs, which flow on without changes()"),
-        examples=(
-            Pipeline(
-                (
-                    "sums = memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)\n"
-                    "sums.changes().filter(p => p.value > 4).to(out)"
-                ),
-                ('out: {"key": 1, "value": 8}',),
-                'sink out = parquet("out", mode = append)',
-                unit="stream",
-            ),
+    ).example(
+        (
+            "sums = memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)\n"
+            "sums.changes().filter(p => p.value > 4).to(out)"
         ),
+        'out: {"key": 1, "value": 8}',
+        declares='sink out = parquet("out", mode = append)',
+        unit="stream",
     ),
 )

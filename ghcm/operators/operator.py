@@ -6,7 +6,7 @@ Type rules that need more than a row says are in `ghcm.lowering`, one function f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -84,10 +84,10 @@ class Pipeline:
 
     text: str
     gives: tuple[str, ...]
-    declares: str = ""
-    unit: str = "responsive batch"
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
-    sinks: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    declares: str
+    unit: str
+    files: Mapping[str, str]
+    sinks: Mapping[str, tuple[str, ...]]
 
     def program(self) -> str:
         """The whole program."""
@@ -101,11 +101,11 @@ class Operator:
     """One operator. `takes`: the shapes of its input (empty for sources). `gives`: the output, for people."""
 
     name: str
-    role: Role
     _: KW_ONLY
+    role: Role = Role.TRANSFORM
+    takes: tuple[Shape, ...] = FLOWING
     gives: str
     meaning: str
-    takes: tuple[Shape, ...] = ()
     arguments: tuple[Argument, ...] = ()
     exchange: Literal["none", "forward", "hash", "global"] = "forward"
     stateful: bool = False
@@ -116,6 +116,19 @@ class Operator:
     columnar: Support = YES
     spark: Support = YES
     examples: tuple[Pipeline, ...] = ()
+
+    def example(
+        self,
+        text: str,
+        *gives: str,
+        declares: str = "",
+        unit: str = "responsive batch",
+        files: Mapping[str, str] | None = None,
+        sinks: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Operator:
+        """The operator with one example more."""
+        shown = Pipeline(text, gives, declares, unit, files or {}, sinks or {})
+        return replace(self, examples=(*self.examples, shown))
 
     def support(self, engine: Engine) -> Support:
         """What that engine says to it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.functions import Failure
-from ghcm.operators.operator import EXPRESSION, FLOWING, Argument, Operator, Pipeline, Role, option
+from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
 
@@ -19,24 +19,20 @@ _SECOND = '{"start": "1970-01-01T00:00:10.000000Z", "end": "1970-01-01T00:00:20.
 ROWS = (
     Operator(
         "as",
-        Role.TRANSFORM,
         takes=(Shape.STREAM,),
         arguments=(Argument("record", "record"),),
         gives="Stream<R>",
         meaning="decodes raw records; what does not fit is a dead letter",
         failures=(Failure.BAD_RECORD,),
-        examples=(
-            Pipeline(
-                'files("visits.jsonl", format = json).as(Visit)',
-                ('{"page": "/", "country": "AT"}', 'dead letter (bad_record): {"geo":{}}'),
-                declares='record Visit { page: string, country: string? from "geo.country" }',
-                files={"visits.jsonl": ('{"page":"/","geo":{"country":"AT"}}\n{"geo":{}}\n')},
-            ),
-        ),
+    ).example(
+        'files("visits.jsonl", format = json).as(Visit)',
+        '{"page": "/", "country": "AT"}',
+        'dead letter (bad_record): {"geo":{}}',
+        declares='record Visit { page: string, country: string? from "geo.country" }',
+        files={"visits.jsonl": ('{"page":"/","geo":{"country":"AT"}}\n{"geo":{}}\n')},
     ),
     Operator(
         "event_time",
-        Role.TRANSFORM,
         takes=(Shape.STREAM,),
         arguments=(Argument("time", "lambda1"), option("disorder", "duration"), option("idle", "duration")),
         gives="the same, with event time",
@@ -52,113 +48,83 @@ ROWS = (
         ),
         stateful=True,
         failures=(*EXPRESSION, Failure.NULL_TIME),
-        examples=(
-            Pipeline(
-                "memory([{ at: 5 }, { at: null }]).event_time(r => from_micros(r.at), disorder = 10s)",
-                ('{"at": 5}', 'dead letter (null_time): {"at":null}'),
-            ),
-            Pipeline(
-                (
-                    "north = memory([{ at: 1 }, { at: 12 }]).event_time(r => from_micros(r.at * 1000000), disorder "
-                    "= 0s, idle = 30s)\n"
-                    "south = memory([{ at: 3 }]).event_time(r => from_micros(r.at * 1000000), disorder = 0s, idle "
-                    "= 30s)\n"
-                    "union(north, south).window(tumbling(10s)).count().map(c => c.value).to(out)"
-                ),
-                ("out: 2", "out: 1"),
-                'sink out = files("out", mode = append)',
-                unit="stream",
-            ),
+    )
+    .example(
+        "memory([{ at: 5 }, { at: null }]).event_time(r => from_micros(r.at), disorder = 10s)",
+        '{"at": 5}',
+        'dead letter (null_time): {"at":null}',
+    )
+    .example(
+        (
+            "north = memory([{ at: 1 }, { at: 12 }]).event_time(r => from_micros(r.at * 1000000), disorder "
+            "= 0s, idle = 30s)\n"
+            "south = memory([{ at: 3 }]).event_time(r => from_micros(r.at * 1000000), disorder = 0s, idle "
+            "= 30s)\n"
+            "union(north, south).window(tumbling(10s)).count().map(c => c.value).to(out)"
         ),
+        "out: 2",
+        "out: 1",
+        declares='sink out = files("out", mode = append)',
+        unit="stream",
     ),
     Operator(
         "filter",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("predicate", "lambda1"),),
         gives="the same",
         meaning="keeps the records for which the predicate is true",
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                "memory([{ n: 4 }, { n: 1 }, { n: 0 }]).filter(r => 4 // r.n < 3)",
-                ('{"n": 4}', 'dead letter (zero_divisor): {"n":0}'),
-            ),
-        ),
+    ).example(
+        "memory([{ n: 4 }, { n: 1 }, { n: 0 }]).filter(r => 4 // r.n < 3)",
+        '{"n": 4}',
+        'dead letter (zero_divisor): {"n":0}',
     ),
     Operator(
-        "map",
-        Role.TRANSFORM,
-        takes=FLOWING,
-        arguments=(_FUNCTION,),
-        gives="Stream<U>",
-        meaning="one record for one record",
-        failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                "memory([{ n: 4 }, { n: 0 }]).map(r => { n: r.n, share: 100 // r.n })",
-                ('{"n": 4, "share": 25}', 'dead letter (zero_divisor): {"n":0}'),
-            ),
-        ),
+        "map", arguments=(_FUNCTION,), gives="Stream<U>", meaning="one record for one record", failures=EXPRESSION
+    ).example(
+        "memory([{ n: 4 }, { n: 0 }]).map(r => { n: r.n, share: 100 // r.n })",
+        '{"n": 4, "share": 25}',
+        'dead letter (zero_divisor): {"n":0}',
     ),
     Operator(
         "flat_map",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(_FUNCTION,),
         gives="Stream<U>",
         meaning="the items of a list for one record",
         failures=EXPRESSION,
-        examples=(Pipeline('memory(["to be", "or"]).flat_map(line => words(line))', ('"to"', '"be"', '"or"')),),
-    ),
+    ).example('memory(["to be", "or"]).flat_map(line => words(line))', '"to"', '"be"', '"or"'),
     Operator(
         "map_to_pair",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(_FUNCTION,),
         gives="Pairs<K, V>",
         meaning="a pair (key, value) for one record",
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                'memory(["/", "/docs"]).map_to_pair(page => (page, 1))',
-                ('{"key": "/", "value": 1}', '{"key": "/docs", "value": 1}'),
-            ),
-        ),
+    ).example(
+        'memory(["/", "/docs"]).map_to_pair(page => (page, 1))',
+        '{"key": "/", "value": 1}',
+        '{"key": "/docs", "value": 1}',
     ),
     Operator(
         "map_values",
-        Role.TRANSFORM,
         takes=(Shape.PAIRS,),
         arguments=(_FUNCTION,),
         gives="Pairs<K, U>",
         meaning="a new value under the same key",
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                'memory([3, 4]).map_to_pair(n => (n, "a")).map_values(s => s + "!")',
-                ('{"key": 3, "value": "a!"}', '{"key": 4, "value": "a!"}'),
-            ),
-        ),
+    ).example(
+        'memory([3, 4]).map_to_pair(n => (n, "a")).map_values(s => s + "!")',
+        '{"key": 3, "value": "a!"}',
+        '{"key": 4, "value": "a!"}',
     ),
     Operator(
         "key_by",
-        Role.TRANSFORM,
         takes=(Shape.STREAM,),
         arguments=(_FUNCTION,),
         gives="Pairs<K, T>",
         meaning="the record itself under a key made from it",
         failures=EXPRESSION,
-        examples=(
-            Pipeline(
-                'memory([{ page: "/", n: 1 }]).key_by(r => r.page)', ('{"key": "/", "value": {"page": "/", "n": 1}}',)
-            ),
-        ),
-    ),
+    ).example('memory([{ page: "/", n: 1 }]).key_by(r => r.page)', '{"key": "/", "value": {"page": "/", "n": 1}}'),
     Operator(
         "python",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("function", "string"), option("by", "name", "row", "batch")),
         gives="Stream<U>, the type behind the colon",
         meaning=(
@@ -169,21 +135,15 @@ ROWS = (
         ),
         failures=(Failure.PYTHON, Failure.WRONG_RESULT),
         columnar=_BY_ROW,
-        examples=(Pipeline('memory(["to be"]).python("string:capwords") : string', ('"To Be"',)),),
-    ),
+    ).example('memory(["to be"]).python("string:capwords") : string', '"To Be"'),
     Operator(
         "union",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("others", "collection", repeated=True),),
         gives="the same",
         meaning="all records of all inputs",
-        examples=(Pipeline(("a = memory([1, 2])\nb = memory([2, 3])\na.union(b)"), ("1", "2", "2", "3")),),
-    ),
+    ).example("a = memory([1, 2])\nb = memory([2, 3])\na.union(b)", "1", "2", "2", "3"),
     Operator(
         "sample",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("fraction", "float"), option("seed", "int")),
         gives="the same",
         meaning=(
@@ -191,12 +151,9 @@ ROWS = (
             "together and every run and engine gives the same"
         ),
         columnar=Never("it goes by MD5, and Polars has hashes of its own only"),
-        examples=(Pipeline("memory([1, 2, 3, 4, 5, 6, 7, 8]).sample(0.5, seed = 1)", ("1", "2", "5", "6", "8")),),
-    ),
+    ).example("memory([1, 2, 3, 4, 5, 6, 7, 8]).sample(0.5, seed = 1)", "1", "2", "5", "6", "8"),
     Operator(
         "window",
-        Role.TRANSFORM,
-        takes=FLOWING,
         arguments=(Argument("assigner", "window"), option("allowed_lateness", "duration")),
         gives="the same with the column window",
         meaning=(
@@ -211,21 +168,19 @@ ROWS = (
             "late that its own session would have ended is a dead letter"
         ),
         failures=(Failure.LATE,),
-        examples=(
-            Pipeline(
-                _TIMED + "visits.map_to_pair(v => (v.page, 1)).window(tumbling(10s)).count()",
-                (
-                    f'{{"key": "/", "value": 2, "window": {_FIRST}}}',
-                    f'{{"key": "/docs", "value": 1, "window": {_SECOND}}}',
-                ),
-            ),
-            Pipeline(
-                (
-                    "days = generate(rows = 3, step = 11h).event_time(r => r.time, disorder = 0s)\n"
-                    "days.window(tumbling(1d, offset = 22h)).map(r => r.window.start)"
-                ),
-                ('"1969-12-31T22:00:00.000000Z"', '"1969-12-31T22:00:00.000000Z"', '"1970-01-01T22:00:00.000000Z"'),
-            ),
+    )
+    .example(
+        _TIMED + "visits.map_to_pair(v => (v.page, 1)).window(tumbling(10s)).count()",
+        f'{{"key": "/", "value": 2, "window": {_FIRST}}}',
+        f'{{"key": "/docs", "value": 1, "window": {_SECOND}}}',
+    )
+    .example(
+        (
+            "days = generate(rows = 3, step = 11h).event_time(r => r.time, disorder = 0s)\n"
+            "days.window(tumbling(1d, offset = 22h)).map(r => r.window.start)"
         ),
+        '"1969-12-31T22:00:00.000000Z"',
+        '"1969-12-31T22:00:00.000000Z"',
+        '"1970-01-01T22:00:00.000000Z"',
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ghcm.functions import Failure
-from ghcm.operators.operator import Argument, Operator, Pipeline, Role, option
+from ghcm.operators.operator import Argument, Operator, Role, option
 from ghcm.support import Never, NotYet
 
 _SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
@@ -17,7 +17,8 @@ _CLOCK = option("clock", "name", "restarts", "continues")
 SOURCES = (
     Operator(
         "files",
-        Role.SOURCE,
+        role=Role.SOURCE,
+        takes=(),
         arguments=(
             Argument("path", "string"),
             _FILE_FORMAT,
@@ -44,22 +45,18 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-        examples=(
-            Pipeline(
-                'files("visits.csv", format = csv).as(Visit)',
-                (
-                    '{"page": "/", "seconds": 3}',
-                    '{"page": "/docs", "seconds": null}',
-                    "dead letter (bad_record): /prices,many",
-                ),
-                declares="record Visit { page: string, seconds: int? }",
-                files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
-            ),
-        ),
+    ).example(
+        'files("visits.csv", format = csv).as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        '{"page": "/docs", "seconds": null}',
+        "dead letter (bad_record): /prices,many",
+        declares="record Visit { page: string, seconds: int? }",
+        files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
     ),
     Operator(
         "socket",
-        Role.SOURCE,
+        role=Role.SOURCE,
+        takes=(),
         arguments=(Argument("address", "string"), _FORMAT, option("separator", "string")),
         gives="raw records, unbounded; text gives Stream<Line>",
         meaning="lines from a TCP server, until it closes",
@@ -67,52 +64,44 @@ SOURCES = (
         stateful=True,
         failures=(Failure.BAD_RECORD,),
         spark=_SPARK_UNBOUNDED,
-        examples=(
-            Pipeline(
-                ('visits = socket("localhost:9000", format = json).as(Visit)\nvisits.to(out)'),
-                ('out: {"page": "/"}', 'out: {"page": "/docs"}'),
-                declares=('record Visit { page: string }\n\nsink out = parquet("out")'),
-                unit="stream",
-                files={"localhost:9000": ('{"page": "/"}\n{"page": "/docs"}\n')},
-            ),
-        ),
+    ).example(
+        'visits = socket("localhost:9000", format = json).as(Visit)\nvisits.to(out)',
+        'out: {"page": "/"}',
+        'out: {"page": "/docs"}',
+        declares='record Visit { page: string }\n\nsink out = parquet("out")',
+        unit="stream",
+        files={"localhost:9000": ('{"page": "/"}\n{"page": "/docs"}\n')},
     ),
     Operator(
         "memory",
-        Role.SOURCE,
+        role=Role.SOURCE,
+        takes=(),
         arguments=(Argument("rows", "rows"),),
         gives="Stream<T>, bounded",
         meaning="records written into the program",
         exchange="none",
         stateful=True,
-        examples=(
-            Pipeline(
-                'memory([{ page: "/", n: 1 }, { page: "/docs", n: 2 }])',
-                ('{"page": "/", "n": 1}', '{"page": "/docs", "n": 2}'),
-            ),
-        ),
+    ).example(
+        'memory([{ page: "/", n: 1 }, { page: "/docs", n: 2 }])', '{"page": "/", "n": 1}', '{"page": "/docs", "n": 2}'
     ),
     Operator(
         "generate",
-        Role.SOURCE,
+        role=Role.SOURCE,
+        takes=(),
         arguments=(option("rows", "int"), option("rate", "float"), option("start", "time"), option("step", "duration")),
         gives="Stream<{number: int, time: timestamp}>, bounded when rows is given",
         meaning='a clock of numbered records, from start ("2026-01-02T03:04:05Z"; 1970 without) on',
         exchange="none",
         stateful=True,
-        examples=(
-            Pipeline(
-                "generate(rows = 2, step = 1m)",
-                (
-                    '{"number": 0, "time": "1970-01-01T00:00:00.000000Z"}',
-                    '{"number": 1, "time": "1970-01-01T00:01:00.000000Z"}',
-                ),
-            ),
-        ),
+    ).example(
+        "generate(rows = 2, step = 1m)",
+        '{"number": 0, "time": "1970-01-01T00:00:00.000000Z"}',
+        '{"number": 1, "time": "1970-01-01T00:01:00.000000Z"}',
     ),
     Operator(
         "kafka",
-        Role.SOURCE,
+        role=Role.SOURCE,
+        takes=(),
         arguments=(Argument("topic", "string"), _FORMAT),
         gives="raw records, unbounded",
         meaning="records of a topic",

@@ -48,8 +48,8 @@ def missing() -> Iterator[str]:
     for operator in OPERATORS.values():
         name = operator.name
         if isinstance(operator.reference, Yes) and not operator.examples:
-            example = f"""Pipeline("memory([...]).{name}(...)", ('<each record as JSON>',))"""
-            yield f'add to the row of "{name}" in ghcm/operators: examples=({example},),'
+            example = f""".example("memory([...]).{name}(...)", '<each record as JSON>')"""
+            yield f'add to the row of "{name}" in ghcm/operators: {example}'
     for aggregate in AGGREGATES.keys() - aggregates.EXAMPLES.keys():
         example = f'Aggregated("{aggregate.value}(value)", "[1, 2, null]", "<the result as JSON>")'
         yield f"add to EXAMPLES of ghcm/manual/aggregates.py: _F.{aggregate.name}: ({example},),"
