@@ -14,7 +14,7 @@ HELPERS = {
 }
 """The modules of functions by form."""
 _MODULES = (
-    "checked rows columns json_forms json_values per_item order aggregates hyperloglog summaries python pl re math "
+    "checked rows columns per_item order aggregates hyperloglog summaries python pl re math "
     "base64 hashlib zlib"
 )
 _FUNCTIONS = " ".join(f"{form}_{module}" for form, modules in HELPERS.items() for module in modules)
@@ -68,8 +68,6 @@ _NATIVE = (
     "aggregates",
     "columns",
     "hyperloglog",
-    "json_forms",
-    "json_values",
     "order",
     "per_item",
     "python",

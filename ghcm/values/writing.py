@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal as Number
 from fractions import Fraction
 from functools import lru_cache
+from operator import itemgetter
 from typing import TypeAlias, assert_never, cast
 
 from ghcm import types
@@ -21,8 +22,8 @@ MICROS = 1_000_000
 
 
 @lru_cache(maxsize=4096)
-def writer(type_: Type) -> Callable[[object], Json]:
-    """The function that gives the JSON form of values of `type_`."""
+def writer(type_: Type, *, in_order: bool = False) -> Callable[[object], Json]:
+    """The function that gives the JSON form of values of `type_`; maps `in_order` of their keys, else as they are."""
     match type_:
         case types.Null() | types.Bool() | types.Int() | types.Int32() | types.String() | types.Enumeration():
             return _same
@@ -39,15 +40,15 @@ def writer(type_: Type) -> Callable[[object], Json]:
         case types.Duration():
             return _write_duration
         case types.Nullable(of=of):
-            inner = writer(of)
+            inner = writer(of, in_order=in_order)
             return inner if inner is _same else lambda value: None if value is None else inner(value)
         case types.List(item=item):
-            each = writer(item)
+            each = writer(item, in_order=in_order)
             return lambda value: [each(part) for part in cast("list[object]", value)]
         case types.Map(key=key, value=held):
-            return _map_writer(key, writer(key), writer(held))
+            return _map_writer(key, writer(key), writer(held, in_order=in_order), in_order=in_order)
         case types.Struct(fields=fields):
-            parts = [(part.name, writer(part.type)) for part in fields]
+            parts = [(part.name, writer(part.type, in_order=in_order)) for part in fields]
             return lambda value: {
                 name: write(part) for (name, write), part in zip(parts, cast("tuple[object, ...]", value), strict=True)
             }
@@ -108,8 +109,12 @@ def _write_duration(value: object) -> Json:
 
 
 def _map_writer(
-    key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json]
+    key: Type, of_key: Callable[[object], Json], of_value: Callable[[object], Json], *, in_order: bool = False
 ) -> Callable[[object], Json]:
+    def pairs(value: object) -> Iterable[tuple[str, object]]:
+        held = cast("dict[str, object]", value)
+        return sorted(held.items(), key=itemgetter(0)) if in_order else held.items()
+
     if isinstance(key, types.String | types.Enumeration):
-        return lambda value: {name: of_value(held) for name, held in cast("dict[str, object]", value).items()}
-    return lambda value: [[of_key(k), of_value(held)] for k, held in cast("dict[object, object]", value).items()]
+        return lambda value: {name: of_value(held) for name, held in pairs(value)}
+    return lambda value: [[of_key(name), of_value(held)] for name, held in pairs(value)]

@@ -15,9 +15,10 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, loop_head, parameter_lines
-from ghcm.codegen.native.rows.text import Binding, Code, Module, python_text, targets_text, tuple_text
+from ghcm.codegen.native.rows.text import Binding, Code, Module, quoted, targets_text, tuple_text
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg import ops
+from ghcm.spg.notation.types import print_type
 from ghcm.types import Struct, Type, is_nullable
 
 
@@ -237,7 +238,7 @@ def _whole(writer: _Writer, type_: Type) -> Code:
 def _python(writer: _Writer, step: Step, function: str) -> None:
     index = len(writer.functions)
     writer.functions.append(function)
-    text = f"python.Call({python_text(step.taken)}, {python_text(step.given)})"
+    text = f"python.call({quoted(print_type(step.taken))}, {quoted(print_type(step.given))})"
     call = writer.scope.module.constant(f"_{identifier(function.split(':')[1])}", text)
     outcome = writer.scope.names.new("outcome")
     record = _record(writer, step)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
-from keyword import iskeyword
-from typing import assert_never, cast
+from typing import cast
 
 from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
@@ -178,63 +176,3 @@ def order_text(type_: types.Type) -> str:
             return f"order.pairs({order_text(key)}, {order_text(value)})"
         case _:  # Python orders the rest as the language does
             return "order.plain"
-
-
-def python_text(type_: types.Type) -> str:
-    """The exchange of a type as Python text.
-
-    >>> python_text(types.Nullable(types.List(types.Int())))
-    'python.Optional(python.Items(python.INT))'
-    """
-    match type_:
-        case types.Nullable(of=of):
-            return f"python.Optional({python_text(of)})"
-        case types.List(item=item):
-            return f"python.Items({python_text(item)})"
-        case types.Map(key=key, value=value):
-            return f"python.Mapped({python_text(key)}, {python_text(value)})"
-        case types.Struct(fields=fields):
-            parts = [f"{_text(part.name)}: {python_text(part.type)}" for part in fields]
-            plain = [f"{part.name}={python_text(part.type)}" for part in fields]
-            name = _text(type_.name or "Record")
-            simple = all(map(_is_name, type_.names))
-            return (
-                f"python.Record({name}, {', '.join(plain)})"
-                if simple
-                else f"python.Record({name}, **{{{', '.join(parts)}}})"
-            )
-        case types.Null():
-            return "python.Optional(python.BOOL)"
-        case types.Bool():
-            return "python.BOOL"
-        case types.Int():
-            return "python.INT"
-        case types.Int32():
-            return "python.INT32"
-        case types.Float():
-            return "python.FLOAT"
-        case types.Decimal():
-            return "python.DECIMAL"
-        case types.String():
-            return "python.STRING"
-        case types.Enumeration(values=values):
-            return f"python.OneOf({', '.join(map(_text, values))})"
-        case types.Bytes():
-            return "python.BYTES"
-        case types.Timestamp():
-            return "python.TIMESTAMP"
-        case types.Date():
-            return "python.DATE"
-        case types.Duration():
-            return "python.DURATION"
-        case _:
-            assert_never(type_)
-
-
-def _is_name(text: str) -> bool:
-    """Whether Python takes it for the name of an argument, and as it is: it changes some letters outside of ASCII."""
-    return text.isascii() and text.isidentifier() and not iskeyword(text)
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

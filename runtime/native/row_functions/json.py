@@ -1,4 +1,6 @@
-"""JSON texts in generated row code. A path is the names and list indices behind the text."""
+"""JSON texts in generated row code. A path is the names and list indices behind the text; a type is spelt as the SPG
+spells it, with the indices of its fields.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,11 @@ from math import isinf
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ghcm.functions import Failure
-from ghcm.runtime.native.json_values import JsonReader
+from ghcm.runtime.formats.fields import from_json_field
 from ghcm.runtime.native.row_functions.numbers import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
+from ghcm.spg.notation.types import parse_type
+from ghcm.values import WrittenFloat, has_decimal, writer
 
 _Data: TypeAlias = object
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -27,22 +31,32 @@ class _Number(str):
     __slots__ = ()
 
 
-def to_json(value: object, form: Callable[[Any], Any]) -> str:
-    """The value as compact JSON text."""
-    return _COMPACT.encode(form(value))
+def writer_of(spelt: str) -> Callable[[object], str]:
+    """The function that writes values of a type as compact JSON text, maps in the order of their keys."""
+    write, text = writer(parse_type(spelt), in_order=True), _COMPACT.encode
+    return lambda value: text(write(value))
 
 
-def json_to(text: str, reader: JsonReader) -> Any:
-    """The value that the text holds, as `ghcm.runtime.native.json_values` reads it."""
-    if "\\u" in text:
-        _text([_parsed(text)])
-    if text.count("[") + text.count("{") > _DEEPEST and _depth(text) > _DEEPEST:
-        raise RecordFailure(Failure.BAD_CAST, f"the JSON is nested more than {_DEEPEST} deep")
-    try:
-        return reader.read(json.loads(text, parse_float=reader.parse_float, parse_constant=_constant))
-    except ValueError as error:
-        detail = str(error).encode("utf-8", "backslashreplace").decode()
-        raise RecordFailure(Failure.BAD_CAST, detail) from None
+def reader_of(spelt: str) -> Callable[[str], Any]:
+    """The function that reads values of a type from JSON texts, by the rules of JSON sources and by their code.
+
+    >>> reader_of('{host: string from "id.host", n: int?}')('{"id": {"host": "a"}, "further": []}')
+    ('a', None)
+    """
+    type_ = parse_type(spelt)
+    read, parse_float = from_json_field(type_), WrittenFloat if has_decimal(type_) else None
+
+    def json_to(text: str) -> Any:
+        if "\\u" in text:
+            _text([_parsed(text)])
+        _check_depth(text)
+        try:
+            return read(json.loads(text, parse_float=parse_float, parse_constant=_constant))
+        except ValueError as error:
+            detail = str(error).encode("utf-8", "backslashreplace").decode()
+            raise RecordFailure(Failure.BAD_CAST, detail) from None
+
+    return json_to
 
 
 def json_get(text: str, *path: str | int) -> str | None:
@@ -119,8 +133,7 @@ def _at(text: str, path: tuple[str | int, ...]) -> _Data:
 @lru_cache(maxsize=4)
 def _parsed(text: str) -> _Data:
     """The data of a text; several functions of one record ask for the same one."""
-    if text.count("[") + text.count("{") > _DEEPEST and _depth(text) > _DEEPEST:
-        raise RecordFailure(Failure.BAD_CAST, f"the JSON is nested more than {_DEEPEST} deep")
+    _check_depth(text)
     try:
         return cast("_Data", json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_constant))
     except ValueError as error:
@@ -131,12 +144,14 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"there is no {name}")
 
 
-def _depth(text: str) -> int:
-    depth = most = 0
+def _check_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return
+    depth = 0
     for token in _BRACKETS.finditer(text):
         depth += (token[0] in "[{") - (token[0] in "]}")
-        most = max(most, depth)
-    return most
+        if depth > _DEEPEST:
+            raise RecordFailure(Failure.BAD_CAST, f"the JSON is nested more than {_DEEPEST} deep")
 
 
 def _text(data: _Data) -> str | None:

@@ -7,22 +7,8 @@ from ghcm.codegen.native.rows.functions.emitting import Emit, Scope, helper, kin
 from ghcm.codegen.native.rows.text import ATOM, BITOR, COMPARE, PRODUCT, SUM, Code, quoted
 from ghcm.expr import Call
 from ghcm.functions import FAMILIES
-from ghcm.types import (
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Float,
-    List,
-    Map,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-    strip,
-)
+from ghcm.spg.notation.types import print_type
+from ghcm.types import Date, Decimal, Float, List, Struct, Type, is_nullable, strip
 from ghcm.values.texts import parse_path
 from ghcm.values.timestamps import DATE_UNITS
 
@@ -137,17 +123,15 @@ def _read(scope: Scope, expr: Call, codes: list[Code]) -> Code:
 
 
 def _to_json(scope: Scope, expr: Call, codes: list[Code]) -> Code:
-    write = form_text(strip(expr.arguments[0].type))
-    if "(" in write:
-        write = scope.module.constant("_json", write)
-    return helper("json.to_json", codes[0], Code(write))
+    made = f"row_json.writer_of({quoted(print_type(strip(expr.arguments[0].type)))})"
+    return Code(f"{scope.module.constant('_to_json', made)}({codes[0].inner})")
 
 
 def _json_to(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     spelt = constant(expr.arguments[2])
     assert isinstance(spelt, str), "the lowering writes it"
-    read = scope.module.constant("_from_json", f"json_values.reader({quoted(spelt)})")
-    return helper("json.json_to", codes[0], Code(read))
+    read = scope.module.constant("_from_json", f"row_json.reader_of({quoted(spelt)})")
+    return Code(f"{read}({codes[0].inner})")
 
 
 EMITTERS: dict[str, Emit] = {
@@ -168,33 +152,4 @@ EMITTERS: dict[str, Emit] = {
     **{each.name: _read for each in FAMILIES["json"]},
     "to_json": _to_json,
     "json_to": _json_to,
-}
-
-
-def form_text(type_: Type) -> str:
-    """What gives the JSON form of a type, as a call of `ghcm.runtime.native.json_forms`."""
-    match type_:
-        case Nullable(of=of):
-            inner = form_text(of)
-            return inner if inner == "json_forms.plain" else f"json_forms.nullable({inner})"
-        case List(item=item):
-            return f"json_forms.items({form_text(item)})"
-        case Struct(fields=fields):
-            parts = [f"({quoted(part.name)}, {form_text(part.type)})" for part in fields]
-            return f"json_forms.struct({', '.join(parts)})"
-        case Map(key=String(), value=value):
-            return f"json_forms.members({form_text(value)})"
-        case Map(key=key, value=value):
-            return f"json_forms.pairs({form_text(key)}, {form_text(value)})"
-        case _:  # scalars
-            return f"json_forms.{_FORMS.get(type(type_), 'plain')}"
-
-
-_FORMS: dict[type[Type], str] = {
-    Float: "floating",
-    Decimal: "digits",
-    Bytes: "base64_text",
-    Timestamp: "moment",
-    Date: "day",
-    Duration: "seconds",
 }

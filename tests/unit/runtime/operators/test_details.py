@@ -32,7 +32,7 @@ def raising(_: object) -> object:
 
 
 def test_the_detail_of_a_users_exception_is_its_type_and_text_and_not_endless() -> None:
-    call = python.Call(python.INT, python.INT)
+    call = python.call("int", "int")
     with pytest.raises(RecordFailure) as found:
         call(raising, 1)
     assert found.value.reason is Failure.PYTHON
@@ -40,7 +40,7 @@ def test_the_detail_of_a_users_exception_is_its_type_and_text_and_not_endless() 
 
 
 def test_a_wrong_result_says_where_and_what() -> None:
-    call = python.Call(python.INT, python.Record("Flow", name=python.STRING, sizes=python.Items(python.INT)))
+    call = python.call("int", "Flow{name: string, sizes: list<int>}")
     with pytest.raises(RecordFailure) as found:
         call(lambda _: ("a", [1, "two"]), 1)
     assert found.value.reason is Failure.WRONG_RESULT
