@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from ghcm.codegen.native.aggregates import Added, add_text, gathered, merge_text, partial_of, result_text, zero_text
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
-from ghcm.codegen.native.columns.text import ATOM, Unsupported, varies
+from ghcm.codegen.native.columns.text import Unsupported, varies
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import scope_function, scope_of
 from ghcm.codegen.native.rows.text import Binding, Code, Module, function_text, order_text, targets_text, tuple_text
+from ghcm.codegen.native.texts import ATOM
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Task, Unit

@@ -24,6 +24,7 @@ from ghcm.codegen.native.rows.lines import (
     scope_of,
 )
 from ghcm.codegen.native.rows.text import Code, Module, order_text, tuple_text
+from ghcm.codegen.native.texts import ATOM
 from ghcm.expr import Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink, Task, Unit
@@ -58,7 +59,7 @@ def time_functions(
         return texts, reason
     lines = guard(column.fails)
     if optional:
-        lines += guard(Column(f"{column.at(7)}.is_null()"))
+        lines += guard(Column(f"{column.at(ATOM)}.is_null()"))
     micros = f'columns.micros({column.text}).alias("time")'
     lines.append(f'return columns.fill(frame, {micros}).get_column("time")')
     return [*texts, frame_function(f"{name}_times_columns", lines, "pl.Series | None")], None
@@ -115,7 +116,7 @@ def _by_columns(op: Sort | Top, collection: Collection, name: str) -> str:
     ties = () if isinstance(op, Top) and collection.windowed else collection.columns.fields
     if not all(map(_sorts, [sorted_by.type, *(part.type for part in ties)])):
         raise Unsupported("Polars orders no structs and lists as the language does")
-    keyed = f'return frame.with_columns({column.at(7)}.alias("@by"))'
+    keyed = f'return frame.with_columns({column.at(ATOM)}.alias("@by"))'
     return frame_function(f"{name}_by_columns", [*guard(column.fails), keyed])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
 from ghcm.support import Never
-from ghcm.types import Decimal, Duration, Float, List, String, Type
+from ghcm.types import INT_MIN, Decimal, Duration, Float, List, String, Type
 from ghcm.types.unification import as_decimal, decimal_of, unify
 
 
@@ -88,8 +88,7 @@ DIFFERENCE = first(
 PRODUCT = first(ARITHMETIC, fixed(DURATION, DURATION, INT), decimals(product_of))
 FLOORED = first(ARITHMETIC, fixed(INT, DURATION, DURATION))
 ABSOLUTE_FAILS: dict[Choice, str] = {
-    SAFE: "", Duration: "column_numbers.absolute_fails(columns.micros({0}))",
-    ELSE: "column_numbers.absolute_fails({0})",
+    SAFE: "", Duration: f"columns.micros({{0}}) == {INT_MIN}", ELSE: f"{{0}} == {INT_MIN}",
 }  # fmt: skip
 UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION), same_decimal)
 
@@ -111,7 +110,7 @@ TABLE = (
         ),
         python={
             Float: "{0} + {1}", String: "{0} + {1}", List: "{0} + {1}",
-            Decimal: "row_numbers.exact_add({0}, {1})", ELSE: "row_numbers.add({0}, {1})",
+            Decimal: "decimals.EXACT.add({0}, {1})", ELSE: "row_numbers.add({0}, {1})",
         },
     ),
     Function(
@@ -124,7 +123,7 @@ TABLE = (
         ),
         python={
             Float: "{0} - {1}",
-            Decimal: "row_numbers.exact_subtract({0}, {1})", ELSE: "row_numbers.subtract({0}, {1})",
+            Decimal: "decimals.EXACT.subtract({0}, {1})", ELSE: "row_numbers.subtract({0}, {1})",
         },
     ),
     Function(
@@ -139,7 +138,7 @@ TABLE = (
         ),
         python={
             Float: "{0} * {1}",
-            Decimal: "row_numbers.exact_multiply({0}, {1})", ELSE: "row_numbers.multiply({0}, {1})",
+            Decimal: "decimals.EXACT.plus(decimals.EXACT.multiply({0}, {1}))", ELSE: "row_numbers.multiply({0}, {1})",
         },
     ),
     Function(
@@ -151,6 +150,12 @@ TABLE = (
             (Duration, SAFE): "float({0}) / float({1})", Duration: "row_numbers.divide(float({0}), float({1}))",
             SAFE: "{0} / {1}", ELSE: "row_numbers.divide({0}, {1})",
         },
+        polars={
+            Duration: "column_numbers.divided(columns.micros({0}).cast(pl.Float64), "
+            "columns.micros({1}).cast(pl.Float64))",
+            ELSE: "column_numbers.divided({0}, {1})",
+        },
+        polars_fails={SAFE: "", Duration: "columns.micros({1}) == 0", ELSE: "{1} == 0"},
     ),
     Function(
         "floordiv", "a // b", FLOORED, says="the quotient rounded towards minus infinity, as Python's; floats too",
@@ -162,23 +167,33 @@ TABLE = (
             SAFE: "{0} // {1}", Float: "row_numbers.floordiv_float({0}, {1})",
             ELSE: "row_numbers.floordiv({0}, {1})",
         },
-        polars={Float: Never("Polars rounds the quotient of floats where Python corrects it by the remainder")},
+        polars={
+            Float: Never("Polars rounds the quotient of floats where Python corrects it by the remainder"),
+            Duration: "columns.micros({0}) // columns.micros({1})", ELSE: "{0} // {1:bare}",
+        },
+        polars_fails={
+            SAFE: "", Duration: "column_numbers.floordiv_fails(columns.micros({0}), columns.micros({1}))",
+            ELSE: "column_numbers.floordiv_fails({0}, {1})",
+        },
     ),
     Function(
         "mod", "a % b", ARITHMETIC, says="the remainder with the sign of the divisor, as Python's; floats too",
         method=False, failures=(Failure.ZERO_DIVISOR,),
         examples=(Example("7 % 3", "1"), Example("-7 % 3", "2"), Example("7 % 0", fails=Failure.ZERO_DIVISOR)),
         python={SAFE: "{0} % {1}", ELSE: "row_numbers.modulo({0}, {1})"},
-        polars={Float: Never("Polars computes the remainder of floats from a rounded quotient")},
+        polars={
+            Float: Never("Polars computes the remainder of floats from a rounded quotient"), ELSE: "{0} % {1:bare}",
+        },
+        polars_fails={SAFE: "", ELSE: "{1} == 0"},
     ),
     Function(
         "neg", "-a", UNARY, says="the negative", method=False, failures=(Failure.OVERFLOW,),
         examples=(Example("-(1 + 2)", "-3"), Example("-(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
         python={
-            Float: "-{0}", Decimal: "row_numbers.exact_negate({0})", ELSE: "row_numbers.negate({0})",
+            Float: "-{0}", Decimal: "decimals.EXACT.minus({0})", ELSE: "row_numbers.negate({0})",
         },
         polars={
-            Float: "-{0}", Decimal: "column_numbers.exact_negate({0}, {precision}, {scale})",
+            Decimal: "columns.decimal(column_numbers.negative(columns.units({0})), {precision}, {scale})",
             Duration: "columns.duration(-columns.micros({0}))", ELSE: "-{0}",
         },
         polars_fails=ABSOLUTE_FAILS,
@@ -186,9 +201,9 @@ TABLE = (
     Function(
         "abs", "(a)", UNARY, says="the magnitude", failures=(Failure.OVERFLOW,),
         examples=(Example("abs(-3)", "3"), Example("abs(-9223372036854775807 - 1)", fails=Failure.OVERFLOW)),
-        python={Float: "abs({0})", Decimal: "row_numbers.exact_absolute({0})", ELSE: "row_numbers.absolute({0})"},
+        python={Float: "abs({0})", Decimal: "decimals.EXACT.abs({0})", ELSE: "row_numbers.absolute({0})"},
         polars={
-            Decimal: "column_numbers.exact_absolute({0}, {precision}, {scale})",
+            Decimal: "columns.decimal(columns.units({0}).abs(), {precision}, {scale})",
             Duration: "columns.duration(columns.micros({0}).abs())", ELSE: "{0}.abs()",
         },
         polars_fails=ABSOLUTE_FAILS,

@@ -6,7 +6,7 @@ and lists null equals null and is least.
 
 from __future__ import annotations
 
-from ghcm.functions.table import Choice, Example, Failure, Function
+from ghcm.functions.table import ELSE, Choice, Example, Failure, Function
 from ghcm.signatures import BOOL, STRING, Resolution, Rule, comparable
 from ghcm.support import Never
 from ghcm.types import List, Null, Struct, Type
@@ -30,13 +30,14 @@ def same(arguments: tuple[Type, ...]) -> Resolution | None:
 
 
 NESTED = Never("Polars orders no structs, and takes nulls inside structs and lists for unknown")
-_POLARS: dict[Choice, Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
+_POLARS: dict[Choice, str | Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
 
 
 def _compared(name: str, form: str, says: str, *examples: Example, of: Rule = compare) -> Function:
     sign = {"==": "="}.get(form[2:-2], form[2:-2])
     spark = f"({{0}} {sign} {{1}})" if of is compare else None
-    return Function(name, form, of, says=says, method=False, examples=examples, polars=_POLARS, spark=spark)
+    polars = _POLARS if of is compare else _POLARS | {ELSE: f"column_numbers.{name}({{0}}, {{1}})"}
+    return Function(name, form, of, says=says, method=False, examples=examples, polars=polars, spark=spark)
 
 
 # fmt: off
@@ -67,6 +68,6 @@ TABLE = (
             Example('ensure(1 > 2, "too small")', fails=Failure.BAD_RECORD),
         ),
         python="row_numbers.ensure({0}, {1})",
-        polars="{0}", polars_fails="column_numbers.ensure_fails({0})",
+        polars="{0}", polars_fails="~{0}",
     ),
 )

@@ -84,7 +84,7 @@ TABLE = (
         ),
         python={
             Float: "row_numbers.float_to_int({0})", String: "row_numbers.string_to_int({0})",
-            Bool: "int({0})", Decimal: "row_numbers.decimal_to_int({0})", ELSE: "{0}",
+            Bool: "int({0})", Decimal: 'row_numbers.within(int({0}), "to_int gives")', ELSE: "{0}",
         },
         polars={
             Float: "{0}.cast(pl.Int64, strict=False)", String: "{0}.cast(pl.Int64, strict=False)", Int: "{0}",
@@ -117,20 +117,21 @@ TABLE = (
         "duration in seconds with six decimals",
         examples=(Example("to_string(1.0)", '"1.0"'), Example("to_string(1500ms)", '"1.500000"')),
         python={
-            Bool: '"true" if {0} else "false"', Timestamp: "row_numbers.timestamp_to_string({0})",
-            Date: "row_numbers.date_to_string({0})", Duration: "row_numbers.duration_to_string({0})",
-            Decimal: "row_numbers.decimal_to_string({0}, {0.scale})", String: "{0}", Enumeration: "{0}",
+            Bool: '"true" if {0} else "false"', Timestamp: "timestamps.timestamp_text({0})",
+            Date: "timestamps.date_text({0})", Duration: "row_numbers.duration_to_string({0})",
+            Decimal: "decimals.decimal_text(decimals.at_scale({0}, {0.scale}))", String: "{0}", Enumeration: "{0}",
             ELSE: "str({0})",
         },
         polars={
-            Timestamp: "column_numbers.timestamp_to_string({0})", Date: "column_numbers.date_to_string({0})",
+            Timestamp: 'column_time.local(columns.micros({0})).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")',
+            Date: 'column_time.local_date({0}).dt.strftime("%Y-%m-%d")',
             Duration: "column_numbers.duration_to_string(columns.micros({0}))", String: "{0}", Enumeration: "{0}",
             Decimal: "column_numbers.decimal_to_string({0}, {0.scale})", Float: _NO_TEXT,
             ELSE: "{0}.cast(pl.String)",
         },
         polars_fails={
-            Timestamp: "column_numbers.timestamp_to_string_fails({0})",
-            Date: "column_numbers.date_to_string_fails({0})", Duration: ABSOLUTE_FAILS[Duration],
+            Timestamp: "column_time.outside(columns.micros({0}))", Date: "column_time.date_outside({0})",
+            Duration: ABSOLUTE_FAILS[Duration],
         },
     ),
     Function(
@@ -153,13 +154,13 @@ TABLE = (
         ),
         python={
             String: "row_numbers.string_to_decimal({0}, {precision}, {scale})",
-            Decimal: "row_numbers.decimal_to_decimal({0}, {precision}, {scale})",
-            ELSE: "row_numbers.int_to_decimal({0}, {precision}, {scale})",
+            Decimal: "row_numbers.to_decimal({0}, {precision}, {scale})",
+            ELSE: "row_numbers.to_decimal(Decimal({0}), {precision}, {scale})",
         },
         polars={
             String: _NO_DECIMAL,
             Decimal: "column_numbers.decimal_to_decimal({0}, {0.scale}, {precision}, {scale})",
-            ELSE: "column_numbers.int_to_decimal({0}, {precision}, {scale})",
+            ELSE: "columns.decimal(column_numbers.scaled({0}.cast(pl.Int128), {scale}), {precision}, {scale})",
         },
         polars_fails={
             SAFE: "", Decimal: "column_numbers.decimal_to_decimal_fails({0}, {0.scale}, {precision}, {scale})",

@@ -123,13 +123,13 @@ TABLE = (
     Function(
         "list_min", "list.min(), list.min(x => ...)", _extreme, says=f"the least {_OR_VALUES}",
         examples=(Example('["b", "a"].min()', '"a"'), Example('["bb", "a"].min(x => length(x))', "1")),
-        polars="column_collections.least({0})",
+        polars="{0}.list.drop_nulls().list.sort().list.first()",
         spark="array_min({0})",
     ),
     Function(
         "list_max", "list.max(), list.max(x => ...)", _extreme, says=f"the greatest {_OR_VALUES}; NaN is greatest",
         examples=(Example("[1.5, 2.5].max()", "2.5"),),
-        polars="column_collections.greatest({0})",
+        polars="{0}.list.drop_nulls().list.sort().list.last()",
         spark="array_max({0})",
     ),
     Function(
@@ -140,7 +140,7 @@ TABLE = (
             Example("[2, 3, 1].sort()", "[1, 2, 3]"),
             Example("[2, null, 1].sort(descending = true)", "[2, 1, null]"),
         ),
-        polars="column_collections.sort({0}, descending={1:bare})",
+        polars="{0}.list.sort(descending={1:bare}, nulls_last={1:bare})",
     ),
     Function(
         "list_sort_by", "list.sort(by = x => ...), list.sort(by = x => ..., descending = true)", _ordered_by,

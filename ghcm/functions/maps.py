@@ -94,7 +94,7 @@ TABLE = (
     Function(
         "keys", "(map)", _listed("key"), says="the keys, ascending",
         examples=(Example('keys(map_of("b", 2, "a", 1))', '["a", "b"]'),),
-        python="sorted({0})", polars="column_collections.keys({0}, {type})",
+        python="sorted({0})", polars='{0}.list.eval(pl.element().struct.field("key").sort()).cast({type})',
         spark="array_sort(map_keys({0}))",
     ),
     Function(
@@ -115,6 +115,6 @@ TABLE = (
             Example('map_of("a", 1, "b", 2)', '{"a": 1, "b": 2}'),
             Example('from_entries([{ key: "a", value: 1 }])', '{"a": 1}'),
         ),
-        python="row_collections.from_entries({0})", polars="column_collections.from_entries({0}, {type})",
+        python="dict(row_collections.entries(dict({0})))", polars="column_collections.from_entries({0}, {type})",
     ),
 )

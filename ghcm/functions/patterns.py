@@ -47,7 +47,7 @@ TABLE = (
         "every match from the left replaced; nothing in the replacement has a meaning of its own", constants=(1,),
         examples=(Example(r'replace_pattern("a1b22", r"\d+", "#")', '"a#b#"'),),
         python="row_texts.replace_pattern({pattern}, {0}, {2})",
-        polars="column_texts.replace_pattern({0}, {pattern}, {2})",
+        polars='{0}.str.replace_all({pattern}, {2:given}.str.replace_all("$", "$$", literal=True))',
     ),
     Function(
         "split_pattern", "(s, pattern)", (STRING, STRING), List(STRING), "the parts between matches", constants=(1,),

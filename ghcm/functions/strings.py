@@ -54,7 +54,7 @@ _SPACE = "ASCII white space (space, tab, newline, carriage return, vertical tab,
 def _trimmed(python: str, polars: str) -> tuple[str, dict[Choice, str]]:
     """How Python and Polars trim: the latter's characters may differ from text to text."""
     space = r'" \t\n\r\x0b\x0c"'
-    columns: dict[Choice, str] = {1: f"{{0}}.str.{polars}({space})", 2: f"column_texts.{polars}({{0}}, {{1}})"}
+    columns: dict[Choice, str] = {1: f"{{0}}.str.{polars}({space})", 2: f"{{0}}.str.{polars}({{1:given}})"}
     return f'{{0}}.{python}({{1|" \\t\\n\\r\\v\\f"}})', columns
 
 
@@ -133,6 +133,7 @@ TABLE = (
         "contains", "contains(s, part), contains(list, item), part in s, item in list", first(TEXT2, list_contains),
         says="whether part occurs in it; whether a list has the item",
         examples=(Example('contains("/docs/install", "install")', "true"), Example("contains([1, 2], 3)", "false")),
+        polars={List: "{0}.list.contains({1:given})", ELSE: "{0}.str.contains({1}, literal=True)"},
     ),
     Function(
         "replace", "(s, old, new)", (STRING, STRING, STRING), STRING,
@@ -149,6 +150,8 @@ TABLE = (
             Example('substring("stream", -1, 3)', fails=Failure.OUT_OF_RANGE),
         ),
         python="row_texts.substring({0}, {1}, {2})",
+        polars="{0}.str.slice({1:given}.clip(0), {2:given}.clip(0))",
+        polars_fails={SAFE: "", ELSE: "({1} < 0) | ({2} < 0)"},
     ),
     Function(
         "split", "(s, separator)", (STRING, STRING), List(STRING),
@@ -272,7 +275,7 @@ TABLE = (
         "left", "(s, n)", (STRING, INT), STRING, "the first n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
         examples=(Example('left("stream", 3)', '"str"'), Example('left("stream", -1)', fails=Failure.OUT_OF_RANGE)),
-        python="row_texts.left({0}, {1})", polars="column_texts.left({0}, {1})",
+        python="row_texts.left({0}, {1})", polars="{0}.str.slice(0, {1:given}.clip(0))",
         polars_fails="column_texts.count_fails({0}, {1})",
         spark="CASE WHEN {1} >= 0 THEN left({0}, int(least({1}, 2147483646L))) END",
         spark_fails=_NEGATIVE,
@@ -289,14 +292,14 @@ TABLE = (
     Function(
         "remove_prefix", "(s, part)", (STRING, STRING), STRING, "without part at its beginning, if it is there",
         examples=(Example('remove_prefix("/docs/a", "/docs")', '"/a"'),),
-        python="{0}.removeprefix({1})", polars="column_texts.remove_prefix({0}, {1})",
+        python="{0}.removeprefix({1})", polars="{0}.str.strip_prefix({1:given})",
         spark="(CASE WHEN startswith({0}, {1}) THEN substring({0}, char_length({1}) + 1) "
         "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",
     ),
     Function(
         "remove_suffix", "(s, part)", (STRING, STRING), STRING, "without part at its end, if it is there",
         examples=(Example('remove_suffix("a.csv", ".csv")', '"a"'),),
-        python="{0}.removesuffix({1})", polars="column_texts.remove_suffix({0}, {1})",
+        python="{0}.removesuffix({1})", polars="{0}.str.strip_suffix({1:given})",
         spark="(CASE WHEN endswith({0}, {1}) THEN left({0}, char_length({0}) - char_length({1})) "
         "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",
     ),

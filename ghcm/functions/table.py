@@ -55,7 +55,8 @@ Text: TypeAlias = "str | Never | Mapping[Choice, str | Never]"
 `{0}` is the first argument, put in parentheses where it binds too loosely for where it stands. `{1|x}` is `x` where the
 argument is not given, `{*}` all arguments between commas. Of constants: `{1:bare}` as Python writes it, `{1:zone}` a
 time zone with a comma before it (nothing for UTC), `{pattern}` the regular expression of the second argument. Of types:
-`{type}`, `{precision}` and `{scale}` of the result, `{0.precision}` and `{0.scale}` of an argument.
+`{type}`, `{precision}` and `{scale}` of the result, `{0.precision}` and `{0.scale}` of an argument. Of Polars: where
+an argument `{1:given}` is null, so is the result, whatever Polars says.
 """
 
 

@@ -162,7 +162,7 @@ NUMBERS = (
             Example("from_millis(1500)", '"1970-01-01T00:00:01.500000Z"'),
             Example("from_millis(9223372036854775807)", fails=Failure.OVERFLOW),
         ),
-        python="row_time.from_millis({0})",
+        python="row_time.inside({0} * 1000)",
         polars="columns.timestamp({0} * 1_000)", polars_fails="column_time.whole_fails({0}, 1_000)",
     ),
     Function(
@@ -184,7 +184,7 @@ NUMBERS = (
             Example('from_seconds(to_float("nan"))', fails=Failure.BAD_CAST),
             Example("from_seconds(1e12)", fails=Failure.OVERFLOW),
         ),
-        python={Float: "row_time.from_seconds_float({0})", ELSE: "row_time.from_seconds({0})"},
+        python={Float: "row_time.inside(row_time.micros({0}))", ELSE: "row_time.inside({0} * 1_000_000)"},
         polars={
             Float: "columns.timestamp(column_time.float_seconds({0}))",
             ELSE: "columns.timestamp({0} * 1_000_000)",
@@ -204,7 +204,10 @@ NUMBERS = (
             Example('to_duration(to_float("inf"))', fails=Failure.BAD_CAST),
             Example("to_duration(1e13)", fails=Failure.OVERFLOW),
         ),
-        python={Float: "row_time.to_duration_float({0})", ELSE: "row_time.to_duration({0})"},
+        python={
+            Float: 'row_numbers.within(row_time.micros({0}), "to_duration gives")',
+            ELSE: 'row_numbers.within({0} * 1_000_000, "to_duration gives")',
+        },
         polars={
             Float: "columns.duration(column_time.float_seconds({0}))",
             ELSE: "columns.duration({0} * 1_000_000)",

@@ -12,6 +12,7 @@ from typing import assert_never
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, varies
+from ghcm.codegen.native.texts import ATOM
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.types import Struct
@@ -42,7 +43,7 @@ def column_chain(chain: Chain, name: str) -> str | Unsupported:
 def selection(pairs: list[tuple[str, Column]]) -> list[str]:
     """Columns under their new names, as arguments of `select`."""
     return [
-        f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(7)}.alias("{name}")'
+        f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(ATOM)}.alias("{name}")'
         for name, column in pairs
     ]
 
@@ -161,7 +162,7 @@ def _map(writer: _Writer, step: Step, function: Lambda) -> None:
     else:
         whole = scope.value(body)
         parts = [
-            (name, Column(f'{whole.at(7)}.struct.field("{part}")'))
+            (name, Column(f'{whole.at(ATOM)}.struct.field("{part}")'))
             for name, part in zip(given.names, _fields(body), strict=False)
         ]
         writer.lines += guard(whole.fails)

@@ -14,8 +14,9 @@ from typing import assert_never
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, refusal
-from ghcm.codegen.native.columns.text import AND, ATOM, Column, Unsupported, dtype_text, either, literal, typed, where
+from ghcm.codegen.native.columns.text import Column, Unsupported, dtype_text, either, literal, typed, where
 from ghcm.codegen.native.rows.text import function_text
+from ghcm.codegen.native.texts import ATOM, BITAND
 from ghcm.expr import (
     Call,
     Each,
@@ -172,7 +173,7 @@ class ColumnScope:
     def _if(self, expr: If) -> Column:
         condition, then, otherwise = self.value(expr.condition), self.value(expr.then), self.value(expr.otherwise)
         text = f"pl.when({condition.text}).then({then.text}).otherwise({otherwise.text})"
-        test = condition.at(AND)
+        test = condition.at(BITAND)
         if is_nullable(expr.condition.type):
             test = f"{condition.at(ATOM)}.fill_null(False)"
         inverse = f"~{test}" if test.startswith("(") or not test.startswith("~") else test[1:]

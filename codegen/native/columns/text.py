@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
@@ -10,27 +9,9 @@ from typing import assert_never, cast
 
 from ghcm import types
 from ghcm.codegen.expressions import mentions_record
-from ghcm.codegen.native.rows.text import tuple_text
-from ghcm.codegen.native.texts import Precedences
+from ghcm.codegen.native.rows.text import literal as python_literal
+from ghcm.codegen.native.texts import ATOM, BITAND, BITOR
 from ghcm.expr import Expr
-
-# Python's precedences of the operators that Polars overloads, loosest first.
-COMPARE, OR, XOR, AND, SUM, PRODUCT, UNARY, ATOM = range(8)
-PRECEDENCES = Precedences(
-    COMPARE,
-    ATOM,
-    OR,
-    COMPARE,
-    {
-        ast.BitOr: OR,
-        ast.BitXor: XOR,
-        ast.BitAnd: AND,
-        **dict.fromkeys((ast.Add, ast.Sub), SUM),
-        **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod), PRODUCT),
-        ast.USub: UNARY,
-        ast.Invert: UNARY,
-    },
-)
 
 
 class Unsupported(Exception):
@@ -64,12 +45,12 @@ def either(*masks: Column | None) -> Column | None:
     known = list(dict.fromkeys(mask for mask in masks if mask is not None))
     if len(known) <= 1:
         return known[0] if known else None
-    return Column(" | ".join(mask.at(OR) for mask in known), OR)
+    return Column(" | ".join(mask.at(BITOR) for mask in known), BITOR)
 
 
 def where(condition: str, mask: Column | None) -> Column | None:
     """The mask where a condition (as text) holds."""
-    return None if mask is None else Column(f"{condition} & {mask.at(AND)}", AND)
+    return None if mask is None else Column(f"{condition} & {mask.at(BITAND)}", BITAND)
 
 
 # --- literals --------------------------------------------------------------------------------------------------------
@@ -100,8 +81,6 @@ def literal(value: object, type_: types.Type) -> Column:
     if value is None:
         return Column(f"pl.lit(None, {dtype_text(type_)})")
     match value, types.strip(type_):
-        case float(), _ if math.isnan(value) or math.isinf(value):
-            return Column(f'pl.lit(float("{value}"), pl.Float64)')
         case Number(), _:
             return Column(f'pl.lit("{value}").cast({dtype_text(type_)})')
         case tuple(), types.Struct(fields=fields):
@@ -109,37 +88,15 @@ def literal(value: object, type_: types.Type) -> Column:
             parts = [f'{literal(each, part.type).text}.alias("{part.name}")' for each, part in each_of]
             return Column(f"pl.struct({', '.join(parts)})")
         case bool() | str(), _:
-            text = bare_text(value)
+            text = python_literal(value, type_).text
             return Column(f"pl.lit({text})", bare=text)
-        case float(), _:
+        case float(), _ if math.isfinite(value):
             return Column(f"pl.lit({value!r}, pl.Float64)", bare=repr(value))
         case int(), types.Int():
-            text = f"{value:_}" if abs(value) >= 100_000 else str(value)
+            text = python_literal(value, type_).text
             return Column(f"pl.lit({text}, pl.Int64)", bare=text)
         case _:  # what has no literal of its own
-            return typed(_plain_text(value), type_)
-
-
-def _plain_text(value: object) -> str:
-    """A value inside of others as Python writes it; floats that Python has no literal of are calls."""
-    match value:
-        case float() if math.isnan(value) or math.isinf(value):
-            return f'float("{value}")'
-        case list():
-            return f"[{', '.join(map(_plain_text, cast('list[object]', value)))}]"
-        case tuple():
-            return tuple_text([_plain_text(each) for each in cast("tuple[object, ...]", value)])
-        case dict():
-            pairs = cast("dict[object, object]", value).items()
-            return "{" + ", ".join(f"{_plain_text(key)}: {_plain_text(each)}" for key, each in pairs) + "}"
-        case _:
-            return repr(value)
-
-
-def bare_text(value: bool | str) -> str:
-    """As Python writes it, in double quotes where that is easy."""
-    text = repr(value)
-    return text if not isinstance(value, str) or '"' in text or "\\'" in text else f'"{text[1:-1]}"'
+            return typed(python_literal(value, type_).text, type_)
 
 
 def dtype_text(type_: types.Type) -> str:

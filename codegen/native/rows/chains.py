@@ -15,7 +15,8 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, loop_head, parameter_lines
-from ghcm.codegen.native.rows.text import Binding, Code, Module, quoted, targets_text, tuple_text
+from ghcm.codegen.native.rows.text import Binding, Code, Module, targets_text, tuple_text
+from ghcm.codegen.native.texts import COMPARE, OR, quoted
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.spg.notation.types import print_type
@@ -107,7 +108,7 @@ def _filter(writer: _Writer, step: Step, predicate: Lambda) -> None:
         test = Code(keep, simple=True)
     else:
         writer.out.add(*lines)
-    writer.out.block(f"if not {test.at(5)}:", "continue")
+    writer.out.block(f"if not {test.at(COMPARE)}:", "continue")
 
 
 def _assign(
@@ -176,7 +177,7 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> N
     if made is not None:
         _loop_over(writer, step, items, made, last=last)
         return
-    text = f"{items.at(2)} or ()" if is_nullable(function.body.type) else items.inner
+    text = f"{items.at(OR)} or ()" if is_nullable(function.body.type) else items.inner
     given = columns_of(step.given)
     wishes = given.names if isinstance(step.given, Struct) else (_singular(items.text),)
     locals_ = [writer.scope.names.new(wish) for wish in wishes]

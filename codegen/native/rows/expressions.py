@@ -14,7 +14,8 @@ from typing import assert_never
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS, perhaps_null
-from ghcm.codegen.native.rows.text import AND, ATOM, BITOR, COMPARE, IF, OR, Binding, Code, Module, literal, tuple_text
+from ghcm.codegen.native.rows.text import Binding, Code, Module, literal, tuple_text
+from ghcm.codegen.native.texts import AND, ATOM, BITOR, COMPARE, IF, OR
 from ghcm.expr import (
     Call,
     Each,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +11,7 @@ from typing import cast
 from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.names import Names
-from ghcm.codegen.native.texts import Precedences
-
-# Python's precedences, loosest first.
-NAMED, IF, OR, AND, NOT, COMPARE, BITOR, SUM, PRODUCT, UNARY, ATOM = range(11)
-PRECEDENCES = Precedences(
-    IF,
-    ATOM,
-    BITOR,
-    COMPARE,
-    {
-        ast.Or: OR,
-        ast.And: AND,
-        ast.Not: NOT,
-        **dict.fromkeys((ast.Add, ast.Sub), SUM),
-        **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod), PRODUCT),
-        ast.USub: UNARY,
-    },
-)
+from ghcm.codegen.native.texts import ATOM, IF, UNARY, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +132,6 @@ def _nested(value: object, type_: types.Struct | types.List | types.Map) -> Code
         case types.Map(key=key, value=held):
             pairs = cast("dict[object, object]", value).items()
             return Code(f"{{{', '.join(f'{literal(a, key).text}: {literal(b, held).text}' for a, b in pairs)}}}")
-
-
-def quoted(value: str | bytes) -> str:
-    """As Python writes it, in double quotes where that needs no more escapes."""
-    text = repr(value)
-    prefix, body = ("b", text[2:-1]) if isinstance(value, bytes) else ("", text[1:-1])
-    return text if '"' in body or "\\'" in body else f'{prefix}"{body}"'
 
 
 def order_text(type_: types.Type) -> str:

@@ -72,21 +72,6 @@ def whole_mean(items: pl.Expr) -> pl.Expr:
     return _wide_sum(items).cast(pl.Float64) / items.list.drop_nulls().list.len()
 
 
-def least(items: pl.Expr) -> pl.Expr:
-    """The least item."""
-    return items.list.drop_nulls().list.sort().list.first()
-
-
-def greatest(items: pl.Expr) -> pl.Expr:
-    """The greatest item; NaN is greatest."""
-    return items.list.drop_nulls().list.sort().list.last()
-
-
-def sort(items: pl.Expr, *, descending: bool) -> pl.Expr:
-    """The items in order; nulls first, last in descending order."""
-    return items.list.sort(descending=descending, nulls_last=descending)
-
-
 def sort_by(entries: pl.Expr, *, descending: bool) -> pl.Expr:
     """The values of structs in the order of their keys, equal ones as they stood."""
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
@@ -98,11 +83,6 @@ _Type: TypeAlias = pl.DataType | type[pl.DataType]
 
 _KEY = pl.element().struct.field("key")
 _VALUE = pl.element().struct.field("value")
-
-
-def keys(of: pl.Expr, dtype: _Type) -> pl.Expr:
-    """The keys, ascending."""
-    return of.list.eval(_KEY.sort()).cast(dtype)
 
 
 def values(of: pl.Expr, dtype: _Type) -> pl.Expr:

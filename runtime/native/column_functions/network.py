@@ -47,16 +47,6 @@ def is_ip(value: pl.Expr) -> pl.Expr:
     return is_ipv4(value) | is_ipv6(value)
 
 
-def no_ipv4(value: pl.Expr) -> pl.Expr:
-    """Where a text is no IPv4 address."""
-    return ~is_ipv4(value)
-
-
-def no_address(value: pl.Expr) -> pl.Expr:
-    """Where a text is no address."""
-    return ~is_ip(value)
-
-
 def ip_to_int(value: pl.Expr) -> pl.Expr:
     """The number of an IPv4 address, null of other texts."""
     octets = pl.when(is_ipv4(value)).then(value).str.split_exact(".", 3)
@@ -109,7 +99,7 @@ def in_any_subnet(value: pl.Expr, net: pl.Expr) -> pl.Expr:
 def in_any_subnet_fails(value: pl.Expr, net: pl.Expr) -> pl.Expr:
     """Where the one is no IPv4 address or the other no subnet of IPv4."""
     given = value.is_not_null() & net.is_not_null()
-    return given & (no_ipv4(value) | ~net.str.contains(_SUBNET) | (_base(net) % _size(net) != 0))
+    return given & (~is_ipv4(value) | ~net.str.contains(_SUBNET) | (_base(net) % _size(net) != 0))
 
 
 def subnet_of(value: pl.Expr, prefix: int) -> pl.Expr:
@@ -121,7 +111,7 @@ def subnet_of(value: pl.Expr, prefix: int) -> pl.Expr:
 
 def subnet_of_fails(value: pl.Expr, prefix: int) -> pl.Expr:
     """Where a text is no address of so many bits."""
-    return no_address(value) if prefix <= 32 else ~is_ipv6(value)
+    return ~is_ip(value) if prefix <= 32 else ~is_ipv6(value)
 
 
 def any_subnet_of(value: pl.Expr, prefix: pl.Expr) -> pl.Expr:
@@ -132,7 +122,7 @@ def any_subnet_of(value: pl.Expr, prefix: pl.Expr) -> pl.Expr:
 
 def any_subnet_of_fails(value: pl.Expr, prefix: pl.Expr) -> pl.Expr:
     """Where a text is no IPv4 address or there are not so many bits."""
-    return value.is_not_null() & prefix.is_not_null() & (no_ipv4(value) | (prefix < 0) | (prefix > 32))
+    return value.is_not_null() & prefix.is_not_null() & (~is_ipv4(value) | (prefix < 0) | (prefix > 32))
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ghcm.runtime.native.columns import decimal, micros, timestamp, units
+from ghcm.runtime.native.columns import decimal, units
 from ghcm.types import INT_MAX, INT_MIN
 
 
@@ -32,11 +32,6 @@ def divided(left: pl.Expr, right: pl.Expr | float) -> pl.Expr:
     return left / (left.is_null().cast(pl.Float64) + right)
 
 
-def absolute_fails(value: pl.Expr) -> pl.Expr:
-    """Where the negative or the magnitude leaves 64 bits."""
-    return value == INT_MIN
-
-
 def floordiv_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Where a quotient of ints does not exist or leaves 64 bits."""
     return (right == 0) | ((left == INT_MIN) & (right == -1))
@@ -60,43 +55,11 @@ def negative(value: pl.Expr) -> pl.Expr:
     return pl.lit(0, pl.Int128) - value
 
 
-def exact_add(left: pl.Expr, right: pl.Expr, scales: tuple[int, int], precision: int, scale: int) -> pl.Expr:
-    """The sum of decimals of these scales."""
-    one, two = scaled(units(left), scale - scales[0]), scaled(units(right), scale - scales[1])
-    return decimal(one + two, precision, scale)
-
-
-def exact_subtract(left: pl.Expr, right: pl.Expr, scales: tuple[int, int], precision: int, scale: int) -> pl.Expr:
-    """The difference of decimals of these scales."""
-    one, two = scaled(units(left), scale - scales[0]), scaled(units(right), scale - scales[1])
-    return decimal(one - two, precision, scale)
-
-
-def exact_multiply(left: pl.Expr, right: pl.Expr, scales: tuple[int, int], precision: int, scale: int) -> pl.Expr:
-    """The product of decimals."""
-    return decimal(units(left) * units(right), precision, scale)
-
-
-def exact_negate(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
-    """The negative of a decimal."""
-    return decimal(negative(units(value)), precision, scale)
-
-
-def exact_absolute(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
-    """The magnitude of a decimal."""
-    return decimal(units(value).abs(), precision, scale)
-
-
 def round_half_up(value: pl.Expr, from_scale: int, precision: int, scale: int) -> pl.Expr:
     """A decimal with fewer digits behind the point, a half away from zero."""
     whole, unit = units(value), 10 ** (from_scale - scale)
     size = (whole.abs() + pl.lit(unit // 2, pl.Int128)) // pl.lit(unit, pl.Int128)
     return decimal(signed(size, whole), precision, scale)
-
-
-def ensure_fails(condition: pl.Expr) -> pl.Expr:
-    """Where a condition is false."""
-    return condition.is_not_null() & ~condition
 
 
 def least(left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -107,10 +70,6 @@ def least(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 def greatest(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """The greater; null if either is null; the left one of equals."""
     return pl.when(left.is_not_null() & right.is_not_null()).then(pl.when(right > left).then(right).otherwise(left))
-
-
-_YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
-_DAY = 86_400_000_000
 
 
 def float_to_int_fails(value: pl.Expr) -> pl.Expr:
@@ -130,28 +89,6 @@ def string_to_float_fails(value: pl.Expr) -> pl.Expr:
     return value.is_not_null() & (~number | value.cast(pl.Float64, strict=False).is_null())
 
 
-def timestamp_to_string(value: pl.Expr) -> pl.Expr:
-    """ISO 8601 with six decimals and Z."""
-    inside = micros(value).clip(_YEAR_1, _YEAR_10000 - 1)
-    return timestamp(inside).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
-
-
-def timestamp_to_string_fails(value: pl.Expr) -> pl.Expr:
-    """Where the year has not four digits."""
-    return (micros(value) < _YEAR_1) | (micros(value) >= _YEAR_10000)
-
-
-def date_to_string(value: pl.Expr) -> pl.Expr:
-    """ISO 8601."""
-    return value.cast(pl.Int32).clip(_YEAR_1 // _DAY, _YEAR_10000 // _DAY - 1).cast(pl.Date).dt.strftime("%Y-%m-%d")
-
-
-def date_to_string_fails(value: pl.Expr) -> pl.Expr:
-    """Where the year has not four digits."""
-    days = value.cast(pl.Int64)
-    return (days < _YEAR_1 // _DAY) | (days >= _YEAR_10000 // _DAY)
-
-
 def duration_to_string(value: pl.Expr) -> pl.Expr:
     """Seconds with six decimals, of microseconds."""
     sign = pl.when(value < 0).then(pl.lit("-")).otherwise(pl.lit(""))
@@ -159,17 +96,7 @@ def duration_to_string(value: pl.Expr) -> pl.Expr:
     return sign + (size // 1_000_000).cast(pl.String) + "." + (size % 1_000_000).cast(pl.String).str.zfill(6)
 
 
-def to_enum_fails(value: pl.Expr, values: list[str]) -> pl.Expr:
-    """Where a text is none of the values."""
-    return value.is_not_null() & ~value.is_in(values)
-
-
 # --- decimals --------------------------------------------------------------------------------------------------------
-
-
-def int_to_decimal(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
-    """A whole number with so many digits behind the point."""
-    return decimal(scaled(value.cast(pl.Int128), scale), precision, scale)
 
 
 def int_to_decimal_fails(value: pl.Expr, precision: int, scale: int) -> pl.Expr:

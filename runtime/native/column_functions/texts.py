@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from ghcm.functions.strings import LONGEST_TEXT
-from ghcm.types import INT_MAX
 
 CASE_DIFFERS = (
     r"[\x{19b}\x{264}\x{ece}\x{1c89}-\x{1c8a}\x{a7cb}-\x{a7cf}\x{a7d2}-\x{a7d5}\x{a7da}-\x{a7dc}\x{10d50}-\x{10d85}"
@@ -20,12 +19,6 @@ def case_fails(value: pl.Expr) -> pl.Expr:
     return value.str.contains(CASE_DIFFERS)
 
 
-def substring(value: pl.Expr, start: pl.Expr, count: pl.Expr) -> pl.Expr:
-    """Up to `count` code points from `start`."""
-    part = value.str.slice(start.clip(0, INT_MAX), count.clip(0, INT_MAX))
-    return pl.when(start.is_not_null() & count.is_not_null()).then(part)
-
-
 def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
     """Every `old` replaced, whatever the three are; an empty `old` changes nothing."""
     changed = pl.when(old == "").then(value).otherwise(join(split(value, old), new))
@@ -35,21 +28,6 @@ def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
 def _given(value: pl.Expr, *arguments: pl.Expr) -> pl.Expr:
     """The value where no argument is null."""
     return pl.when(pl.all_horizontal(each.is_not_null() for each in arguments)).then(value)
-
-
-def strip_chars(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
-    """Without these characters at both ends."""
-    return _given(value.str.strip_chars(characters), value, characters)
-
-
-def strip_chars_start(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
-    """Without these characters at the beginning."""
-    return _given(value.str.strip_chars_start(characters), value, characters)
-
-
-def strip_chars_end(value: pl.Expr, characters: pl.Expr) -> pl.Expr:
-    """Without these characters at the end."""
-    return _given(value.str.strip_chars_end(characters), value, characters)
 
 
 def join(items: pl.Expr, separator: pl.Expr) -> pl.Expr:
@@ -167,11 +145,6 @@ LONGEST_INDEX = 2**40
 """Farther than any text or list reaches, and not so far that adding a length overflows."""
 
 
-def left(value: pl.Expr, count: pl.Expr) -> pl.Expr:
-    """The first code points."""
-    return _given(value.str.slice(0, count.clip(0)), value, count)
-
-
 def right(value: pl.Expr, count: pl.Expr) -> pl.Expr:
     """The last code points."""
     first = (value.str.len_chars().cast(pl.Int64) - count.clip(0)).clip(0)
@@ -183,25 +156,9 @@ def count_fails(value: pl.Expr, count: pl.Expr) -> pl.Expr:
     return _given(count < 0, value, count)
 
 
-def remove_prefix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
-    """Without a part at the beginning."""
-    return _given(value.str.strip_prefix(part), value, part)
-
-
-def remove_suffix(value: pl.Expr, part: pl.Expr) -> pl.Expr:
-    """Without a part at the end."""
-    return _given(value.str.strip_suffix(part), value, part)
-
-
 def extract(value: pl.Expr, pattern: str, group: int) -> pl.Expr:
     """What a group of the first match took, empty where it took no part; null where there is no match."""
     return pl.when(value.str.contains(pattern)).then(value.str.extract(pattern, group).fill_null(""))
-
-
-def replace_pattern(value: pl.Expr, pattern: str, replacement: pl.Expr) -> pl.Expr:
-    """The text with every match replaced; nothing in the replacement has a meaning of its own."""
-    plain = replacement.str.replace_all("$", "$$", literal=True)
-    return pl.when(replacement.is_not_null()).then(value.str.replace_all(pattern, plain))
 
 
 _HEX = r"\A(?:[0-9a-fA-F]{2})*\z"

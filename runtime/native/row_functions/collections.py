@@ -127,8 +127,3 @@ def values(of: Mapping[K, V]) -> list[V]:
 def entries(of: Mapping[K, V]) -> list[tuple[K, V]]:
     """The keys and values in the order of the keys."""
     return [(key, of[key]) for key in sorted(of)]
-
-
-def from_entries(pairs: Iterable[tuple[K, V]]) -> dict[K, V]:
-    """The map of keys and values, in the order of its keys; the last value of a key counts."""
-    return dict(entries(dict(pairs)))

@@ -11,7 +11,6 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
 from ghcm.values.decimals import EXACT, UNITS, at_scale, decimal_text
-from ghcm.values.timestamps import date_text, timestamp_text
 
 T = TypeVar("T")
 _HALF_UP = Context(prec=100, rounding=ROUND_HALF_UP)
@@ -76,31 +75,6 @@ def floordiv_float(left: float, right: float) -> float:
     if right == 0:
         raise RecordFailure(Failure.ZERO_DIVISOR, f"{left} // {right}")
     return left // right
-
-
-def exact_add(left: Decimal, right: Decimal) -> Decimal:
-    """The sum of decimals."""
-    return EXACT.add(left, right)
-
-
-def exact_subtract(left: Decimal, right: Decimal) -> Decimal:
-    """The difference of decimals."""
-    return EXACT.subtract(left, right)
-
-
-def exact_multiply(left: Decimal, right: Decimal) -> Decimal:
-    """The product of decimals; zero has no sign."""
-    return EXACT.plus(EXACT.multiply(left, right))
-
-
-def exact_negate(value: Decimal) -> Decimal:
-    """The negative of a decimal; zero has no sign."""
-    return EXACT.minus(value)
-
-
-def exact_absolute(value: Decimal) -> Decimal:
-    """The magnitude of a decimal."""
-    return EXACT.abs(value)
 
 
 def round_half_up(value: Decimal, scale: int) -> Decimal:
@@ -179,16 +153,6 @@ def string_to_float(text: str) -> float:
     return float(text)
 
 
-def timestamp_to_string(micros: int) -> str:
-    """ISO 8601 with six decimals and Z."""
-    return timestamp_text(micros)
-
-
-def date_to_string(days: int) -> str:
-    """ISO 8601."""
-    return date_text(days)
-
-
 def duration_to_string(micros: int) -> str:
     """Seconds with six decimals."""
     seconds, rest = divmod(abs(micros), 1_000_000)
@@ -200,26 +164,6 @@ def to_enum(text: str, values: list[str]) -> str:
     if text not in values:
         raise RecordFailure(Failure.BAD_CAST, f'"{text[:100]}" is no value of the enum')
     return text
-
-
-def decimal_to_int(value: Decimal) -> int:
-    """The decimal cut towards zero."""
-    return within(int(value), "to_int gives")
-
-
-def decimal_to_string(value: Decimal, scale: int) -> str:
-    """All digits of the scale."""
-    return decimal_text(at_scale(value, scale))
-
-
-def int_to_decimal(value: int, precision: int, scale: int) -> Decimal:
-    """The whole number with that many digits behind the point."""
-    return _fitting(Decimal(value), precision, scale)
-
-
-def decimal_to_decimal(value: Decimal, precision: int, scale: int) -> Decimal:
-    """The same number with other digits."""
-    return _fitting(value, precision, scale)
 
 
 def string_to_decimal(text: str, precision: int, scale: int) -> Decimal:
@@ -235,7 +179,8 @@ def string_to_decimal(text: str, precision: int, scale: int) -> Decimal:
     return at_scale(Decimal(f"{'-' if text[0] == '-' else ''}{whole}.{kept}"), scale)
 
 
-def _fitting(value: Decimal, precision: int, scale: int) -> Decimal:
+def to_decimal(value: Decimal, precision: int, scale: int) -> Decimal:
+    """The same number with other digits."""
     try:
         exact = at_scale(value, scale)
     except ArithmeticError:

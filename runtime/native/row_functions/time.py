@@ -31,7 +31,8 @@ def _left(what: str) -> NoReturn:
     raise RecordFailure(Failure.OVERFLOW, f"{what} is outside of the years 1 to 9999")
 
 
-def _inside(micros: int) -> int:
+def inside(micros: int) -> int:
+    """The timestamp itself if it is in the years 1 to 9999; `overflow` otherwise."""
     return micros if FIRST_MICROS <= micros <= LAST_MICROS else _left(f"the moment {micros}")
 
 
@@ -54,7 +55,7 @@ def day_at(micros: int, zone: str = "") -> int:
 
 
 def _moment(local_micros: int, zone: str) -> int:
-    return _inside(local_micros - offset_of_local(zone, local_micros)) if zone else local_micros
+    return inside(local_micros - offset_of_local(zone, local_micros)) if zone else local_micros
 
 
 def date_to_timestamp(days: int, zone: str = "") -> int:
@@ -66,9 +67,9 @@ def clock_start(micros: int, unit: str, zone: str = "") -> int:
     """The beginning of the second, minute or hour."""
     size = _SIZES[unit]
     if not zone:
-        return _inside(micros) - micros % size
+        return inside(micros) - micros % size
     shown = (local(micros, zone) - EPOCH) // timedelta(microseconds=1)
-    return _inside(micros - shown % size)
+    return inside(micros - shown % size)
 
 
 def day_start(micros: int, unit: str, zone: str = "") -> int:
@@ -136,35 +137,7 @@ def timestamp_of(year: int, month: int, day: int, hour: int, minute: int, second
     return _moment(days * _DAY + ((hour * 60 + minute) * 60 + second) * 1_000_000, zone)
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def from_millis(millis: int) -> int:
-    """The timestamp so many milliseconds after 1970."""
-    return _inside(millis * 1000)
-
-
-def from_seconds(seconds: int) -> int:
-    """The timestamp so many seconds after 1970."""
-    return _inside(seconds * 1_000_000)
-
-
-def from_seconds_float(seconds: float) -> int:
-    """The timestamp so many seconds after 1970."""
-    return _inside(_micros(seconds))
-
-
-def to_duration(seconds: int) -> int:
-    """The duration of so many seconds."""
-    return within(seconds * 1_000_000, "to_duration gives")
-
-
-def to_duration_float(seconds: float) -> int:
-    """The duration of so many seconds."""
-    return within(_micros(seconds), "to_duration gives")
-
-
-def _micros(seconds: float) -> int:
+def micros(seconds: float) -> int:
     """The nearest number of microseconds, half to even: exactly, for a float is a fraction."""
     if not isfinite(seconds):
         raise RecordFailure(Failure.BAD_CAST, f"{seconds} is no number of seconds")

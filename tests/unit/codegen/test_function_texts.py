@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS
-from ghcm.codegen.native.columns.functions.emitting import written as written_column
-from ghcm.codegen.native.columns.text import PRECEDENCES as COLUMNS
+from ghcm.codegen.native.columns.functions import written as written_column
 from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS
-from ghcm.codegen.native.rows.functions.emitting import written as written_row
-from ghcm.codegen.native.rows.text import PRECEDENCES as ROWS
-from ghcm.codegen.native.rows.text import PRODUCT, SUM, Code
-from ghcm.codegen.native.texts import Slot, snippet
+from ghcm.codegen.native.rows.functions import written as written_row
+from ghcm.codegen.native.rows.text import Code
+from ghcm.codegen.native.texts import PRODUCT, SUM, Slot, snippet
 from ghcm.functions import FUNCTIONS
 from ghcm.functions.table import Text
 
@@ -37,14 +35,14 @@ POLARS = [
 
 @pytest.mark.parametrize("text", PYTHON)
 def test_python_evaluates_arguments_once_and_in_their_order(text: str) -> None:
-    slots = [part for part in snippet(text, ROWS).parts if isinstance(part, Slot)]
+    slots = [part for part in snippet(text).parts if isinstance(part, Slot)]
     values = [slot.index for slot in slots if slot.index >= 0 and not slot.of and slot.way != "zone"]
     assert values == sorted(set(values))
 
 
 @pytest.mark.parametrize("text", POLARS)
 def test_polars_can_be_filled_in(text: str) -> None:
-    filled = snippet(text, COLUMNS).filled(lambda slot: "" if slot.way == "zone" else "x")
+    filled = snippet(text).filled(lambda slot: "" if slot.way == "zone" else "x")
     compile(filled, text, "eval")
 
 
@@ -68,5 +66,5 @@ def test_a_function_has_a_text_or_an_emitter() -> None:
 )
 def test_parentheses_stand_where_operands_need_them(text: str, filled: str) -> None:
     operand = Code("a + b", SUM)
-    assert snippet(text, ROWS).filled(lambda slot: operand.at(slot.level)) == filled
-    assert re.fullmatch(r".*//.*", text) is None or snippet(text, ROWS).level == PRODUCT
+    assert snippet(text).filled(lambda slot: operand.at(slot.level)) == filled
+    assert re.fullmatch(r".*//.*", text) is None or snippet(text).level == PRODUCT
