@@ -15,7 +15,7 @@ from itertools import product
 
 from ghcm.aggregates import AGGREGATES
 from ghcm.editor.document import Document, Piece, parse_piece
-from ghcm.editor.hover import Node, about_function, about_operator, names_at, path_to
+from ghcm.editor.hover import about_function, about_operator, names_at, path_to
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast
 from ghcm.language.literals import RESERVED
@@ -166,7 +166,7 @@ def _takes(function: str, first: Type) -> bool:
     return any(resolve(FUNCTIONS[function], (first, *each)) is not None for each in further)
 
 
-def _names(path: tuple[Node, ...], program: ast.Program) -> Iterator[Proposal]:
+def _names(path: tuple[ast.Node, ...], program: ast.Program) -> Iterator[Proposal]:
     names = names_at(path, program)
     calls = [each for each in path if isinstance(each, ast.Apply) and each.function is not path[-1]]
     call = calls[-1] if calls else None
@@ -230,7 +230,7 @@ def arguments_of(call: ast.Apply, connectors: Mapping[str, tuple[Argument, ...]]
     return connectors[name] if name in connectors else OPERATORS[name].arguments if name in OPERATORS else ()
 
 
-def asked(call: ast.Apply, node: Node, declared: tuple[Argument, ...]) -> Argument | None:
+def asked(call: ast.Apply, node: ast.Node, declared: tuple[Argument, ...]) -> Argument | None:
     """The argument of which `node`, or a call of it, is the value; None where it is none that is declared."""
     index = 0
     for given in call.arguments:

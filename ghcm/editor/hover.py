@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass
 
 from ghcm.editor.document import Document
 from ghcm.functions import FUNCTIONS, Function
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.lowering import Notes
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.operators import OPERATORS, Operator
 from ghcm.source import Span
 from ghcm.types import Collection, Struct, Type, strip
-
-Node: TypeAlias = Any
-"""A node of the syntax tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +24,17 @@ class Names:
     declared: dict[str, ast.Declaration]
 
 
-def path_to(tree: Node, offset: int) -> tuple[Node, ...]:
+def path_to(tree: ast.Node, offset: int) -> tuple[ast.Node, ...]:
     """The nodes around an offset of the tree's source, from the outermost."""
-    found: list[Node] = []
-    node: Node | None = tree
+    found: list[ast.Node] = []
+    node: ast.Node | None = tree
     while node is not None:
         found.append(node)
-        node = next((each for each in _parts(node) if _holds(each, offset)), None)
+        node = next((each for each in trees.parts(node) if _holds(each, offset)), None)
     return tuple(found)
 
 
-def names_at(path: tuple[Node, ...], program: ast.Program) -> Names:
+def names_at(path: tuple[ast.Node, ...], program: ast.Program) -> Names:
     """The names in sight of the innermost node of a path."""
     variables: dict[str, Span | None] = {}
     collections: dict[str, Span | None] = {}
@@ -57,7 +52,7 @@ def names_at(path: tuple[Node, ...], program: ast.Program) -> Names:
     return Names(variables, collections, parameters, declared)
 
 
-def definition(path: tuple[Node, ...], program: ast.Program, notes: Notes) -> Span | None:
+def definition(path: tuple[ast.Node, ...], program: ast.Program, notes: Notes) -> Span | None:
     """Where the innermost name of a path is declared."""
     names = names_at(path, program)
     node = path[-1]
@@ -89,7 +84,7 @@ def _named(name: str, names: Names) -> Span | None:
     return found.name.span if found else None
 
 
-def _member(of: Node, name: str, names: Names, notes: Notes) -> Span | None:
+def _member(of: ast.Node, name: str, names: Names, notes: Notes) -> Span | None:
     """A field of a record, a table of a unit, or a value of an enum."""
     if isinstance(of, ast.Ref):
         unit = names.declared.get(of.name)
@@ -103,7 +98,7 @@ def _member(of: Node, name: str, names: Names, notes: Notes) -> Span | None:
     return None if struct is None else _field(names.declared.get(struct.name or ""), name)
 
 
-def _given(around: Node, text: str, names: Names) -> Span | None:
+def _given(around: ast.Node, text: str, names: Names) -> Span | None:
     match around:
         case ast.UnitDecl(cache=ast.Name(text=cache)) if cache == text:
             return _named(text, names)
@@ -119,25 +114,10 @@ def _field(record: ast.Declaration | None, name: str) -> Span | None:
     return next((each.name.span for each in record.fields if each.name.text == name), None)
 
 
-def _parts(node: Node) -> Iterator[Node]:
-    """The direct parts of a node that have a source position."""
-    for field in fields(node):
-        yield from _nodes_in(getattr(node, field.name))
-
-
-def _nodes_in(value: Node) -> Iterator[Node]:
-    if isinstance(value, tuple):
-        for each in cast("tuple[object, ...]", value):
-            yield from _nodes_in(each)
-    elif ast.is_tree(value):
-        yield value
-
-
-def _holds(node: Node, offset: int) -> bool:
-    span = getattr(node, "span", None)
-    if span is None:
-        return any(_holds(each, offset) for each in _parts(node))
-    return bool(span.start <= offset <= span.end)
+def _holds(node: ast.Node, offset: int) -> bool:
+    if node.span is None:
+        return any(_holds(each, offset) for each in trees.parts(node))
+    return node.span.start <= offset <= node.span.end
 
 
 def hover(document: Document, offset: int) -> str | None:
@@ -146,7 +126,7 @@ def hover(document: Document, offset: int) -> str | None:
     return None if found is None else _words(*found, document.program)
 
 
-def found_at(document: Document, offset: int) -> tuple[tuple[Node, ...], Notes] | None:
+def found_at(document: Document, offset: int) -> tuple[tuple[ast.Node, ...], Notes] | None:
     """The nodes around an offset of the document, and what the lowering knows of their declaration."""
     position = document.position(offset)
     if position is None:
@@ -170,7 +150,7 @@ def about_function(function: Function) -> str:
     return f"```istream\n{function.signature}\n```\n{function.says}{fails}"
 
 
-def _words(path: tuple[Node, ...], notes: Notes, program: ast.Program) -> str | None:
+def _words(path: tuple[ast.Node, ...], notes: Notes, program: ast.Program) -> str | None:
     node, around = path[-1], path[-2]
     called = isinstance(around, ast.Apply) and around.function is node
     match node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ghcm.language.literals import RESERVED
-from ghcm.language.tables import grammar
+from ghcm.language.tables import grammar, words
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.typed import METHODS
 from ghcm.lowering.operators.times import WINDOWS
@@ -62,21 +62,13 @@ def _string(quote: str, word: str) -> dict[str, object]:
 
 
 def _declaration() -> dict[str, object]:
-    """`stream monitor`, with the words that the grammar gives a terminal of their own."""
-    words = sorted(_declaring())
+    """`stream monitor`, with the words that begin a declaration: they may be names too, so that their rule has them."""
+    rules = (each.expansion for each in grammar().rules if each.origin.name == "name")
+    names = {expansion[0].name for expansion in rules if len(expansion) == 1} - {"NAME", "ON", "FROM", "RESPONSIVE"}
     return {
-        "match": rf"^\s*((?:responsive\s+)?(?:{'|'.join(words)}))\s+({_NAME})",
+        "match": rf"^\s*((?:responsive\s+)?(?:{'|'.join(sorted(words()[name] for name in names))}))\s+({_NAME})",
         "captures": {"1": {"name": "storage.type.istream"}, "2": {"name": "entity.name.function.istream"}},
     }
-
-
-def _declaring() -> Iterable[str]:
-    """The words that begin a declaration: they may be names too, so that the rule of names lists them."""
-    terminals = {each.name: each.pattern.value for each in grammar().terminals}
-    names = {
-        each.expansion[0].name for each in grammar().rules if each.origin.name == "name" and len(each.expansion) == 1
-    }
-    return (terminals[name] for name in names - {"NAME", "ON", "FROM", "RESPONSIVE"})
 
 
 def _words(words: Iterable[str]) -> str:

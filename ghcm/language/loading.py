@@ -16,7 +16,7 @@ def load(path: Path | str) -> ast.Program:
     """
     path = Path(path)
     if path.suffix == ".py":
-        from ghcm.language.fluent.loading import load_python
+        from ghcm.language.fluent.program import load_python
 
         return load_python(path)
     from ghcm.language.parser import parse

@@ -15,7 +15,7 @@ from lark.exceptions import UnexpectedToken
 
 from ghcm.errors import Diagnostic
 from ghcm.language.literals import RESERVED
-from ghcm.language.tables import fed_parser, grammar
+from ghcm.language.tables import fed_parser, words
 from ghcm.language.tokens import DECLARING, SEPARATOR, Tokens, begins_declaration, span_of
 from ghcm.source import Source, Span
 
@@ -190,28 +190,26 @@ def _general(scene: _Scene) -> _Words:
 
 
 def _expected(scene: _Scene) -> str:
-    rest, words = set(scene.accepted), list[str]()
+    rest, said = set(scene.accepted), list[str]()
     if rest >= _OPERAND:
-        words.append("an expression")
+        said.append("an expression")
         rest -= _VALUE
     elif "NAME" in rest:
-        words.append("a name")
+        said.append("a name")
         rest -= _SOFT | {"NAME"}
     infix = _INFIX if "NOT" in scene.accepted else _INFIX - {"IN"}  # else it is the one of "let"
     if len(rest & infix) > 3:
-        words.append("an operator")
+        said.append("an operator")
         rest -= infix | {"ARROW", "LBRACE", "COLON"}
     ends = rest & {SEPARATOR, "$END"}
-    words += sorted(map(_word, rest - ends))
+    said += sorted(map(_word, rest - ends))
     if ends:
-        words.append('"{"' if scene.piece.rule == "unit_header" else _WORDS[SEPARATOR])
-    return ", ".join(words[:-1]) + f" or {words[-1]}" if len(words) > 1 else words[0]
+        said.append('"{"' if scene.piece.rule == "unit_header" else _WORDS[SEPARATOR])
+    return ", ".join(said[:-1]) + f" or {said[-1]}" if len(said) > 1 else said[0]
 
 
 def _word(kind: str) -> str:
-    if kind in _WORDS:
-        return _WORDS[kind]
-    return next(f'"{terminal.pattern.value}"' for terminal in grammar().terminals if terminal.name == kind)
+    return _WORDS.get(kind) or f'"{words()[kind]}"'
 
 
 def _found(scene: _Scene) -> str:

@@ -60,6 +60,12 @@ def shipped() -> Lark | None:
     return Lark.load({"data": data, "memo": _numbered(found["memo"])})  # pyright: ignore[reportUnknownMemberType]
 
 
+@cache
+def words() -> dict[str, str]:
+    """How each terminal is written; of names, numbers and strings the pattern."""
+    return {each.name: each.pattern.value for each in grammar().terminals}
+
+
 def fed_parser(rule: str) -> InteractiveParser:
     """A parser of one start rule that waits for tokens."""
     return grammar().parse_interactive(start=rule)  # pyright: ignore[reportUnknownMemberType]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias, cast
 
+from ghcm import types
 from ghcm.schemas.records import (
     Unmapped,
     distinct,
@@ -18,50 +19,27 @@ from ghcm.schemas.records import (
     tagged,
     union_of_records,
 )
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    Variant,
-    as_nullable,
-    is_nullable,
-)
 
 Schema: TypeAlias = dict[str, object]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SAID: tuple[tuple[Type, Schema], ...] = (
-    (Bool(), {"type": "boolean"}),
-    (Int(), {"type": "integer"}),
-    (Int32(), {"type": "integer", "format": "int32"}),
-    (Float(), {"type": "number"}),
-    (Duration(), {"type": "number", "format": "duration"}),
-    (String(), {"type": "string"}),
-    (Timestamp(), {"type": "string", "format": "date-time"}),
-    (Date(), {"type": "string", "format": "date"}),
-    (Bytes(), {"type": "string", "contentEncoding": "base64"}),
+_SAID: tuple[tuple[types.Type, Schema], ...] = (
+    (types.Bool(), {"type": "boolean"}),
+    (types.Int(), {"type": "integer"}),
+    (types.Int32(), {"type": "integer", "format": "int32"}),
+    (types.Float(), {"type": "number"}),
+    (types.Duration(), {"type": "number", "format": "duration"}),
+    (types.String(), {"type": "string"}),
+    (types.Timestamp(), {"type": "string", "format": "date-time"}),
+    (types.Date(), {"type": "string", "format": "date"}),
+    (types.Bytes(), {"type": "string", "contentEncoding": "base64"}),
 )
-_STRINGS: dict[object, Type] = {"date-time": Timestamp(), "date": Date(), "byte": Bytes()}
+_STRINGS: dict[object, types.Type] = {"date-time": types.Timestamp(), "date": types.Date(), "byte": types.Bytes()}
 _UNREAD = ("duration", "time", "binary")
 """Formats of strings whose texts are read in no other way than as they stand, though they look like more."""
 
 
-def schema_of(record: Struct) -> Schema:
+def schema_of(record: types.Struct) -> Schema:
     """The schema of the JSON objects that are read as the record; nested records are under `$defs`."""
     definitions: dict[str, Schema] = {}
     whole = _object(record, definitions)
@@ -69,17 +47,17 @@ def schema_of(record: Struct) -> Schema:
     return {**head, **whole, **({"$defs": definitions} if definitions else {})}
 
 
-def _object(record: Struct, definitions: dict[str, Schema]) -> Schema:
+def _object(record: types.Struct, definitions: dict[str, Schema]) -> Schema:
     if record.variants:
         tag = record.fields[0].name
         choices = [_choice(tag, variant, definitions) for variant in record.variants]
         return {"oneOf": choices, "discriminator": {"propertyName": tag}}
     properties = {field.path or field.name: _schema(field.type, definitions) for field in record.fields}
-    required = [field.path or field.name for field in record.fields if not is_nullable(field.type)]
+    required = [field.path or field.name for field in record.fields if not types.is_nullable(field.type)]
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _choice(tag: str, variant: Variant, definitions: dict[str, Schema]) -> Schema:
+def _choice(tag: str, variant: types.Variant, definitions: dict[str, Schema]) -> Schema:
     """A record of a union with the tag that says so."""
     whole = _object(variant.record, definitions)
     properties, required = _members(whole["properties"]), cast("list[str]", whole["required"])
@@ -87,39 +65,39 @@ def _choice(tag: str, variant: Variant, definitions: dict[str, Schema]) -> Schem
     return {**whole, "title": variant.name, "properties": {tag: said, **properties}, "required": [tag, *required]}
 
 
-def _schema(type_: Type, definitions: dict[str, Schema]) -> Schema:
+def _schema(type_: types.Type, definitions: dict[str, Schema]) -> Schema:
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return {"anyOf": [_schema(of, definitions), {"type": "null"}]}
-        case Null():
+        case types.Null():
             return {"type": "null"}
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return {"type": "string", "format": "decimal", "precision": precision, "scale": scale}
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return {"type": "string", "enum": list(values)}
-        case List(item=item):
+        case types.List(item=item):
             return {"type": "array", "items": _schema(item, definitions)}
-        case Map(key=Enumeration(values=values), value=value):
+        case types.Map(key=types.Enumeration(values=values), value=value):
             names: Schema = {"enum": list(values)}
             return {"type": "object", "propertyNames": names, "additionalProperties": _schema(value, definitions)}
-        case Map(key=String(), value=value):
+        case types.Map(key=types.String(), value=value):
             return {"type": "object", "additionalProperties": _schema(value, definitions)}
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             pair = [_schema(key, definitions), _schema(value, definitions)]
             return {"type": "array", "items": {"type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2}}
-        case Struct(name=None):
+        case types.Struct(name=None):
             return _object(type_, definitions)
-        case Struct(name=str(name)):
+        case types.Struct(name=str(name)):
             definitions.setdefault(name, _object(type_, definitions))
             return {"$ref": f"#/$defs/{name}"}
         case _:  # a row of the table says it
             return dict(next(said for known, said in _SAID if known == type_))
 
 
-def record_of_schema(schema: Schema) -> Struct:
+def record_of_schema(schema: Schema) -> types.Struct:
     """The record of the objects that a schema describes. Raises `Unmapped`."""
     found = _Reading(schema).type(schema)
-    if not isinstance(found, Struct):
+    if not isinstance(found, types.Struct):
         raise Unmapped("the schema is of no object with properties")
     title = schema.get("title")
     return replace(found, name=title if isinstance(title, str) else None)
@@ -130,7 +108,7 @@ class _Reading:
         self._root = root
         self._open: list[str] = []
 
-    def type(self, schema: object) -> Type:
+    def type(self, schema: object) -> types.Type:
         if not isinstance(schema, dict):
             raise Unmapped("a schema that says nothing is no type of the language")
         said = cast("Schema", schema)
@@ -149,13 +127,13 @@ class _Reading:
             return self._one([{**said, "type": kind} for kind in cast("list[object]", kinds)])
         match kinds:
             case "null":
-                return Null()
+                return types.Null()
             case "boolean":
-                return Bool()
+                return types.Bool()
             case "integer":
-                return Int32() if said.get("format") == "int32" else Int()
+                return types.Int32() if said.get("format") == "int32" else types.Int()
             case "number":
-                return Duration() if said.get("format") == "duration" else Float()
+                return types.Duration() if said.get("format") == "duration" else types.Float()
             case "string":
                 return _string(said)
             case "array":
@@ -165,14 +143,14 @@ class _Reading:
             case _:
                 raise Unmapped("a schema without a type is no type of the language")
 
-    def _referred(self, where: str) -> Type:
+    def _referred(self, where: str) -> types.Type:
         if where in self._open:
             raise Unmapped(f'"{where}" is inside of itself, and records are not')
         node = self._node(where)
         self._open.append(where)
         found = self.type(node)
         self._open.pop()
-        if isinstance(found, Struct) and found.name is None:
+        if isinstance(found, types.Struct) and found.name is None:
             return replace(found, name=record_name(where.rpartition("/")[2]))
         return found
 
@@ -203,51 +181,51 @@ class _Reading:
         held = _members(self._node(str(held["$ref"]))) if "$ref" in held else held
         return _members(held["properties"]) if "properties" in held else None
 
-    def _union(self, said: Schema, choices: list[object], tag: str) -> Type:
+    def _union(self, said: Schema, choices: list[object], tag: str) -> types.Type:
         """The union of records with a tag; `mapping` names what says which where they do not themselves."""
         mapping = _members(_members(said.get("discriminator")).get("mapping"))
         texts = {where: text for text, where in mapping.items()}
-        variants: list[Variant] = []
+        variants: list[types.Variant] = []
         nullable = False
         for choice in choices:
             found = self.type(choice)
-            if isinstance(found, Null):
+            if isinstance(found, types.Null):
                 nullable = True
                 continue
-            if not isinstance(found, Struct) or found.variants:
+            if not isinstance(found, types.Struct) or found.variants:
                 raise Unmapped("a choice of records and other things is no type of the language")
             variants.append(tagged(found, tag, texts.get(_members(choice).get("$ref"))))
         title = said.get("title")
         made = union_of_records(record_name(title) if isinstance(title, str) else None, tag, tuple(variants))
-        return Nullable(made) if nullable else made
+        return types.Nullable(made) if nullable else made
 
-    def _one(self, choices: list[object]) -> Type:
-        types = [self.type(choice) for choice in choices]
-        given = [type_ for type_ in types if not isinstance(type_, Null)]
+    def _one(self, choices: list[object]) -> types.Type:
+        found = [self.type(choice) for choice in choices]
+        given = [type_ for type_ in found if not isinstance(type_, types.Null)]
         if not given or any(type_ != given[0] for type_ in given):
             raise Unmapped("a choice of types is no type of the language")
-        return given[0] if len(given) == len(types) else as_nullable(given[0])
+        return given[0] if len(given) == len(found) else types.as_nullable(given[0])
 
-    def _array(self, said: Schema) -> Type:
+    def _array(self, said: Schema) -> types.Type:
         if "prefixItems" in said:
             raise Unmapped("an array of items of different types is no type of the language")
         items: object = said.get("items")
         pair = _members(items).get("prefixItems")
         if isinstance(pair, list) and len(cast("list[object]", pair)) == 2:
             key, value = (self.type(each) for each in cast("list[object]", pair))
-            return Map(key, value)
-        return List(self.type(items))
+            return types.Map(key, value)
+        return types.List(self.type(items))
 
-    def _object(self, said: Schema) -> Type:
+    def _object(self, said: Schema) -> types.Type:
         properties = said.get("properties")
         if not isinstance(properties, dict):
             listed = _listed(_members(said.get("propertyNames")))
-            key_type = String() if listed is None else _enum(listed)
-            return Map(key_type, self.type(said.get("additionalProperties")))
+            key_type = types.String() if listed is None else _enum(listed)
+            return types.Map(key_type, self.type(said.get("additionalProperties")))
         known = cast("Schema", properties)
         required = said.get("required")
         there = cast("list[str]", required) if isinstance(required, list) else []
-        fields: list[Field] = []
+        fields: list[types.Field] = []
         names = list(known) if is_tuple_of(list(known)) else distinct(map(field_name, known))
         for key, name in zip(known, names, strict=True):
             try:
@@ -255,9 +233,9 @@ class _Reading:
             except Unmapped as error:
                 raise inside(key, error) from None
             path = None if name == key else key
-            fields.append(Field(name, type_ if key in there else as_nullable(type_), path))
+            fields.append(types.Field(name, type_ if key in there else types.as_nullable(type_), path))
         title = said.get("title")
-        return Struct(tuple(fields), record_name(title) if isinstance(title, str) else None)
+        return types.Struct(tuple(fields), record_name(title) if isinstance(title, str) else None)
 
 
 def _members(node: object) -> Schema:
@@ -271,20 +249,20 @@ def _listed(said: Schema) -> list[object] | None:
     return cast("list[object]", values) if isinstance(values, list) else None
 
 
-def _enum(values: list[object]) -> Type:
+def _enum(values: list[object]) -> types.Type:
     texts = tuple(dict.fromkeys(value for value in values if isinstance(value, str)))
     others = [value for value in values if not isinstance(value, str) and value is not None]
     if others or not texts:
         raise Unmapped("an enum of anything but strings is no type of the language")
-    return Enumeration(texts) if None not in values else as_nullable(Enumeration(texts))
+    return types.Enumeration(texts) if None not in values else types.as_nullable(types.Enumeration(texts))
 
 
-def _string(said: Schema) -> Type:
+def _string(said: Schema) -> types.Type:
     form = said.get("format")
     match form, said.get("precision"), said.get("scale"):
         case "decimal", int(precision), int(scale) if 0 <= scale <= precision <= 38 and precision:
-            return Decimal(precision, scale)
+            return types.Decimal(precision, scale)
         case _ if form in _UNREAD and said.get("contentEncoding") is None:
             raise Unmapped(f'a string of the format "{form}" is no type of the language')
         case _:
-            return Bytes() if said.get("contentEncoding") == "base64" else _STRINGS.get(form, String())
+            return types.Bytes() if said.get("contentEncoding") == "base64" else _STRINGS.get(form, types.String())

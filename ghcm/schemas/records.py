@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from ghcm.types import Enumeration, Field, List, Map, Nullable, Struct, Type, Variant, strip
@@ -82,7 +82,7 @@ def named(struct: Struct, name: str) -> Struct:
 
     Those that are alike in fields and position share a name; others of one name have the outer name before theirs.
     """
-    return _Names({}).struct(struct, name)
+    return _named(struct, name, "", {})
 
 
 def records_in(record: Struct) -> list[Struct]:
@@ -98,6 +98,23 @@ def _parts(record: Struct) -> list[Struct]:
     if record.variants:
         return [variant.record for variant in record.variants]
     return [each for field in record.fields for each in _structs(field.type)]
+
+
+def within(type_: Type, change: Callable[[Struct], Type]) -> Type:
+    """The type with each record that it holds changed; tuples stay what they are."""
+    match type_:
+        case Nullable(of=inner):
+            return Nullable(within(inner, change))
+        case List(item=inner):
+            return List(within(inner, change))
+        case Map(key=key, value=value):
+            return Map(within(key, change), within(value, change))
+        case Struct(fields=fields) if is_tuple(type_):
+            return Struct(tuple(replace(each, type=within(each.type, change)) for each in fields))
+        case Struct():
+            return change(type_)
+        case _:  # a type that holds no others
+            return type_
 
 
 def _structs(type_: Type) -> list[Struct]:
@@ -130,37 +147,19 @@ def identity(struct: Struct) -> tuple[object, ...]:
     return (struct, tuple(field.path for field in struct.fields), texts, tuple(map(identity, _parts(struct))))
 
 
-class _Names:
-    def __init__(self, given: dict[str, tuple[object, ...]]) -> None:
-        self._given = given
+def _named(struct: Struct, name: str, outer: str, given: dict[str, tuple[object, ...]]) -> Struct:
+    mine = identity(struct)
+    choices = [name, f"{outer}{name}", *(f"{outer}{name}{number}" for number in range(2, len(given) + 3))]
+    chosen = next(each for each in choices if given.setdefault(each, mine) == mine)
+    if struct.variants:
+        variants = [replace(each, record=_named(each.record, each.name, chosen, given)) for each in struct.variants]
+        return union_of_records(chosen, struct.fields[0].name, tuple(variants))
 
-    def struct(self, struct: Struct, name: str, outer: str = "") -> Struct:
-        mine = identity(struct)
-        choices = [name, f"{outer}{name}", *(f"{outer}{name}{number}" for number in range(2, len(self._given) + 3))]
-        chosen = next(each for each in choices if self._given.setdefault(each, mine) == mine)
-        if struct.variants:
-            variants = [replace(each, record=self.struct(each.record, each.name, chosen)) for each in struct.variants]
-            return union_of_records(chosen, struct.fields[0].name, tuple(variants))
-        fields = tuple(
-            Field(field.name, self.type(field.type, record_name(field.name), chosen), field.path)
-            for field in struct.fields
-        )
-        return Struct(fields, chosen)
+    def inside(field: Field) -> Field:
+        word = record_name(field.name)
+        return replace(field, type=within(field.type, lambda held: _named(held, held.name or word, chosen, given)))
 
-    def type(self, type_: Type, name: str, outer: str) -> Type:
-        match type_:
-            case Nullable(of=inner):
-                return Nullable(self.type(inner, name, outer))
-            case List(item=inner):
-                return List(self.type(inner, name, outer))
-            case Map(value=inner):
-                return replace(type_, value=self.type(inner, name, outer))
-            case Struct(fields=fields) if is_tuple(type_):
-                return Struct(tuple(replace(each, type=self.type(each.type, name, outer)) for each in fields))
-            case Struct():
-                return self.struct(type_, type_.name or name, outer)
-            case _:  # a type that holds no others
-                return type_
+    return Struct(tuple(map(inside, struct.fields)), chosen)
 
 
 def union_of_records(name: str | None, tag: str, variants: tuple[Variant, ...]) -> Struct:

@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -206,10 +206,10 @@ def _places(tree: object) -> _Places:
         path, part = waiting.pop()
         if isinstance(part, tuple):
             waiting += [((*path, place), each) for place, each in enumerate(cast("tuple[object, ...]", part))]
-        elif ast.is_tree(part):
+        elif isinstance(part, ast.Node):
             if isinstance(part, _REPLACED):
                 found.append((path, part))
-            waiting += [((*path, name), getattr(part, name)) for name in ast.PARTS[type(part)]]
+            waiting += [((*path, each.name), getattr(part, each.name)) for each in fields(part) if each.compare]
     return found or [((), tree)]
 
 

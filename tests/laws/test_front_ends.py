@@ -16,7 +16,7 @@ from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
 from ghcm.language.literals import RESERVED
 from ghcm.language.parser import parse_expr
-from ghcm.language.printing.printer import print_expr
+from ghcm.language.printing.expressions import flat
 from ghcm.source import Source
 from tests.laws.programs_ast import BINARY, literals, names
 
@@ -51,7 +51,7 @@ def _bigger(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
     any_value = _values(traced)
     named = st.lists(st.tuples(_methods, any_value), max_size=2, unique_by=lambda pair: pair[0])
     updates = st.lists(st.tuples(_fields.map(ast.Name), any_value), max_size=2, unique_by=lambda field: field[0])
-    single = st.text(max_size=3).map(lambda text: parse_expr(Source("p", print_expr(_text(text)))))
+    single = st.text(max_size=3).map(lambda text: parse_expr(Source("p", flat(_text(text)))))
     ranges = st.builds(ast.Range, single, single)
     several = st.lists(single | ranges, min_size=2, max_size=3, unique=True).map(lambda all_: ast.AnyOf(tuple(all_)))
     patterns = single | ranges | several
@@ -163,5 +163,5 @@ def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})
     traced = trace(function, here())
     assert traced.body == expr
-    assert parse_expr(Source("text", print_expr(traced))) == traced
+    assert parse_expr(Source("text", flat(traced))) == traced
     assert not any(name.text in RESERVED for name in traced.parameters)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ghcm.language import ast
 from ghcm.language.parser import parse, parse_expr
-from ghcm.language.printing.printer import format_text, print_expr, print_program
+from ghcm.language.printing.expressions import flat
+from ghcm.language.printing.printer import format_text, print_program
 from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source
 from tests.laws.programs_ast import exprs, programs
@@ -18,7 +19,7 @@ _slowly = settings(deadline=None, max_examples=200, suppress_health_check=[Healt
 @given(exprs)
 @_slowly
 def test_an_expression_survives_its_text(expr: ast.Expr) -> None:
-    assert parse_expr(Source("printed", print_expr(expr))) == expr
+    assert parse_expr(Source("printed", flat(expr))) == expr
 
 
 @given(programs)

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal as Exact
-from typing import Any, assert_never, cast
+from types import NoneType, UnionType
+from typing import Any, cast
 
+from ghcm import types
 from ghcm.language.fluent.records import PLAIN, Digits, enum_type, is_enum, is_literal
 from ghcm.schemas.records import Unmapped, inside, tagged, union_of_records
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    Variant,
-    as_nullable,
-    tuple_of,
-)
 
 _Part = tuple[str, object, str | None]
 """A field of a class: its name, annotation and path in the source."""
@@ -50,30 +28,30 @@ def is_dataclass(found: object) -> bool:
     return isinstance(found, type) and dataclasses.is_dataclass(found)
 
 
-def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> Struct:
+def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> types.Struct:
     """The record that a dataclass, a pydantic model or a `Record` says, or the union of a `OneOf`. Raises
     `Unmapped`."""
     if found in open_:
         raise Unmapped(f'"{found.__name__}" is inside of itself, and records are not')
     if hasattr(found, "__ghcm_tag__"):
         return _union_of_class(found, (*open_, found))
-    fields: list[Field] = []
+    fields: list[types.Field] = []
     for name, annotation, path in _parts(found):
         try:
-            fields.append(Field(name, _type(annotation, (*open_, found)), path))
+            fields.append(types.Field(name, _type(annotation, (*open_, found)), path))
         except Unmapped as error:
             raise inside(name, error) from None
-    return Struct(tuple(fields), found.__name__)
+    return types.Struct(tuple(fields), found.__name__)
 
 
-def _union_of_class(found: Any, open_: tuple[type, ...]) -> Struct:
+def _union_of_class(found: Any, open_: tuple[type, ...]) -> types.Struct:
     from ghcm.language.fluent.records import variants_of
 
-    variants = [Variant(text, struct_of_class(record, open_)) for text, record, _ in variants_of(found)]
+    variants = [types.Variant(text, struct_of_class(record, open_)) for text, record, _ in variants_of(found)]
     return union_of_records(found.__name__, found.__ghcm_tag__, tuple(variants))
 
 
-def union_of_models(source: object) -> Struct | None:
+def union_of_models(source: object) -> types.Struct | None:
     """The union that an annotation with a discriminator says, or a `RootModel` of one; None where it is another thing.
     Raises `Unmapped`."""
     name: str | None = None
@@ -85,17 +63,17 @@ def union_of_models(source: object) -> Struct | None:
     elif typing.get_origin(source) is not typing.Annotated:
         return None
     found = _type(source, ())
-    return replace(found, name=name) if isinstance(found, Struct) and found.variants else None
+    return replace(found, name=name) if isinstance(found, types.Struct) and found.variants else None
 
 
-def _union(annotation: object, tag: str, open_: tuple[type, ...]) -> Type:
+def _union(annotation: object, tag: str, open_: tuple[type, ...]) -> types.Type:
     """What pydantic calls a discriminated union."""
-    choices = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+    choices = [each for each in typing.get_args(annotation) if each is not NoneType]
     if not choices or not all(is_model(each) or is_dataclass(each) for each in choices):
         raise Unmapped("a choice of anything but records is no type of the language")
     variants = tuple(tagged(struct_of_class(each, open_), tag) for each in choices)
     made = union_of_records(None, tag, variants)
-    return made if len(choices) == len(typing.get_args(annotation)) else Nullable(made)
+    return made if len(choices) == len(typing.get_args(annotation)) else types.Nullable(made)
 
 
 def _parts(found: type) -> Iterator[_Part]:
@@ -136,15 +114,15 @@ _INSTEAD = {
 """Behind the name of a type that Python's programs have: what to write instead."""
 
 
-def _type(annotation: object, open_: tuple[type, ...]) -> Type:
+def _type(annotation: object, open_: tuple[type, ...]) -> types.Type:
     if isinstance(annotation, type) and annotation in PLAIN:
         return PLAIN[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in (typing.Union, types.UnionType):
-        given = [each for each in arguments if each is not types.NoneType]
+    if origin in (typing.Union, UnionType):
+        given = [each for each in arguments if each is not NoneType]
         if len(given) != 1:
             raise Unmapped("a union of types is no type of the language")
-        return as_nullable(_type(given[0], open_))
+        return types.as_nullable(_type(given[0], open_))
     if origin is typing.Annotated:
         return _annotated(arguments[0], list(arguments[1:]), open_)
     if is_enum(annotation) or is_literal(annotation):
@@ -156,11 +134,11 @@ def _type(annotation: object, open_: tuple[type, ...]) -> Type:
         return struct_of_class(annotation, open_)
     match origin, arguments:
         case type(), (item,) if origin is list:
-            return List(_type(item, open_))
+            return types.List(_type(item, open_))
         case type(), (key, value) if origin is dict:
-            return Map(_type(key, open_), _type(value, open_))
+            return types.Map(_type(key, open_), _type(value, open_))
         case type(), (_, _, *_) if origin is tuple and Ellipsis not in arguments:
-            return tuple_of(*(_type(each, open_) for each in arguments))
+            return types.tuple_of(*(_type(each, open_) for each in arguments))
         case _:
             said = annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
             raise Unmapped(f'"{said}" is no type of the language{_INSTEAD.get(said, "")}')
@@ -170,7 +148,7 @@ def _has_fields(found: type) -> bool:
     return is_model(found) or is_dataclass(found) or hasattr(found, "__ghcm_made__")
 
 
-def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ...]) -> Type:
+def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ...]) -> types.Type:
     """Decimals and whole numbers by what is said beside them, others as they are."""
     tag = _found(metadata, "discriminator")
     if isinstance(tag, str):
@@ -181,14 +159,14 @@ def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ..
         precision = digits.precision if digits else _found(beside, "max_digits")
         scale = digits.scale if digits else _found(beside, "decimal_places")
         if isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38:
-            return Decimal(precision, scale)
+            return types.Decimal(precision, scale)
         raise Unmapped("a decimal says how many digits it has: Annotated[Decimal, Digits(10, 2)]")
     if annotation is int and (_found(beside, "ge"), _found(beside, "le")) == (-(2**31), 2**31 - 1):
-        return Int32()
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):  # what stands beside a union is of its type
-        given = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+        return types.Int32()
+    if typing.get_origin(annotation) in (typing.Union, UnionType):  # what stands beside a union is of its type
+        given = [each for each in typing.get_args(annotation) if each is not NoneType]
         if len(given) == 1:
-            return as_nullable(_annotated(given[0], metadata, open_))
+            return types.as_nullable(_annotated(given[0], metadata, open_))
     return _type(annotation, open_)
 
 
@@ -200,29 +178,29 @@ Classes = Mapping[str, type]
 """The classes of records by name."""
 
 
-def annotation_of(type_: Type, classes: Classes, plain: Mapping[Type, object] | None = None) -> Any:
-    """The annotation that says a type. `plain`: how some are said otherwise."""
-    if plain is not None and type_ in plain:
-        return plain[type_]
+def annotation_of(
+    type_: types.Type, classes: Classes, otherwise: Callable[[types.Type], object | None] = lambda _: None
+) -> Any:
+    """The annotation that says a type. `otherwise`: how some are said that are not said as in a record."""
+    if (said := otherwise(type_)) is not None:
+        return said
     match type_:
-        case Nullable(of=of):
-            return annotation_of(of, classes, plain) | None
-        case List(item=item):
-            return list[annotation_of(item, classes, plain)]  # type: ignore[misc]
-        case Map(key=key, value=value):
-            return dict[annotation_of(key, classes, plain), annotation_of(value, classes, plain)]  # type: ignore[misc]
-        case Decimal(precision=precision, scale=scale):
+        case types.Nullable(of=of):
+            return annotation_of(of, classes, otherwise) | None
+        case types.List(item=item):
+            return list[annotation_of(item, classes, otherwise)]  # type: ignore[misc]
+        case types.Map(key=key, value=value):
+            return dict[annotation_of(key, classes, otherwise), annotation_of(value, classes, otherwise)]  # type: ignore[misc]
+        case types.Decimal(precision=precision, scale=scale):
             return typing.Annotated[Exact, Digits(precision, scale)]
-        case Struct(name=None, fields=fields):
-            items = tuple(annotation_of(field.type, classes, plain) for field in fields)
+        case types.Struct(name=None, fields=fields):
+            items = tuple(annotation_of(field.type, classes, otherwise) for field in fields)
             return tuple[items]  # type: ignore[valid-type]
-        case Struct():
+        case types.Struct():
             return classes[type_.name or ""]
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return typing.Literal[values]
-        case Null():
+        case types.Null():
             raise Unmapped("null alone is no type of the language")
-        case Bool() | Int() | Int32() | Float() | String() | Bytes() | Timestamp() | Date() | Duration():
+        case _:  # a row of the table says it
             return next(known for known, found in PLAIN.items() if found == type_)
-        case _:
-            assert_never(type_)

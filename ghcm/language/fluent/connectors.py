@@ -123,12 +123,12 @@ class Sink(_Store):
     def read(self) -> Pipeline:
         """Its latest complete version."""
         span = here()
-        function = ast.Attribute(later(self, span), "read", span, span)
-        return Pipeline(ast.Apply(function, (), None, span), span)
+        function = ast.Attribute(later(self, span), "read", span, span=span)
+        return Pipeline(ast.Apply(function, (), span=span), span)
 
 
 def declare_store(store: Cache | Sink) -> ast.CacheDecl | ast.SinkDecl:
     """The declaration of a msg cache or sink. Raises `ProgramError`."""
     name = name_of(store.name, store.name_span)
     declared = ast.CacheDecl if isinstance(store, Cache) else ast.SinkDecl
-    return declared(name, store.connector.expr, store.span)
+    return declared(name, store.connector.expr, span=store.span)

@@ -17,13 +17,13 @@ from ghcm.source import Span
 def if_else(condition: object, yes: object, no: object) -> Any:
     """`if condition then yes else no`."""
     span = here()
-    return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span))
+    return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span=span))
 
 
 def is_(union: object, record: type[Record]) -> Any:
     """`e is Login`: whether a union is that record."""
     span = here()
-    return Traced(ast.Binary("is", expr_of(union, span), expr_of(record, span), span))
+    return Traced(ast.Binary("is", expr_of(union, span), expr_of(record, span), span=span))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ def match_(subject: object, cases: Mapping[Any, object], otherwise: object = _OP
     `match_(subject, {("a", "b"): 1, between(3, 9): 2}, otherwise=0)`.
     """
     span = here()
-    found = [ast.Case(_pattern(pattern, span), expr_of(value, span), span) for pattern, value in cases.items()]
+    found = [ast.Case(_pattern(pattern, span), expr_of(value, span), span=span) for pattern, value in cases.items()]
     if otherwise is not _OPEN:
-        found.append(ast.Case(None, expr_of(otherwise, span), span))
-    return Traced(ast.Match(expr_of(subject, span), tuple(found), span))
+        found.append(ast.Case(None, expr_of(otherwise, span), span=span))
+    return Traced(ast.Match(expr_of(subject, span), tuple(found), span=span))
 
 
 def _pattern(pattern: object, span: Span) -> ast.Pattern:
@@ -54,12 +54,12 @@ def _pattern(pattern: object, span: Span) -> ast.Pattern:
     several = cast("tuple[object, ...]", pattern)
     if len(several) < 2:
         raise mistake("GHCM-132", "a case of several constants has at least two", span)
-    return ast.AnyOf(tuple(_one_of(each, span) for each in several), span)
+    return ast.AnyOf(tuple(_one_of(each, span) for each in several), span=span)
 
 
 def _one_of(pattern: object, span: Span) -> ast.Expr | ast.Range:
     if isinstance(pattern, between):
-        return ast.Range(expr_of(pattern.first, span), expr_of(pattern.last, span), span)
+        return ast.Range(expr_of(pattern.first, span), expr_of(pattern.last, span), span=span)
     if isinstance(pattern, range):
         hint = f"write between({pattern.start}, {pattern.stop - 1}), to which both ends belong"
         raise mistake("GHCM-132", "a range of Python is no case", span, hint=hint)
@@ -71,14 +71,14 @@ def coalesce(first: object, *others: object) -> Any:
     span = here()
     found = expr_of(first, span)
     for other in others:
-        found = ast.Binary("??", found, expr_of(other, span), span)
+        found = ast.Binary("??", found, expr_of(other, span), span=span)
     return Traced(found)
 
 
 def try_(value: object) -> Any:
     """`try(value)`: null where it fails, as in `try_(f.text.to_int())`."""
     span = here()
-    return call(ast.Ref("try", span), span, value)
+    return call(ast.Ref("try", span=span), span, value)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -93,7 +93,7 @@ class _Functions:
 
         def called(*arguments: object, **named: object) -> Traced:
             span = here()
-            return call(ast.Ref(plain(name), span), span, *arguments, **named)
+            return call(ast.Ref(plain(name), span=span), span, *arguments, **named)
 
         return called
 
@@ -162,11 +162,11 @@ class agg:
 def _made(name: str, of: object, *others: object, order: object = None) -> Traced:
     span = here()
     if of is None and order is None:
-        return Traced(ast.Ref(name, span)) if name != "count" else call(ast.Ref(name, span), span)
-    arguments = [] if of is None else [ast.Argument(_function(of, span), None, span)]
-    arguments += [ast.Argument(expr_of(each, span), None, span) for each in others]
-    arguments += [] if order is None else [ast.Argument(_function(order, span), "order", span)]
-    return Traced(ast.Apply(ast.Ref(name, span), tuple(arguments), None, span))
+        return Traced(ast.Ref(name, span=span)) if name != "count" else call(ast.Ref(name, span=span), span)
+    arguments = [] if of is None else [ast.Argument(_function(of, span), span=span)]
+    arguments += [ast.Argument(expr_of(each, span), span=span) for each in others]
+    arguments += [] if order is None else [ast.Argument(_function(order, span), "order", span=span)]
+    return Traced(ast.Apply(ast.Ref(name, span=span), tuple(arguments), span=span))
 
 
 def _function(of: object, span: Span) -> ast.Expr:
@@ -177,9 +177,9 @@ def _path(text: str, span: Span) -> ast.Expr:
     first, *rest = text.split(".")
     if not all(part.isidentifier() for part in (first, *rest)):
         raise mistake("GHCM-132", f'"{text}" is no field', span, hint='write the name of a field: "ts"')
-    found: ast.Expr = ast.Ref(first, span)
+    found: ast.Expr = ast.Ref(first, span=span)
     for part in rest:
-        found = ast.Attribute(found, part, span, span)
+        found = ast.Attribute(found, part, span, span=span)
     return found
 
 

@@ -8,26 +8,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal as Exact
 from types import new_class
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from ghcm.language.fluent.class_types import annotation_of, is_dataclass, is_model, struct_of_class, union_of_models
 from ghcm.language.fluent.positions import caller, here, mistake
-from ghcm.language.fluent.records import Digits, OneOf, Record, at, records_of, unions_of
+from ghcm.language.fluent.records import Digits, OneOf, Record, at, made_in
+from ghcm.schemas import records
 from ghcm.schemas.json_schema import Schema, record_of_schema, schema_of
-from ghcm.schemas.records import (
-    Unmapped,
-    distinct,
-    field_name,
-    identity,
-    inside,
-    is_tuple,
-    named,
-    record_name,
-    records_in,
-    union_of_records,
-)
-from ghcm.types import Decimal, Field, Int32, List, Map, Nullable, Struct, Type, as_nullable
+from ghcm.schemas.records import Unmapped, record_name, records_in, within
+from ghcm.types import Decimal, Field, Int32, Nullable, Struct, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +57,7 @@ def _declared(source: object, name: str | None, *, is_union: bool) -> type[Recor
             raise Unmapped("it is one of several records: union_of makes a union of it")
         if is_union and not found.variants:
             raise Unmapped("it is one record: record_of makes a record of it")
-        return _classes(named(found, record_name(given)))
+        return _classes(records.named(found, record_name(given)))
     except Unmapped as error:
         raise _refused(source, error) from None
 
@@ -78,12 +69,9 @@ def dataclass_of(record: type[Record]) -> type[Any]:
         if each.variants:
             detail = f'"{each.name}" is a union, and a choice of dataclasses has no tag.'
             raise mistake("GHCM-132", f'no dataclass can be made of "{record.__name__}"', here(), detail=detail)
+        source = {part.name: {"from": part.path} if part.path else {} for part in each.fields}
         fields = [
-            (
-                part.name,
-                annotation_of(part.type, made),
-                dataclasses.field(metadata={"from": part.path} if part.path else {}),
-            )
+            (part.name, annotation_of(part.type, made), dataclasses.field(metadata=source[part.name]))
             for part in each.fields
         ]
         made[each.name or ""] = dataclasses.make_dataclass(each.name or "", fields, frozen=True)
@@ -97,7 +85,17 @@ def pydantic_of(record: type[Record] | type[OneOf]) -> type[BaseModel]:
     from pydantic import ConfigDict, RootModel, create_model
     from pydantic import Field as Said
 
-    whole = Annotated[int, Said(ge=-(2**31), le=2**31 - 1)]
+    def said(type_: Type) -> object | None:
+        """How pydantic says what bounds tell apart."""
+        match type_:
+            case Int32():
+                return Annotated[int, Said(ge=-(2**31), le=2**31 - 1)]
+            case Decimal(precision=precision, scale=scale):
+                bounds = Said(max_digits=precision, decimal_places=scale)
+                return Annotated[Exact, bounds, Digits(precision, scale)]
+            case _:  # every other type is said as in a record
+                return None
+
     create: Any = create_model
     made: dict[str, type[Any]] = {}
     for each in records_in(struct_of_class(record)):
@@ -106,9 +104,8 @@ def pydantic_of(record: type[Record] | type[OneOf]) -> type[BaseModel]:
             continue
         fields: dict[str, Any] = {}
         for part in each.fields:
-            plain: dict[Type, object] = {Int32(): whole, **_digits(part.type)}
             default = None if isinstance(part.type, Nullable) else ...
-            fields[part.name] = (annotation_of(part.type, made, plain), Said(default, alias=part.path))
+            fields[part.name] = (annotation_of(part.type, made, said), Said(default, alias=part.path))
         made[each.name or ""] = create(each.name or "", __config__=ConfigDict(populate_by_name=True), **fields)
     found = made[record.__name__]
     if not hasattr(record, "__ghcm_tag__"):
@@ -156,63 +153,38 @@ def _struct(source: object) -> Struct:
     import pyarrow as pa
 
     if isinstance(source, pa.Schema):
-        return _of_arrow(source)
+        from ghcm.schemas.arrow import field_of
+
+        columns: list[Any] = list(source)
+        return _renamed(Struct(tuple(map(field_of, columns))))
     raise Unmapped("it is no dataclass, pydantic model, JSON Schema or Arrow schema")
-
-
-def _of_arrow(schema: pa.Schema) -> Struct:
-    from ghcm.schemas.arrow import type_of
-
-    fields: list[Field] = []
-    columns: list[Any] = list(schema)
-    for column in columns:
-        try:
-            type_ = type_of(column.type)
-        except Unmapped as error:
-            raise inside(str(column.name), error) from None
-        fields.append(Field(str(column.name), as_nullable(type_) if column.nullable else type_))
-    return _renamed(Struct(tuple(fields)))
 
 
 def _renamed(struct: Struct) -> Struct:
     """The struct with names of the language; a field that has another name stands where it stood."""
     if struct.variants:
         variants = [replace(each, record=_renamed(each.record)) for each in struct.variants]
-        return union_of_records(struct.name and record_name(struct.name), struct.fields[0].name, tuple(variants))
-    names = distinct(field_name(field.name) for field in struct.fields)
+        return records.union_of_records(
+            struct.name and record_name(struct.name), struct.fields[0].name, tuple(variants)
+        )
+    names = records.distinct(records.field_name(field.name) for field in struct.fields)
     fields = (
-        Field(name, _inner(field.type), field.path or (None if name == field.name else field.name))
+        Field(name, within(field.type, _renamed), field.path or (None if name == field.name else field.name))
         for name, field in zip(names, struct.fields, strict=True)
     )
     return Struct(tuple(fields), struct.name and record_name(struct.name))
 
 
-def _inner(type_: Type) -> Type:
-    match type_:
-        case Nullable(of=of):
-            return Nullable(_inner(of))
-        case List(item=item):
-            return List(_inner(item))
-        case Map(key=key, value=value):
-            return Map(_inner(key), _inner(value))
-        case Struct(fields=fields) if is_tuple(type_):
-            return Struct(tuple(Field(field.name, _inner(field.type)) for field in fields))
-        case Struct():
-            return _renamed(type_)
-        case _:  # every other type holds no names
-            return type_
-
-
 def _classes(record: Struct) -> type[Record] | type[OneOf]:
     """The class of a record or union, and those of the records in it; what the module has already is taken."""
     module = caller().f_globals
-    classes: list[type[Any]] = [*records_of(module), *unions_of(module)]
+    classes: list[type[Any]] = [*made_in(module, Record), *made_in(module, OneOf)]
     known = {each.__name__: each for each in classes}
     made: dict[str, type[Any]] = {}
     for each in records_in(record):
         name = each.name or ""
         there = known.get(name)
-        if there is not None and identity(struct_of_class(there)) == identity(each):
+        if there is not None and records.identity(struct_of_class(there)) == records.identity(each):
             made[name] = there
             continue
         if each.variants:
@@ -229,26 +201,6 @@ def _one_of(union: Struct, made: Mapping[str, type[Any]]) -> type[OneOf]:
     body: dict[str, Any] = {each.name: at(each.text) for each in union.variants if each.text != each.name}
     body["__annotations__"] = {each.name: made[each.name] for each in union.variants}
     return new_class(union.name or "", (OneOf,), {"by": union.fields[0].name}, lambda space: space.update(body))
-
-
-def _digits(type_: Type) -> dict[Type, object]:
-    """How pydantic is told of the decimals in a type."""
-    from decimal import Decimal as Exact
-
-    from pydantic import Field as Said
-
-    match type_:
-        case Nullable(of=inner) | List(item=inner):
-            return _digits(inner)
-        case Map(key=key, value=value):
-            return _digits(key) | _digits(value)
-        case Struct(name=None, fields=fields):
-            return {known: said for field in fields for known, said in _digits(field.type).items()}
-        case Decimal(precision=precision, scale=scale):
-            beside = Said(max_digits=precision, decimal_places=scale)
-            return {type_: Annotated[Exact, beside, Digits(precision, scale)]}
-        case _:  # no decimal stands in any other type
-            return {}
 
 
 def _refused(source: object, error: Unmapped) -> Exception:

@@ -124,8 +124,8 @@ class Pipeline:
         """Any operator by its name; the methods below are the ones that exist."""
         span = here()
         operands = call_operands(span)
-        function = ast.Attribute(later(self, span), name, span, operands.name)
-        return Pipeline(ast.Apply(function, arguments_of(name, values, options, operands), None, span), span)
+        function = ast.Attribute(later(self, span), name, operands.name, span=span)
+        return Pipeline(ast.Apply(function, arguments_of(name, values, options, operands), span=span), span)
 
     if not TYPE_CHECKING:
 
@@ -153,7 +153,7 @@ class Pipeline:
             except ProgramError as error:
                 keep(error)
             else:
-                called._expr = ast.Apply(called._expr.function, called._expr.arguments, type_, span)
+                called._expr = ast.Apply(called._expr.function, called._expr.arguments, type_, span=span)
         return called
 
     # --- the operators of the table: signatures, for editors and type checkers
@@ -211,7 +211,7 @@ def start(name: str, values: tuple[object, ...], options: Mapping[str, object]) 
 def applied(name: str, values: tuple[object, ...], options: Mapping[str, object], span: Span) -> ast.Expr:
     """The call of a source, connector or window."""
     operands = call_operands(span)
-    return ast.Apply(ast.Ref(name, operands.name), arguments_of(name, values, options, operands), None, span)
+    return ast.Apply(ast.Ref(name, span=operands.name), arguments_of(name, values, options, operands), span=span)
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -232,12 +232,12 @@ def arguments_of(
     for index, value in enumerate(values):
         wanted = positional[min(index, len(positional) - 1)] if positional else None
         span = operands.at(index)
-        found.append(ast.Argument(_value(operator, wanted, value, span), None, span))
+        found.append(ast.Argument(_value(operator, wanted, value, span), span=span))
     for name, value in options.items():
         if value is not None:
             wanted = next((each for each in declared if each.name == plain(name)), _option(plain(name)))
             span = operands.of(name)
-            found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span))
+            found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span=span))
     return tuple(found)
 
 
@@ -254,7 +254,7 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
         return expr_of(value, span)
     except ProgramError as error:
         keep(error)
-        return ast.Literal(None, Null(), span)
+        return ast.Literal(None, Null(), span=span)
 
 
 def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast.Expr:
@@ -263,7 +263,7 @@ def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
     if kind == "name" and value.isidentifier():
-        return ast.Ref(value, span)
+        return ast.Ref(value, span=span)
     return expr_of(value, span)
 
 

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+import linecache
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
-from ghcm.errors import ProgramError
+from ghcm.errors import GhcmError, ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.connectors import Cache, Sink, declare_store
 from ghcm.language.fluent.pipelines import Pipeline
-from ghcm.language.fluent.positions import caller, collecting, here, keep, mistake, report
-from ghcm.language.fluent.records import (
-    OneOf,
-    Record,
-    declare,
-    declare_enum,
-    declare_union,
-    is_enum,
-    is_union,
-    made,
-    records_of,
-    unions_of,
+from ghcm.language.fluent.positions import (
+    at_line,
+    caller,
+    collecting,
+    here,
+    innermost,
+    keep,
+    mistake,
+    report,
+    source_of,
 )
+from ghcm.language.fluent.records import OneOf, Record, declare, declare_enum, declare_union, is_enum, is_union, made_in
 from ghcm.language.fluent.units import Function, OwnFunction, Unit, declare_function, declare_unit
 from ghcm.language.fluent.values import name_of, resolve, targets
 from ghcm.source import Span
 
-_T = TypeVar("_T")
-_D = TypeVar("_D", bound=ast.Declaration)
+_T = TypeVar("_T", bound="Cache | Sink | OwnFunction | Unit")
 
 
 class Program:
@@ -47,27 +50,23 @@ class Program:
         self.span = here()
         self.name = name
         self._namespace = caller().f_globals
-        self._stores: list[Cache | Sink] = []
-        self._functions: list[OwnFunction] = []
-        self._units: list[Unit] = []
+        self._own: list[Cache | Sink | OwnFunction | Unit] = []
+
+    def _keep(self, made: _T) -> _T:
+        self._own.append(made)
+        return made
 
     def cache(self, connector: Pipeline, *, name: str | None = None) -> Cache:
         """Declare a msg cache: `calls = program.cache(kafka("traffic.rebuild"))`."""
-        made_here = Cache(_connector(connector), name)
-        self._stores.append(made_here)
-        return made_here
+        return self._keep(Cache(_connector(connector), name))
 
     def sink(self, connector: Pipeline, *, name: str | None = None) -> Sink:
         """Declare a sink: `shares = program.sink(redis("traffic:share", key=lambda r: r.key))`."""
-        made_here = Sink(_connector(connector), name)
-        self._stores.append(made_here)
-        return made_here
+        return self._keep(Sink(_connector(connector), name))
 
     def function(self, function: Function, /) -> OwnFunction:
         """Declare a function: a decorator of a typed, pure function that lambdas call."""
-        made_here = OwnFunction(function, here())
-        self._functions.append(made_here)
-        return made_here
+        return self._keep(OwnFunction(function, here()))
 
     @overload
     def stream(self, function: Function, /) -> Unit: ...
@@ -99,65 +98,60 @@ class Program:
         span = here()
 
         def declared(function: Function) -> Unit:
-            unit = Unit(kind, function, responsive, on, span)
-            self._units.append(unit)
-            return unit
+            return self._keep(Unit(kind, function, responsive, on, span))
 
         return declared if function is None else declared(function)
 
     def tree(self) -> ast.Program:
         """The syntax tree: the functions of the units are called now. Raises `ProgramError` with all mistakes."""
+        program = None
         with collecting() as problems:
-            found: list[tuple[int, ast.Declaration]] = []
-            for store in self._stores:
-                found += _kept(store.order, declare_store, store)
-            for own in self._functions:
-                found += _kept(own.order, declare_function, own)
-            for unit in self._units:
-                found += _kept(unit.__ghcm_unit__.order, declare_unit, unit)
-            for union in _unions_in([declaration for _, declaration in found], self._namespace):
-                found += _kept(union.__ghcm_made__.order, declare_union, union)
-            found += self._records([declaration for _, declaration in found])
-            for enum in _enums_in([declaration for _, declaration in found]):
-                found += _kept(-1, declare_enum, enum)
-            ordered = [declaration for _, declaration in sorted(found, key=lambda each: each[0])]
-            program = self._named(ordered)
+            stores_first = sorted(self._own, key=lambda each: (isinstance(each, Unit), isinstance(each, OwnFunction)))
+            classes = (*made_in(self._namespace, OneOf), *made_in(self._namespace, Record))
+            declarations = _declarations([*stores_first, *classes])
+            try:
+                name = name_of(self.name, self.span)
+                program = resolve(ast.Program(name, tuple(declarations), span=self.span), _name_of_target)
+            except ProgramError as error:
+                keep(error)
         problems.check()
         assert program is not None, "a program without mistakes has a tree"
         return program
 
-    def _named(self, declarations: list[ast.Declaration]) -> ast.Program | None:
-        """The whole tree with every name known; None after a mistake."""
+
+def _declarations(waiting: list[object]) -> list[ast.Declaration]:
+    """What these declare, and the classes that they mention, as they were made; mistakes are noted."""
+    found: list[tuple[int, ast.Declaration]] = []
+    seen: set[object] = set()
+    for each in waiting:
+        if each in seen:
+            continue
+        seen.add(each)
         try:
-            name = name_of(self.name, self.span)
-            return resolve(ast.Program(name, tuple(declarations), self.span), _name_of_target)
+            order, declaration = _declared(each)
         except ProgramError as error:
             keep(error)
-            return None
-
-    def _records(self, declarations: list[ast.Declaration]) -> list[tuple[int, ast.Declaration]]:
-        """The records of the program's module, and those of others that it uses."""
-        found: list[tuple[int, ast.Declaration]] = []
-        waiting = [*records_of(self._namespace), *_records_in(declarations)]
-        seen: set[type[Record]] = set()
-        while waiting:
-            record = waiting.pop(0)
-            if record in seen:
-                continue
-            seen.add(record)
-            declared = _kept(made(record).order, declare, record)
-            found += declared
-            waiting += _records_in([declaration for _, declaration in declared])
-        return found
+        else:
+            found.append((order, declaration))
+            waiting += [target for target in targets(declaration) if isinstance(target, type)]
+    return [declaration for _, declaration in sorted(found, key=lambda each: each[0])]
 
 
-def _kept(order: int, declare: Callable[[_T], _D], what: _T) -> list[tuple[int, _D]]:
-    """The declaration of something, unless that is a mistake, which is noted."""
-    try:
-        return [(order, declare(what))]
-    except ProgramError as error:
-        keep(error)
-        return []
+def _declared(what: Any) -> tuple[int, ast.Declaration]:
+    """When something was made, and its declaration. Raises `ProgramError`."""
+    match what:
+        case Cache() | Sink():
+            return what.order, declare_store(what)
+        case OwnFunction():
+            return what.order, declare_function(what)
+        case Unit():
+            return what.__ghcm_unit__.order, declare_unit(what)
+        case _ if is_union(what):
+            return what.__ghcm_made__.order, declare_union(what)
+        case _ if is_enum(what):
+            return -1, declare_enum(what)
+        case _:  # the only other class that a declaration mentions
+            return what.__ghcm_made__.order, declare(what)
 
 
 def _connector(connector: object) -> Pipeline:
@@ -165,20 +159,6 @@ def _connector(connector: object) -> Pipeline:
         return connector
     report("GHCM-132", "this is no connector", here(), hint='write redis("..."), parquet("...") or kafka("...")')
     return Pipeline(ast.Ref("redis"), here())
-
-
-def _records_in(declarations: list[ast.Declaration]) -> list[type[Record]]:
-    return [each for each in targets(tuple(declarations)) if isinstance(each, type) and issubclass(each, Record)]
-
-
-def _unions_in(declarations: list[ast.Declaration], namespace: dict[str, Any]) -> list[type[OneOf]]:
-    """The unions of the program's module, and those of others that declarations mention, each once."""
-    return list(dict.fromkeys((*unions_of(namespace), *filter(is_union, targets(tuple(declarations))))))
-
-
-def _enums_in(declarations: list[ast.Declaration]) -> list[type[Enum]]:
-    """The enums that declarations mention, each once."""
-    return list(dict.fromkeys(each for each in targets(tuple(declarations)) if is_enum(each)))
 
 
 def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
@@ -195,3 +175,108 @@ def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
             return resolve(target.expr, _name_of_target)
         case _:
             raise mistake("GHCM-132", f'a "{type(target).__name__}" has no name in the program', span)
+
+
+def load_python(path: Path) -> ast.Program:
+    """The program of a Python module, which is executed. Raises `ProgramError` with all that is wrong with it."""
+    with collecting() as problems, _importing(path) as module:
+        found = _program(path, module)
+        tree = None if found is None else _tree(found)
+    problems.check()
+    assert tree is not None, "a program without mistakes has a tree"
+    return tree
+
+
+def _tree(program: Program) -> ast.Program | None:
+    try:
+        return program.tree()
+    except ProgramError as error:
+        keep(error)
+        return None
+
+
+@contextmanager
+def _importing(path: Path) -> Generator[ModuleType | None]:
+    """The module under its own name, with its folder on the path while it and its units are executed."""
+    linecache.checkcache(str(path))
+    folder = str(path.resolve().parent)
+    before = sys.modules.get(path.stem)
+    sys.path.insert(0, folder)
+    try:
+        yield _module(path)
+    finally:
+        sys.path.remove(folder)
+        if before is not None:
+            sys.modules[path.stem] = before
+        else:
+            sys.modules.pop(path.stem, None)
+
+
+def _module(path: Path) -> ModuleType | None:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise GhcmError(f'"{path}" is no Python module', code="GHCM-601")
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except ProgramError as error:
+        keep(error)
+    except SyntaxError as error:
+        _syntax(path, error)
+    except FileNotFoundError as error:
+        if error.filename != str(path):
+            _failed(path, error)
+        else:
+            raise GhcmError(f'there is no program "{path}"', code="GHCM-602") from None
+    except Exception as error:  # whatever the user's own module raises is the user's to read, where it stands
+        _failed(path, error)
+    except SystemExit as error:
+        report("GHCM-138", f'"{path.name}" ends the process while it is imported', _position(path, error))
+    else:
+        return module
+    return None
+
+
+def _failed(path: Path, error: Exception) -> None:
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "install it, or put it beside the program" if isinstance(error, ModuleNotFoundError) else ""
+    report("GHCM-138", f'"{path.name}" cannot be imported', _position(path, error), detail=said, hint=hint)
+
+
+def _position(path: Path, error: BaseException) -> Span:
+    return innermost(error.__traceback__, str(path)) or at_line(source_of(str(path)), 1)
+
+
+def _syntax(path: Path, error: SyntaxError) -> None:
+    source = source_of(error.filename or str(path))
+    line = error.lineno or 1
+    span = at_line(source, line)
+    if error.offset is not None and source.line(line):
+        start = source.offset(line, error.offset)
+        span = Span(source, start, max(start + 1, min(_end(error, start, source.offset(line, 1)), span.end)))
+    report("GHCM-137", f"Python cannot read this: {error.msg}", span)
+
+
+def _end(error: SyntaxError, start: int, line_start: int) -> int:
+    same_line = error.end_lineno == error.lineno and error.end_offset is not None
+    return line_start + error.end_offset - 1 if same_line and error.end_offset is not None else start + 1
+
+
+def _program(path: Path, module: ModuleType | None) -> Program | None:
+    """The one program that a module holds."""
+    if module is None:
+        return None
+    found = {id(value): (name, value) for name, value in vars(module).items() if isinstance(value, Program)}
+    start = at_line(source_of(str(path)), 1)
+    if not found:
+        hint = f'write program = Program("{path.stem}")'
+        report("GHCM-136", f'"{path.name}" has no program', start, hint=hint)
+        return None
+    if len(found) > 1:
+        names = ", ".join(name for name, _ in found.values())
+        second = list(found.values())[1][1]
+        hint = "put each into a module of its own"
+        report("GHCM-136", f'"{path.name}" has several programs', second.span, detail=f"They are {names}.", hint=hint)
+        return None
+    return next(iter(found.values()))[1]

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from ghcm.language import ast
 from ghcm.language.fluent.positions import Definition, call_operands, caller, here, mistake
@@ -28,6 +29,9 @@ _KNOWN = (
     "A type is bool, int, int32, float, str, bytes, datetime, date, timedelta, list[T], dict[K, V], tuple[A, B], "
     "a Record, a OneOf, an Enum or Literal of strings, Annotated[Decimal, Digits(10, 2)], or one of these with | None."
 )
+
+
+_Kind = TypeVar("_Kind", "Record", "OneOf")
 
 
 class int32(int):
@@ -43,44 +47,35 @@ class Digits:
 
 
 PLAIN: dict[object, Type] = {
-    bool: Bool(),
-    int: Int(),
-    int32: Int32(),
-    float: Float(),
-    str: String(),
-    bytes: Bytes(),
-    datetime: Timestamp(),
-    date: Date(),
-    timedelta: Duration(),
-}
+    bool: Bool(), int: Int(), int32: Int32(), float: Float(), str: String(), bytes: Bytes(), datetime: Timestamp(),
+    date: Date(), timedelta: Duration(),
+}  # fmt: skip
 """The annotations that are a type by themselves."""
 
 
 def type_of(annotation: object, span: Span) -> ast.TypeExpr:
     """The type that an annotation means. Raises `ProgramError` where it means none."""
     if isinstance(annotation, type) and annotation in PLAIN:
-        return ast.NamedType(str(PLAIN[annotation]), (), span)
-    if isinstance(annotation, type) and hasattr(annotation, "__ghcm_name__"):
-        return ast.NamedType(Later.of(annotation), (), span)
-    if is_enum(annotation):
-        return ast.NamedType(Later.of(annotation), (), span)
+        return ast.NamedType(str(PLAIN[annotation]), span=span)
+    if isinstance(annotation, type) and (hasattr(annotation, "__ghcm_name__") or is_enum(annotation)):
+        return ast.NamedType(Later.of(annotation), span=span)
     if is_literal(annotation):
         return literal_type(annotation, span)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _nullable(arguments, span)
     if origin is typing.Annotated and arguments[0] is Decimal and isinstance(arguments[1], Digits):
-        return ast.NamedType("decimal", (arguments[1].precision, arguments[1].scale), span)
+        return ast.NamedType("decimal", (arguments[1].precision, arguments[1].scale), span=span)
     if origin is typing.Annotated:
         return type_of(arguments[0], span)
     inner = tuple(type_of(each, span) for each in arguments)
     match origin, inner:
         case type(), (_,) if origin is list:
-            return ast.NamedType("list", inner, span)
+            return ast.NamedType("list", inner, span=span)
         case type(), (_, _) if origin is dict:
-            return ast.NamedType("map", inner, span)
+            return ast.NamedType("map", inner, span=span)
         case type(), (_, _, *_) if origin is tuple:
-            return ast.TupleType(inner, span)
+            return ast.TupleType(inner, span=span)
         case _:
             raise _unknown(annotation, span)
 
@@ -105,7 +100,7 @@ def _nullable(arguments: tuple[object, ...], span: Span) -> ast.TypeExpr:
         records = all(hasattr(each, "__ghcm_name__") for each in given)
         hint = 'class Event(OneOf, by="kind"): ... is one of several records' if records else ""
         raise mistake("GHCM-132", "a union of types is no type of the language", span, detail=detail, hint=hint)
-    return ast.NullableType(type_of(given[0], span), span)
+    return ast.NullableType(type_of(given[0], span), span=span)
 
 
 def _unknown(annotation: object, span: Span) -> Exception:
@@ -144,7 +139,7 @@ def literal_type(annotation: object, span: Span) -> ast.EnumType:
     texts = texts_of(annotation)
     if texts is None:
         raise _no_strings("a Literal", span)
-    return ast.EnumType(tuple(ast.Name(text, span) for text in texts), span)
+    return ast.EnumType(tuple(ast.Name(text, span=span) for text in texts), span=span)
 
 
 def declare_enum(found: type[Enum]) -> ast.EnumDecl:
@@ -157,7 +152,7 @@ def declare_enum(found: type[Enum]) -> ast.EnumDecl:
     texts = texts_of(found)
     if texts is None:
         raise _no_strings(f'"{found.__name__}"', name)
-    return ast.EnumDecl(name_of(found.__name__, name), tuple(ast.Name(text, name) for text in texts), whole)
+    return ast.EnumDecl(name_of(found.__name__, name), tuple(ast.Name(text, span=name) for text in texts), span=whole)
 
 
 def _no_strings(what: str, span: Span) -> Exception:
@@ -182,12 +177,18 @@ def path_of(found: object) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """Where and when a record's class was made."""
+    """Where and when the class of a record or union was made."""
 
     order: int
     namespace: dict[str, Any]
     local: dict[str, Any]
     definition: Definition
+
+
+def _made_here(cls: type) -> Made:
+    frame = caller()
+    definition = Definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
+    return Made(next_order(), frame.f_globals, dict(frame.f_locals), definition)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(at,))
@@ -200,9 +201,7 @@ class Record:
     __ghcm_made__: ClassVar[Made]
 
     def __init_subclass__(cls) -> None:
-        frame = caller()
-        definition = Definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
-        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), definition)
+        cls.__ghcm_made__ = _made_here(cls)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.__dict__["__ghcm_values__"] = (values, named, call_operands(here()))
@@ -219,55 +218,42 @@ class Record:
         if len(values) > len(names):
             message = f'"{type(self).__name__}" has {len(names)} fields and is given {len(values)} values'
             raise mistake("GHCM-133", message, operands.whole)
-        given = [
-            (name, value, operands.at(index)) for index, (name, value) in enumerate(zip(names, values, strict=False))
-        ]
+        beside = enumerate(zip(names, values, strict=False))
+        given = [(name, value, operands.at(index)) for index, (name, value) in beside]
         given += [(name, value, operands.of(name)) for name, value in named.items()]
         fields = tuple((name_of(name, at), expr_of(value, at)) for name, value, at in given)
-        return ast.RecordExpr(Later.of(type(self)), fields, operands.whole)
+        return ast.RecordExpr(Later.of(type(self)), fields, span=operands.whole)
 
 
-def made(record: type[Record]) -> Made:
-    """Where and when a record's class was made."""
-    return record.__ghcm_made__
-
-
-def records_of(namespace: dict[str, Any]) -> list[type[Record]]:
-    """The records of one module in the order in which they were made; of several of one name the last."""
-    mine = {each.__name__: each for each in sorted(_all(Record), key=_order) if made(each).namespace is namespace}
-    return sorted(mine.values(), key=_order)
+def made_in(namespace: dict[str, Any], kind: type[_Kind]) -> list[type[_Kind]]:
+    """The records or unions of one module in the order in which they were made; of several of one name the last."""
+    mine = [(each.__ghcm_made__.order, each) for each in _all(kind) if each.__ghcm_made__.namespace is namespace]
+    last = {each.__name__: (order, each) for order, each in sorted(mine, key=itemgetter(0))}
+    return [each for _, each in sorted(last.values(), key=itemgetter(0))]
 
 
 def declare(record: type[Record]) -> ast.RecordDecl:
     """The declaration that a record's class says. Raises `ProgramError`."""
-    definition = made(record).definition
-    hints = _hints(record)
+    definition = record.__ghcm_made__.definition
     fields: list[ast.FieldDecl] = []
-    for name in _fields(record):
+    for name, annotation, path in parts_of(record):
         span = definition.field(name)
-        path = getattr(record, name, None)
-        if path is not None and not isinstance(path, _At):
+        if path is None and getattr(record, name, None) is not None:
             hint = 'where it stands in the source is said by at("path")'
             raise mistake("GHCM-133", f'field "{name}" cannot have a default', span, hint=hint)
-        where = None if path is None else path.path
-        fields.append(ast.FieldDecl(name_of(name, span), type_of(hints[name], span), where, span))
-    return ast.RecordDecl(name_of(record.__name__, definition.name), tuple(fields), definition.whole)
+        fields.append(ast.FieldDecl(name_of(name, span), type_of(annotation, span), path, span=span))
+    return ast.RecordDecl(name_of(record.__name__, definition.name), tuple(fields), span=definition.whole)
 
 
 def parts_of(record: type[Record]) -> Iterator[tuple[str, object, str | None]]:
     """The fields of a record: name, annotation, path in the source. Raises `ProgramError`."""
     hints = _hints(record)
     for name in _fields(record):
-        path = getattr(record, name, None)
-        yield name, hints[name], path_of(path)
+        yield name, hints[name], path_of(getattr(record, name, None))
 
 
-def _order(record: type[Record]) -> int:
-    return made(record).order
-
-
-def _all(record: type[Record]) -> Iterator[type[Record]]:
-    for each in record.__subclasses__():
+def _all(kind: type[_Kind]) -> Iterator[type[_Kind]]:
+    for each in kind.__subclasses__():
         yield each
         yield from _all(each)
 
@@ -286,7 +272,7 @@ def _hints(record: type[Record]) -> dict[str, Any]:
     """The annotations with names looked up where each class was made."""
     found: dict[str, Any] = {}
     for each in _lineage(record):
-        here = made(each)
+        here = each.__ghcm_made__
         own = SimpleNamespace(__annotations__=inspect.get_annotations(each))
         found |= hints_of(own, here.definition.name, here.namespace, here.local)
     return found
@@ -302,9 +288,7 @@ class OneOf:
     __ghcm_tag__: ClassVar[str]
 
     def __init_subclass__(cls, by: str) -> None:
-        frame = caller()
-        definition = Definition(frame.f_code.co_filename, cls.__name__, frame.f_lineno)
-        cls.__ghcm_made__ = Made(next_order(), frame.f_globals, dict(frame.f_locals), definition)
+        cls.__ghcm_made__ = _made_here(cls)
         cls.__ghcm_tag__ = by
 
     @classmethod
@@ -318,21 +302,15 @@ def is_union(found: object) -> typing.TypeGuard[type[OneOf]]:
     return isinstance(found, type) and issubclass(found, OneOf)
 
 
-def unions_of(namespace: dict[str, Any]) -> list[type[OneOf]]:
-    """The unions of one module in the order in which they were made; of several of one name the last."""
-    mine = [each for each in OneOf.__subclasses__() if each.__ghcm_made__.namespace is namespace]
-    return list({each.__name__: each for each in sorted(mine, key=lambda each: each.__ghcm_made__.order)}.values())
-
-
 def declare_union(union: type[OneOf]) -> ast.UnionDecl:
     """The declaration that a class says. Raises `ProgramError`."""
     definition = union.__ghcm_made__.definition
     variants = [
-        ast.VariantDecl(ast.Name(text, span), ast.Name(Later.of(record), span), span)
+        ast.VariantDecl(ast.Name(text, span=span), ast.Name(Later.of(record), span=span), span=span)
         for text, record, span in variants_of(union)
     ]
     own_name, tag = (name_of(each, definition.name) for each in (union.__name__, union.__ghcm_tag__))
-    return ast.UnionDecl(own_name, tag, tuple(variants), definition.whole)
+    return ast.UnionDecl(own_name, tag, tuple(variants), span=definition.whole)
 
 
 def variants_of(union: type[OneOf]) -> Iterator[tuple[str, type[Record], Span]]:

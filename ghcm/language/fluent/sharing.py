@@ -7,10 +7,10 @@ computed in these. So sharing changes no result and adds no failure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, cast, get_args
 
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.language.fluent.positions import mistake
 
 _LARGEST = 100_000
@@ -53,40 +53,18 @@ def _is_computed(node: ast.Expr) -> bool:
 
 def _children(node: ast.Expr) -> Iterator[tuple[ast.Expr, bool]]:
     """The parts of a node that are expressions, and whether each may be left out when it is evaluated."""
-    for name, each in _parts(node):
-        lazy = isinstance(node, ast.Lambda) or (isinstance(node, ast.IfElse) and name in ("yes", "no"))
-        lazy = lazy or (isinstance(node, ast.Match) and name != "subject") or _tries(node)
-        lazy = lazy or (isinstance(node, ast.Binary) and node.op in ("and", "or", "??") and name == "right")
-        yield each, lazy
+    held = (part.value if isinstance(part, ast.Argument | ast.Case) else part for part in trees.parts(node))
+    parts = (cast("ast.Expr", part) for part in held if isinstance(part, _EXPRESSIONS))
+    match node:
+        case ast.Lambda() | ast.Apply(function=ast.Ref(name="try") | ast.Attribute(name="try")):
+            yield from ((part, True) for part in parts)
+        case ast.IfElse() | ast.Match() | ast.Binary(op="and" | "or" | "??"):
+            yield from ((part, index > 0) for index, part in enumerate(parts))
+        case _:  # every other part is wanted whenever the whole is
+            yield from ((part, False) for part in parts)
 
 
-def _tries(node: ast.Expr) -> bool:
-    return (
-        isinstance(node, ast.Apply)
-        and isinstance(node.function, ast.Ref | ast.Attribute)
-        and node.function.name == "try"
-    )
-
-
-def _parts(node: ast.Expr) -> Iterator[tuple[str, ast.Expr]]:
-    for each in fields(node):
-        yield from _found(each.name, getattr(node, each.name))
-
-
-def _found(name: str, held: object) -> Iterator[tuple[str, ast.Expr]]:
-    if isinstance(held, tuple):
-        for each in cast("tuple[object, ...]", held):
-            yield from _found(name, each)
-    elif isinstance(held, ast.Argument | ast.Case):
-        yield name, held.value
-    elif isinstance(held, _EXPRESSIONS):
-        yield name, held
-
-
-_EXPRESSIONS = (
-    ast.Literal, ast.Ref, ast.Attribute, ast.Apply, ast.Index, ast.Slice, ast.Unary, ast.Binary, ast.IsNull,
-    ast.IfElse, ast.Let, ast.Match, ast.TupleExpr, ast.ListExpr, ast.RecordExpr, ast.Update, ast.Lambda,
-)  # fmt: skip
+_EXPRESSIONS: tuple[type, ...] = get_args(ast.Expr)
 
 
 def _parents_first(body: ast.Expr) -> list[ast.Expr]:
@@ -149,12 +127,12 @@ class _Sharing:
         for node in self.nodes:
             name, home = self.kept.get(id(node), ("", ()))
             if name and home == region:
-                inner = ast.Let(ast.Name(name, node.span), self._parts_made(node, region), inner, inner.span)
+                inner = ast.Let(ast.Name(name, span=node.span), self._parts_made(node, region), inner, span=inner.span)
         return inner
 
     def _made(self, node: ast.Expr, region: _Region) -> ast.Expr:
         if id(node) in self.kept:
-            return ast.Ref(self.kept[id(node)][0], node.span)
+            return ast.Ref(self.kept[id(node)][0], span=node.span)
         return self._parts_made(node, region)
 
     def _parts_made(self, node: ast.Expr, region: _Region) -> ast.Expr:
@@ -194,17 +172,10 @@ def _name(taken: set[str]) -> str:
 
 
 def _with_parts(node: ast.Expr, parts: Iterator[ast.Expr]) -> ast.Expr:
-    changes = {each.name: _put(getattr(node, each.name), parts) for each in fields(node)}
-    changed = {name: new for name, new in changes.items() if new is not getattr(node, name)}
-    return replace(cast("Any", node), **changed) if changed else node
+    def put(held: object) -> object:
+        if isinstance(held, ast.Argument | ast.Case):
+            value = next(parts)
+            return held if value is held.value else replace(held, value=value)
+        return next(parts) if isinstance(held, _EXPRESSIONS) else held
 
-
-def _put(held: object, parts: Iterator[ast.Expr]) -> object:
-    if isinstance(held, tuple):
-        several = cast("tuple[object, ...]", held)
-        new = tuple(_put(each, parts) for each in several)
-        return new if any(one is not two for one, two in zip(new, several, strict=True)) else several
-    if isinstance(held, ast.Argument | ast.Case):
-        value = next(parts)
-        return held if value is held.value else replace(held, value=value)
-    return next(parts) if isinstance(held, _EXPRESSIONS) else held
+    return trees.changed(node, put)

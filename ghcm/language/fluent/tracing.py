@@ -98,18 +98,18 @@ class Traced:
         if isinstance(name, slice):
             return _sliced(self._ghcm, cast("slice[object, object, object]", name))
         span = here()
-        return Traced(ast.Index(self._ghcm, expr_of(name, span), span))
+        return Traced(ast.Index(self._ghcm, expr_of(name, span), span=span))
 
     def __call__(self, /, *arguments: object, **named: object) -> Traced:
         """A call of it, as an expression."""
         span = here()
         match self._ghcm:
             case ast.Attribute(of=of, name="is_null" | "is_not_null" as test) if not arguments and not named:
-                return Traced(ast.IsNull(of, test == "is_not_null", span))
+                return Traced(ast.IsNull(of, test == "is_not_null", span=span))
             case ast.Attribute(of=of, name="with") if not arguments:
                 return _updated(of, named, span)
             case ast.Attribute(name="only" | "without") as method if not named:
-                return Traced(ast.Apply(method, _field_names(arguments, span), None, span))
+                return Traced(ast.Apply(method, _field_names(arguments, span), span=span))
             case ast.Attribute(of=of, name=name, name_span=at) if not named and name in METHODS:
                 return _said_in_python(of, name, at, span, arguments)
             case function:
@@ -119,8 +119,8 @@ class Traced:
         span = here()
         other = expr_of(right, infix_operands(span)[1])
         if isinstance(other, ast.Literal) and isinstance(other.type, Null):
-            return Traced(ast.IsNull(self._ghcm, op == "!=", span))
-        return Traced(ast.Binary(op, self._ghcm, other, span))
+            return Traced(ast.IsNull(self._ghcm, op == "!=", span=span))
+        return Traced(ast.Binary(op, self._ghcm, other, span=span))
 
     def __eq__(self, other: object) -> Traced:  # type: ignore[override]
         return self._compared("==", other)
@@ -139,14 +139,14 @@ class Traced:
     __or__, __ror__ = _infix("or")
 
     def __neg__(self) -> Traced:
-        return Traced(ast.Unary("-", self._ghcm, here()))
+        return Traced(ast.Unary("-", self._ghcm, span=here()))
 
     def __invert__(self) -> Traced:
-        return Traced(ast.Unary("not", self._ghcm, here()))
+        return Traced(ast.Unary("not", self._ghcm, span=here()))
 
     def __abs__(self) -> Traced:
         span = here()
-        return call(ast.Ref("abs", span), span, self)
+        return call(ast.Ref("abs", span=span), span, self)
 
     # --- what Python decides by itself
 
@@ -191,7 +191,7 @@ def _refusal(message: str, hint: str) -> ProgramError:
 def _updated(of: ast.Expr, named: dict[str, object], span: Span) -> Traced:
     operands = call_operands(span)
     fields = tuple((name_of(name, operands.of(name)), expr_of(each, operands.of(name))) for name, each in named.items())
-    return Traced(ast.Update(of, fields, span))
+    return Traced(ast.Update(of, fields, span=span))
 
 
 def _field_names(arguments: tuple[object, ...], span: Span) -> tuple[ast.Argument, ...]:
@@ -202,24 +202,26 @@ def _field_names(arguments: tuple[object, ...], span: Span) -> tuple[ast.Argumen
         if not isinstance(each, str):
             raise mistake("GHCM-132", "a field is chosen by its name", at, hint='write .only("ts", "src")')
         name = name_of(each, at)
-        found.append(ast.Argument(ast.Ref(name.text, at), None, at))
+        found.append(ast.Argument(ast.Ref(name.text, span=at), span=at))
     return tuple(found)
 
 
 def _attribute(of: ast.Expr, name: str) -> Traced:
     span = here()
-    return Traced(ast.Attribute(of, name, span, Span(span.source, max(span.start, span.end - len(name)), span.end)))
+    return Traced(
+        ast.Attribute(of, name, Span(span.source, max(span.start, span.end - len(name)), span.end), span=span)
+    )
 
 
 def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     span = here()
     at_left, at_right = infix_operands(span)
-    return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span))
+    return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span=span))
 
 
 def _apply(function: str, of: ast.Expr, span: Span, arguments: tuple[object, ...]) -> ast.Expr:
-    given = tuple(ast.Argument(expr_of(each, span), None, span) for each in arguments)
-    return ast.Apply(ast.Attribute(of, function, span), given, None, span)
+    given = tuple(ast.Argument(expr_of(each, span), span=span) for each in arguments)
+    return ast.Apply(ast.Attribute(of, function, span=span), given, span=span)
 
 
 def _sliced(of: ast.Expr, bounds: slice[object, object, object]) -> Traced:
@@ -228,7 +230,7 @@ def _sliced(of: ast.Expr, bounds: slice[object, object, object]) -> Traced:
     if bounds.step is not None:
         raise mistake("GHCM-130", "a slice with a step cannot be traced", span)
     start, end = (None if each is None else expr_of(each, span) for each in (bounds.start, bounds.stop))
-    return Traced(ast.Slice(of, start, end, span))
+    return Traced(ast.Slice(of, start, end, span=span))
 
 
 def _said_in_python(of: ast.Expr, name: str, at: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:
@@ -243,8 +245,8 @@ def _said_in_python(of: ast.Expr, name: str, at: Span | None, span: Span, argume
             hint=f"write .{function}()",
         )
     if len(arguments) != count:
-        return call(ast.Attribute(of, name, span, at), span, *arguments)
-    return call(ast.Attribute(of, function, span, at), span, *arguments, *added)
+        return call(ast.Attribute(of, name, at, span=span), span, *arguments)
+    return call(ast.Attribute(of, function, at, span=span), span, *arguments, *added)
 
 
 def length_of(value: Sized) -> object:
@@ -259,11 +261,11 @@ def call(function: ast.Expr, span: Span, /, *arguments: object, **named: object)
     operands = call_operands(span)
     positional = [_argument(each, None, operands.at(index)) for index, each in enumerate(arguments)]
     by_name = [_argument(each, plain(name), operands.of(name)) for name, each in named.items()]
-    return Traced(ast.Apply(function, (*positional, *by_name), None, span))
+    return Traced(ast.Apply(function, (*positional, *by_name), span=span))
 
 
 def _argument(value: object, name: str | None, span: Span) -> ast.Argument:
-    return ast.Argument(expr_of(value, span), name, span)
+    return ast.Argument(expr_of(value, span), name, span=span)
 
 
 def trace(
@@ -280,13 +282,13 @@ def trace(
     span = given_at if written or code is None else body
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
-        names = [ast.Name(plain(name), written.get(name, span)) for name in parameters_of_lambda(function, span)]
+        names = [ast.Name(plain(name), span=written.get(name, span)) for name in parameters_of_lambda(function, span)]
         refuse_object_checks(code, getattr(function, "__globals__", {}))
         make, since = Traced if stand_in is None else stand_in, next_mark()
-        result = with_words(function, length_of)(*(make(ast.Ref(name.text, name.span)) for name in names))
+        result = with_words(function, length_of)(*(make(ast.Ref(name.text, span=name.span)) for name in names))
         made = expr_of(result, body)
         check_marks(since)
-        return ast.Lambda(tuple(names), shared(made) if stand_in is None else made, span, claims)
+        return ast.Lambda(tuple(names), shared(made) if stand_in is None else made, claims, span=span)
     except ProgramError as error:
         keep(error)
     except RecursionError:
@@ -297,7 +299,7 @@ def trace(
         if isinstance(error, NameError):
             hint = f"if it is a function of the language, write x.{error.name}(...) or fn.{error.name}(...)"
         report("GHCM-131", f"this cannot be traced: {_said(error)}", failed_at, hint=hint)
-    return ast.Lambda((), ast.Literal(None, Null(), span), span, claims)
+    return ast.Lambda((), ast.Literal(None, Null(), span=span), claims, span=span)
 
 
 _PYTHON = 'what only Python can compute is a Python function: .python("module:function")'
@@ -315,15 +317,15 @@ def expr_of(value: object, span: Span) -> ast.Expr:
     """The expression that a Python value stands for, used at `span`. Raises `ProgramError` where there is none."""
     match value:
         case None:
-            return ast.Literal(None, Null(), span)
+            return ast.Literal(None, Null(), span=span)
         case bool():
-            return ast.Literal(value, Bool(), span)
+            return ast.Literal(value, Bool(), span=span)
         case int():
             return int_of(value, span)
         case float():
             return float_of(value, span)
         case Enum() if isinstance(value.value, str):
-            return ast.Literal(str(value.value), String(), span)
+            return ast.Literal(str(value.value), String(), span=span)
         case str():
             return text_of(str(value), span)
         case timedelta():
@@ -333,7 +335,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case tuple():
             return _tuple(cast("tuple[object, ...]", value), span)
         case list():
-            return ast.ListExpr(tuple(expr_of(each, span) for each in cast("list[object]", value)), span)
+            return ast.ListExpr(tuple(expr_of(each, span) for each in cast("list[object]", value)), span=span)
         case dict():
             return _record(cast("dict[object, object]", value), span)
         case Decimal() if value.is_finite():
@@ -360,7 +362,7 @@ def expr_of(value: object, span: Span) -> ast.Expr:
 def _tuple(items: tuple[object, ...], span: Span) -> ast.Expr:
     if len(items) < 2:
         raise mistake("GHCM-112", "a tuple has at least two items", span)
-    return ast.TupleExpr(tuple(expr_of(each, span) for each in items), span)
+    return ast.TupleExpr(tuple(expr_of(each, span) for each in items), span=span)
 
 
 def _record(value: dict[object, object], span: Span) -> ast.Expr:
@@ -368,4 +370,4 @@ def _record(value: dict[object, object], span: Span) -> ast.Expr:
         if not isinstance(name, str):
             raise mistake("GHCM-132", "the keys of a record are names", span, hint='write {"name": value}')
     fields = tuple((name_of(str(name), span), expr_of(each, span)) for name, each in value.items())
-    return ast.RecordExpr(None, fields, span)
+    return ast.RecordExpr(None, fields, span=span)

@@ -63,7 +63,9 @@ def declare_function(own: OwnFunction) -> ast.FunctionDecl:
         raise mistake("GHCM-134", f'the result of function "{own.name}" has no type', definition.name, hint=hint)
     traced = trace(function, definition.whole)
     name = name_of(own.name, definition.name)
-    return ast.FunctionDecl(name, parameters, type_of(hints["return"], definition.name), traced.body, definition.whole)
+    return ast.FunctionDecl(
+        name, parameters, type_of(hints["return"], definition.name), traced.body, span=definition.whole
+    )
 
 
 Function: TypeAlias = Callable[..., Any]
@@ -110,7 +112,7 @@ class Unit:
         if name.startswith(("__", "_repr_", "_ipython_")):
             raise AttributeError(name)
         span = here()
-        return Pipeline(ast.Attribute(later(self, span), plain(name), span, span), span)
+        return Pipeline(ast.Attribute(later(self, span), plain(name), span, span=span), span)
 
 
 def declare_unit(unit: Unit) -> ast.UnitDecl:
@@ -129,9 +131,9 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
             raise mistake(
                 "GHCM-132", '"on" of a unit is a msg cache', declared.span, hint="write on=program.cache(...)"
             )
-        cache = ast.Name(Later.of(declared.on), declared.span)
+        cache = ast.Name(Later.of(declared.on), span=declared.span)
     name = name_of(declared.name, definition.name)
-    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, definition.whole)
+    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, span=definition.whole)
 
 
 def _check_form(declared: Declared, definition: Definition) -> None:
@@ -160,7 +162,7 @@ def parameters_of(function: Function, definition: Definition) -> tuple[ast.Param
             hint = f"write {each.name}: int, or the type that it has"
             raise mistake("GHCM-134", f'parameter "{each.name}" has no type', span, hint=hint)
         default = None if each.default is inspect.Parameter.empty else expr_of(each.default, span)
-        found.append(ast.Parameter(name_of(each.name, span), type_of(hints[each.name], span), default, span))
+        found.append(ast.Parameter(name_of(each.name, span), type_of(hints[each.name], span), default, span=span))
     return tuple(found)
 
 
@@ -169,7 +171,7 @@ def parameters_of(function: Function, definition: Definition) -> tuple[ast.Param
 
 def _call(function: Function, definition: Definition) -> None:
     names = inspect.signature(function).parameters
-    values = {each: Traced(ast.Ref(plain(each), definition.parameter(each))) for each in names}
+    values = {each: Traced(ast.Ref(plain(each), span=definition.parameter(each))) for each in names}
     try:
         function(**values)
     except ProgramError as error:
@@ -193,9 +195,9 @@ def _statements(body: Body, definition: Definition) -> tuple[ast.Statement, ...]
     for each in body.pipelines:
         if each in names:
             at = definition.assigned(names[each]) or each.span
-            found.append(ast.Assign(name_of(names[each], at), resolve(each.expr, naming), each.span))
+            found.append(ast.Assign(name_of(names[each], at), resolve(each.expr, naming), span=each.span))
         elif uses[each] == 0:
-            found.append(ast.Do(resolve(each.expr, naming), each.span))
+            found.append(ast.Do(resolve(each.expr, naming), span=each.span))
         elif uses[each] > 1:
             hint = "assign it to a variable: name = ..."
             report("GHCM-135", f"a pipeline without a name is used {uses[each]} times", each.span, hint=hint)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import count
-from math import isfinite
+from math import copysign, isfinite
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.language.fluent.positions import mistake, report
 from ghcm.language.fluent.python_words import WHY
 from ghcm.language.literals import RESERVED
@@ -49,28 +49,13 @@ class Later(str):
 
 def later(target: object, span: Span | None) -> ast.Ref:
     """A reference to an object whose name is not known yet."""
-    return ast.Ref(Later.of(target), span)
+    return ast.Ref(Later.of(target), span=span)
 
 
-def targets(node: object) -> list[object]:
+def targets(node: ast.Node) -> list[object]:
     """The objects that a tree refers to, in order, as often as it does."""
-    found: list[object] = []
-    _walk(node, lambda name: found.append(name.target))
-    return found
-
-
-def _walk(node: object, visit: Callable[[Later], None]) -> None:
-    match node:
-        case Later():
-            visit(node)
-        case tuple():
-            for each in cast("tuple[object, ...]", node):
-                _walk(each, visit)
-        case _ if ast.is_tree(node):
-            for field in fields(node):
-                _walk(getattr(node, field.name), visit)
-        case _:
-            pass
+    held = (getattr(each, field.name) for each in trees.walk(node) for field in fields(each))
+    return [each.target for each in held if isinstance(each, Later)]
 
 
 def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -> _N:
@@ -84,16 +69,9 @@ def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Exp
             return naming(node.target, None)
         case ast.Ref(name=Later() as name, span=span):
             found = naming(name.target, span)
-            return ast.Ref(found, _narrowed(span, found)) if isinstance(found, str) else found
-        case tuple():
-            parts = cast("tuple[object, ...]", node)
-            return tuple(_resolve(each, naming) for each in parts)
-        case _ if ast.is_tree(node):
-            tree = node
-            old = {field.name: getattr(node, field.name) for field in fields(tree)}
-            new = {name: _resolve(value, naming) for name, value in old.items()}
-            changed = {name: value for name, value in new.items() if value is not old[name] and value != old[name]}
-            return replace(tree, **changed) if changed else node
+            return ast.Ref(found, span=_narrowed(span, found)) if isinstance(found, str) else found
+        case ast.Node():
+            return trees.changed(node, lambda held: _resolve(held, naming))
         case _:
             return node
 
@@ -143,15 +121,15 @@ def text_of(text: str, span: Span) -> ast.Expr:
                 raise mistake("GHCM-130", "the text of a value is used outside of its function", span)
             found.seen = True
             parts.append(
-                ast.Apply(ast.Attribute(found.expr, "to_string", found.span, found.span), (), None, found.span)
+                ast.Apply(ast.Attribute(found.expr, "to_string", found.span, span=found.span), (), span=found.span)
             )
         elif _OPEN in piece or _CLOSE in piece:
             raise mistake("GHCM-130", "Python changed the text of a value", span, detail=WHY, hint=_HINT)
         elif piece or text == "":
-            parts.append(ast.Literal(piece, String(), span))
+            parts.append(ast.Literal(piece, String(), span=span))
     whole = parts[0]
     for part in parts[1:]:
-        whole = ast.Binary("+", whole, part, span)
+        whole = ast.Binary("+", whole, part, span=span)
     return whole
 
 
@@ -191,7 +169,7 @@ def name_of(name: str, span: Span) -> ast.Name:
         raise mistake("GHCM-108", f'"{text}" is a reserved word', span, hint="choose another name")
     if not (text.isidentifier() and text.isascii()):
         raise mistake("GHCM-101", f'"{text}" is no name', span, hint="names are of ASCII letters, digits and _")
-    return ast.Name(text, span)
+    return ast.Name(text, span=span)
 
 
 def micros_of(length: timedelta) -> int:
@@ -201,16 +179,14 @@ def micros_of(length: timedelta) -> int:
 
 def duration_of(micros: int, span: Span) -> ast.Expr:
     """A constant duration."""
-    literal = ast.Literal(abs(micros), Duration(), span)
-    return ast.Unary("-", literal, span) if micros < 0 else literal
+    return _signed(ast.Literal(abs(micros), Duration(), span=span), negative=micros < 0)
 
 
 def int_of(value: int, span: Span) -> ast.Expr:
     """A constant whole number."""
     if not INT_MIN <= value <= INT_MAX:
         raise mistake("GHCM-104", "the number does not fit into 64 bits", span)
-    literal = ast.Literal(abs(int(value)), Int(), span)
-    return ast.Unary("-", literal, span) if value < 0 else literal
+    return _signed(ast.Literal(abs(int(value)), Int(), span=span), negative=value < 0)
 
 
 def float_of(value: float, span: Span) -> ast.Expr:
@@ -218,9 +194,11 @@ def float_of(value: float, span: Span) -> ast.Expr:
     if not isfinite(value):
         hint = f'write fn.to_float("{value}")'
         raise mistake("GHCM-104", f"the language has no constant for {value}", span, hint=hint)
-    literal = ast.Literal(abs(float(value)), Float(), span)
-    negative = value < 0 or str(value).startswith("-")
-    return ast.Unary("-", literal, span) if negative else literal
+    return _signed(ast.Literal(abs(float(value)), Float(), span=span), negative=copysign(1, value) < 0)
+
+
+def _signed(literal: ast.Literal, *, negative: bool) -> ast.Expr:
+    return ast.Unary("-", literal, span=literal.span) if negative else literal
 
 
 def decimal_of(value: Decimal, span: Span) -> ast.Expr:
@@ -229,7 +207,9 @@ def decimal_of(value: Decimal, span: Span) -> ast.Expr:
     digits = text.lstrip("-").replace(".", "").lstrip("0")
     scale = len(text.partition(".")[2])
     precision = max(len(digits), scale, 1)
-    return _call("to_decimal", span, ast.Literal(text, String(), span), int_of(precision, span), int_of(scale, span))
+    return _call(
+        "to_decimal", span, ast.Literal(text, String(), span=span), int_of(precision, span), int_of(scale, span)
+    )
 
 
 def timestamp_of(value: datetime, span: Span) -> ast.Expr:
@@ -246,4 +226,4 @@ def date_of(value: date, span: Span) -> ast.Expr:
 
 
 def _call(function: str, span: Span, *operands: ast.Expr) -> ast.Expr:
-    return ast.Apply(ast.Ref(function, span), tuple(ast.Argument(each, None, span) for each in operands), None, span)
+    return ast.Apply(ast.Ref(function, span=span), tuple(ast.Argument(each, span=span) for each in operands), span=span)

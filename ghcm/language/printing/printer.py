@@ -6,24 +6,14 @@ source are kept; a comment that stood inside an expression moves above its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import assert_never
+from collections.abc import Sequence
+from typing import TypeAlias, assert_never
 
 from ghcm.language import ast
 from ghcm.language.parser import parse
-from ghcm.language.printing.expressions import flat, flat_field, flat_type, flat_value
-from ghcm.language.printing.layout import WIDTH, chain_head, layout, links, print_link
-from ghcm.language.printing.trivia import (
-    STEP,
-    Trivia,
-    closing_comments,
-    comment_lines,
-    comments_above,
-    comments_inside,
-    end_of,
-    start_of,
-    with_trailing,
-)
+from ghcm.language.printing import expressions
+from ghcm.language.printing.expressions import WIDTH, flat, flat_field, flat_type, flat_value, layout
+from ghcm.language.printing.trivia import STEP, Trivia, end_of, start_of
 from ghcm.source import Source, Span
 
 
@@ -38,30 +28,28 @@ def print_program(program: ast.Program) -> str:
     return _text(program, Trivia(), 1)
 
 
-def print_expr(expr: ast.Expr) -> str:
-    """An expression on one line."""
-    return flat(expr)
-
-
 def _text(program: ast.Program, trivia: Trivia, end: int) -> str:
-    lines = comment_lines(trivia.before(start_of(program.name.span)), 0)
-    lines.append(with_trailing(f"program {program.name.text}", trivia, program.name.span))
+    lines = trivia.lines_before(start_of(program.name.span), 0)
+    lines.append(trivia.with_trailing(f"program {program.name.text}", program.name.span))
     for run in _runs(program.declarations, trivia):
         for index, declaration in enumerate(run):
-            leading = comments_above(declaration.span, trivia, 0)
+            leading = trivia.above(declaration.span, 0)
             if index == 0 and leading[:1] != [""]:
                 leading.insert(0, "")
             lines += leading + _declaration(declaration, run, trivia)
-    lines += comment_lines(trivia.before(end), 0)
+    lines += trivia.lines_before(end, 0)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+_Listed: TypeAlias = ast.RecordDecl | ast.EnumDecl | ast.UnionDecl
+"""What has a list of fields, values or records in its braces."""
+
+
 def _runs(declarations: Sequence[ast.Declaration], trivia: Trivia) -> list[list[ast.Declaration]]:
-    """Neighbours without an empty line between them, which are aligned: records of one line, caches and sinks."""
+    """Neighbours without an empty line between them, which are aligned: lists of one line, caches and sinks."""
     runs: list[list[ast.Declaration]] = []
     for declaration in declarations:
-        previous = runs[-1][-1] if runs else None
-        if previous is not None and _neighbours(previous, declaration, trivia):
+        if runs and _neighbours(runs[-1][-1], declaration, trivia):
             runs[-1].append(declaration)
         else:
             runs.append([declaration])
@@ -73,60 +61,50 @@ def _neighbours(first: ast.Declaration, second: ast.Declaration, trivia: Trivia)
         comment_between = trivia.stands_alone(end_of(first.span), second.span.end)
         if comment_between or trivia.apart(second.span.start):
             return False
-    match first, second:
-        case ast.RecordDecl(), ast.RecordDecl():
-            return is_short(first, trivia) and is_short(second, trivia)
-        case ast.EnumDecl(), ast.EnumDecl():
-            return on_one_line(first, trivia) and on_one_line(second, trivia)
-        case ast.UnionDecl(), ast.UnionDecl():
-            return on_one_line(first, trivia) and on_one_line(second, trivia)
-        case ((ast.CacheDecl() | ast.SinkDecl()), (ast.CacheDecl() | ast.SinkDecl())):
-            return True
-        case _:
-            return False
+    if isinstance(first, ast.CacheDecl | ast.SinkDecl):
+        return isinstance(second, ast.CacheDecl | ast.SinkDecl)
+    if isinstance(first, _Listed) and isinstance(second, _Listed) and type(first) is type(second):
+        return _is_short(first, trivia) and _is_short(second, trivia)
+    return False
 
 
 def _declaration(declaration: ast.Declaration, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
     match declaration:
-        case ast.RecordDecl():
-            return record_lines(declaration, run, trivia)
-        case ast.EnumDecl():
-            return listed_lines(declaration, [each for each in run if isinstance(each, ast.EnumDecl)], trivia)
-        case ast.UnionDecl():
-            return listed_lines(declaration, [declaration], trivia)
+        case ast.RecordDecl() | ast.EnumDecl() | ast.UnionDecl():
+            return _list(declaration, run, trivia)
         case ast.CacheDecl(connector=connector):
             return _connector(f"cache {declaration.name.text} = ", connector, declaration.span, trivia)
         case ast.SinkDecl(connector=connector):
             word = "sink  " if any(isinstance(each, ast.CacheDecl) for each in run) else "sink "
             width = max(len(each.name.text) for each in run if isinstance(each, ast.SinkDecl))
             return _connector(f"{word}{declaration.name.text.ljust(width)} = ", connector, declaration.span, trivia)
-        case ast.FunctionDecl(body=body):
-            return _function(declaration, body, trivia)
+        case ast.FunctionDecl():
+            return _function(declaration, trivia)
         case ast.UnitDecl():
-            return unit_lines(declaration, trivia)
+            return _unit(declaration, trivia)
         case _:
             assert_never(declaration)
 
 
-def _function(function: ast.FunctionDecl, body: ast.Expr, trivia: Trivia) -> list[str]:
+def _function(function: ast.FunctionDecl, trivia: Trivia) -> list[str]:
     """On one line where it fits, else the body on lines of its own."""
-    above = comments_inside(function.span, trivia, 0)
-    parameters = ", ".join(map(parameter_text, function.parameters))
+    above = trivia.inside(function.span, 0)
+    parameters = ", ".join(map(_parameter, function.parameters))
     head = f"function {function.name.text}({parameters}) : {flat_type(function.result)} ="
-    if len(head) + 1 + len(flat(body)) <= WIDTH:
-        lines = [f"{head} {flat(body)}"]
+    if len(head) + 1 + len(flat(function.body)) <= WIDTH:
+        lines = [f"{head} {flat(function.body)}"]
     else:
-        inner = layout(body, STEP)
+        inner = layout(function.body, STEP)
         lines = [head, " " * STEP + inner[0], *inner[1:]]
-    lines[-1] = with_trailing(lines[-1], trivia, function.span)
+    lines[-1] = trivia.with_trailing(lines[-1], function.span)
     return above + lines
 
 
 def _connector(head: str, connector: ast.Expr, span: Span | None, trivia: Trivia) -> list[str]:
-    above = comments_inside(span, trivia, 0)
+    above = trivia.inside(span, 0)
     lines = layout(connector, len(head))
     lines[0] = head + lines[0]
-    lines[-1] = with_trailing(lines[-1], trivia, span)
+    lines[-1] = trivia.with_trailing(lines[-1], span)
     return above + lines
 
 
@@ -134,68 +112,25 @@ _MOST_FIELDS = 4
 """A record of more fields is broken though it would fit on a line."""
 
 
-def is_short(record: ast.RecordDecl, trivia: Trivia) -> bool:
-    """Whether a record stands on one line."""
-    inside = record.span is not None and trivia.waits(record.span.start, record.span.end)
-    plain = not any(field.path for field in record.fields)
-    fits = len(_short_text(record, len(record.name.text))) <= WIDTH
-    return not inside and plain and fits and len(record.fields) <= _MOST_FIELDS
+def _is_short(listed: _Listed, trivia: Trivia) -> bool:
+    """Whether it stands on one line."""
+    if isinstance(listed, ast.RecordDecl) and (
+        len(listed.fields) > _MOST_FIELDS or any(field.path for field in listed.fields)
+    ):
+        return False
+    return not trivia.waits_in(listed.span) and len(_short(listed, 0)) <= WIDTH
 
 
-def _short_text(record: ast.RecordDecl, width: int) -> str:
-    fields = ", ".join(map(flat_field, record.fields))
-    return f"record {record.name.text.ljust(width)} {{ {fields} }}" if fields else f"record {record.name.text} {{ }}"
+def _short(listed: _Listed, width: int) -> str:
+    """All of it on one line, its name as wide as `width`."""
+    inner = ", ".join(text for text, _ in _parts(listed))
+    return f"{_head(listed, width)} {{ {inner} }}" if inner else f"{_head(listed, 0)} {{ }}"
 
 
-def record_lines(record: ast.RecordDecl, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
-    """A record, its name as wide as those of its run."""
-    if is_short(record, trivia):
-        names = [each for each in run if isinstance(each, ast.RecordDecl)]
-        width = max(len(each.name.text) for each in names)
-        if any(len(_short_text(each, width)) > WIDTH for each in names):
-            width = 0
-        return [with_trailing(_short_text(record, width), trivia, record.span)]
-    lines = [f"record {record.name.text} {{"]
-    lines += _fields(record.fields, trivia)
-    lines += closing_comments(record.span, trivia)
-    return [*lines, with_trailing("}", trivia, record.span)]
-
-
-def _fields(fields: Sequence[ast.FieldDecl], trivia: Trivia) -> Iterator[str]:
-    """One field per line: types below each other, paths too, and comments behind them."""
-    names = max((len(field.name.text) for field in fields), default=0)
-    types = max((len(flat_type(field.type)) for field in fields if field.path is not None), default=0)
-    texts = [_aligned(field, names, types) for field in fields]
-    longest = max(map(len, texts), default=0)
-    for index, (field, text) in enumerate(zip(fields, texts, strict=True)):
-        leading = comments_above(field.span, trivia, STEP) + comments_inside(field.span, trivia, STEP)
-        yield from leading[1:] if index == 0 and leading[:1] == [""] else leading
-        comment = trivia.trailing(field.span)
-        yield f"  {text.ljust(longest)}  {comment}" if comment else f"  {text}"
-
-
-def _aligned(field: ast.FieldDecl, names: int, types: int) -> str:
-    """A field with its type at column `names` + 2 and its path behind a type of up to `types` characters."""
-    name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type)
-    if field.path is None:
-        return f"{name} {type_}"
-    path = flat_field(field).removeprefix(f"{field.name.text}: {type_}")
-    return f"{name} {type_.ljust(types)}{path}"
-
-
-def on_one_line(listed: ast.EnumDecl | ast.UnionDecl, trivia: Trivia) -> bool:
-    """Whether an enum or union stands on one line."""
-    inside = listed.span is not None and trivia.waits(listed.span.start, listed.span.end)
-    return not inside and len(_list_text(listed, 0)) <= WIDTH
-
-
-def _list_text(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
-    inner = ", ".join(text for text, _ in _listed_parts(listed))
-    return f"{_list_head(listed, width)} {{ {inner} }}" if inner else f"{_list_head(listed, 0)} {{ }}"
-
-
-def _list_head(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
+def _head(listed: _Listed, width: int) -> str:
     match listed:
+        case ast.RecordDecl(name=name):
+            return f"record {name.text.ljust(width)}"
         case ast.EnumDecl(name=name):
             return f"enum {name.text.ljust(width)}"
         case ast.UnionDecl(name=name, tag=tag):
@@ -204,51 +139,67 @@ def _list_head(listed: ast.EnumDecl | ast.UnionDecl, width: int) -> str:
             assert_never(listed)
 
 
-def _listed_parts(listed: ast.EnumDecl | ast.UnionDecl) -> list[tuple[str, Span | None]]:
-    if isinstance(listed, ast.EnumDecl):
-        return [(flat_value(value), value.span) for value in listed.values]
-    return [
-        (
-            each.record.text if each.text.text == each.record.text else f"{flat_value(each.text)}: {each.record.text}",
-            each.span,
-        )
-        for each in listed.variants
-    ]
+def _parts(listed: _Listed) -> list[tuple[str, Span | None]]:
+    match listed:
+        case ast.RecordDecl(fields=fields):
+            return [(flat_field(field), field.span) for field in fields]
+        case ast.EnumDecl(values=values):
+            return [(flat_value(value), value.span) for value in values]
+        case ast.UnionDecl(variants=variants):
+            return [(_variant(each.text, each.record.text), each.span) for each in variants]
+        case _:
+            assert_never(listed)
 
 
-def listed_lines(
-    listed: ast.EnumDecl | ast.UnionDecl, neighbours: Sequence[ast.EnumDecl | ast.UnionDecl], trivia: Trivia
-) -> list[str]:
-    """On one line where it fits, else a value or record on each."""
-    if on_one_line(listed, trivia):
+def _variant(text: ast.Name, record: str) -> str:
+    return record if text.text == record else f"{flat_value(text)}: {record}"
+
+
+def _list(listed: _Listed, run: Sequence[ast.Declaration], trivia: Trivia) -> list[str]:
+    """On one line where it fits, its name as wide as those of its run, else a part on each."""
+    if _is_short(listed, trivia):
+        neighbours = [each for each in run if isinstance(each, _Listed)]
         width = max(len(each.name.text) for each in neighbours)
-        if any(len(_list_text(each, width)) > WIDTH for each in neighbours):
+        if any(len(_short(each, width)) > WIDTH for each in neighbours):
             width = 0
-        return [with_trailing(_list_text(listed, width), trivia, listed.span)]
-    lines = [f"{_list_head(listed, 0)} {{"]
-    for index, (text, span) in enumerate(_listed_parts(listed)):
-        leading = comments_above(span, trivia, STEP)
+        return [trivia.with_trailing(_short(listed, width), listed.span)]
+    parts = _aligned(listed.fields) if isinstance(listed, ast.RecordDecl) else _parts(listed)
+    longest = max((len(text) for text, _ in parts), default=0) if isinstance(listed, ast.RecordDecl) else 0
+    lines = [f"{_head(listed, 0)} {{"]
+    for index, (text, span) in enumerate(parts):
+        leading = trivia.above(span, STEP)
+        leading += trivia.inside(span, STEP) if isinstance(listed, ast.RecordDecl) else []
         lines += leading[1:] if index == 0 and leading[:1] == [""] else leading
-        lines.append(with_trailing(f"  {text}", trivia, span))
-    lines += closing_comments(listed.span, trivia)
-    return [*lines, with_trailing("}", trivia, listed.span)]
+        lines.append(trivia.with_trailing(f"  {text}", span, longest + 2))
+    return [*lines, *trivia.closing(listed.span), trivia.with_trailing("}", listed.span)]
+
+
+def _aligned(fields: Sequence[ast.FieldDecl]) -> list[tuple[str, Span | None]]:
+    """Fields with their types below each other, and their paths too."""
+    names = max((len(field.name.text) for field in fields), default=0)
+    types = max((len(flat_type(field.type)) for field in fields if field.path is not None), default=0)
+    found: list[tuple[str, Span | None]] = []
+    for field in fields:
+        name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type)
+        path = flat_field(field).removeprefix(f"{field.name.text}: {type_}")
+        found.append((f"{name} {type_.ljust(types)}{path}" if path else f"{name} {type_}", field.span))
+    return found
 
 
 _MOST_CALLS = 3
 """A chain of more calls is broken though it would fit on a line."""
 
 
-def unit_lines(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
+def _unit(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
     """A unit, and above it the comments that stood inside its header."""
-    above = comments_inside(_header_span(unit), trivia, 0)
+    above = trivia.inside(_header_span(unit), 0)
     header = _header(unit)
-    if not unit.body and not (unit.span and trivia.waits(unit.span.start, unit.span.end)):
-        lines = [*header[:-1], header[-1] + " { }"]
-        return [*above, *lines[:-1], with_trailing(lines[-1], trivia, unit.span)]
+    if not unit.body and not trivia.waits_in(unit.span):
+        return [*above, *header[:-1], trivia.with_trailing(header[-1] + " { }", unit.span)]
     lines = [*header[:-1], header[-1] + " {"]
     after_broken = False
     for index, statement in enumerate(unit.body):
-        leading = comments_above(statement.span, trivia, STEP)
+        leading = trivia.above(statement.span, STEP)
         hoisted, found = _statement(statement, trivia)
         leading += hoisted
         if index == 0:
@@ -257,18 +208,13 @@ def unit_lines(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
             leading.insert(0, "")
         lines += leading + found
         after_broken = len(found) > 1
-    lines += closing_comments(unit.span, trivia)
-    return [*above, *lines, with_trailing("}", trivia, unit.span)]
+    return [*above, *lines, *trivia.closing(unit.span), trivia.with_trailing("}", unit.span)]
 
 
 def _header_span(unit: ast.UnitDecl) -> Span | None:
     """From the unit's first word to the last part of its header."""
-    parts = [
-        unit.name.span,
-        *(parameter.span for parameter in unit.parameters),
-        unit.cache.span if unit.cache else None,
-    ]
-    last = max((span.end for span in parts if span is not None), default=0)
+    parts: list[ast.Node] = [unit.name, *unit.parameters, *([unit.cache] if unit.cache else [])]
+    last = max(end_of(part.span) for part in parts)
     return None if unit.span is None else Span(unit.span.source, unit.span.start, last)
 
 
@@ -277,18 +223,15 @@ def _header(unit: ast.UnitDecl) -> list[str]:
     end = f" on {unit.cache.text}" if unit.cache else ""
     if not unit.parameters:
         return [head + end]
-    parameters = list(map(parameter_text, unit.parameters))
+    parameters = list(map(_parameter, unit.parameters))
     text = f"{head}({', '.join(parameters)}){end}"
     if len(text) + 2 <= WIDTH:
         return [text]
-    pad = " " * (len(head) + 1)
-    lines = [f"{pad}{parameter}," for parameter in parameters]
-    lines[0] = f"{head}({parameters[0]},"
-    lines[-1] = lines[-1].removesuffix(",") + f"){end}"
-    return lines
+    below = ",\n" + " " * (len(head) + 1)
+    return f"{head}({below.join(parameters)}){end}".split("\n")
 
 
-def parameter_text(parameter: ast.Parameter) -> str:
+def _parameter(parameter: ast.Parameter) -> str:
     """A parameter of a unit or function on one line."""
     default = "" if parameter.default is None else f" = {flat(parameter.default)}"
     return f"{parameter.name.text}: {flat_type(parameter.type)}{default}"
@@ -298,30 +241,28 @@ def _statement(statement: ast.Statement, trivia: Trivia) -> tuple[list[str], lis
     """The comments to stand above a statement, and its lines."""
     head = f"{statement.name.text} = " if isinstance(statement, ast.Assign) else ""
     column = STEP + len(head)
-    start, calls = links(statement.value)
+    start, calls = expressions.links(statement.value)
     span = statement.span
     commented = bool(calls) and span is not None and trivia.waits(end_of(calls[0].span), span.end)
     too_long = len(calls) > _MOST_CALLS or column + len(flat(statement.value)) > WIDTH
-    broken = bool(calls) and (commented or too_long)
-    if not broken:
-        above = comments_inside(span, trivia, STEP)
-        lines = layout(statement.value, column)
-        lines[-1] = with_trailing(lines[-1], trivia, span)
-    else:
+    if calls and (commented or too_long):
         above, lines = _broken(start, calls, column, trivia)
+    else:
+        above = trivia.inside(span, STEP)
+        lines = layout(statement.value, column)
+        lines[-1] = trivia.with_trailing(lines[-1], span)
     return above, [" " * STEP + head + lines[0], *lines[1:]]
 
 
 def _broken(start: ast.Expr, calls: Sequence[ast.Apply], column: int, trivia: Trivia) -> tuple[list[str], list[str]]:
     """A chain with one call per line and the comments between them."""
-    lines, dots, done = chain_head(start, calls, column)
+    lines, dots, done = expressions.chain_head(start, calls, column)
     head_span = calls[0].span if done else start.span
-    above = comments_inside(head_span, trivia, STEP)
-    lines[-1] = with_trailing(lines[-1], trivia, head_span)
+    above = trivia.inside(head_span, STEP)
+    lines[-1] = trivia.with_trailing(lines[-1], head_span)
     for call in calls[done:]:
-        lines += comments_inside(call.span, trivia, dots)
-        found = print_link(call, dots)
-        lines.append(" " * dots + found[0])
-        lines += found[1:]
-        lines[-1] = with_trailing(lines[-1], trivia, call.span)
+        lines += trivia.inside(call.span, dots)
+        found = expressions.print_link(call, dots)
+        lines += [" " * dots + found[0], *found[1:]]
+        lines[-1] = trivia.with_trailing(lines[-1], call.span)
     return above, lines

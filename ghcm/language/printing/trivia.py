@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source, Span
+
+STEP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +39,51 @@ class Trivia:
         """Whether a comment between these offsets waits to be printed."""
         return any(start <= comment.start < end for comment in self._waiting)
 
+    def waits_in(self, span: Span | None) -> bool:
+        """Whether a comment inside of something waits to be printed."""
+        return span is not None and self.waits(span.start, span.end)
+
     def stands_alone(self, start: int, end: int) -> bool:
         """Whether a comment between these offsets waits that has its line to itself."""
         waiting = (comment.start for comment in self._waiting if start <= comment.start < end)
         return any("\n" in self._source.text[start:comment] for comment in waiting)
 
-    def before(self, offset: int) -> list[Comment]:
+    def _before(self, offset: int) -> list[Comment]:
         """Take all comments that begin before `offset`."""
         taken: list[Comment] = []
         while self._waiting and self._waiting[0].start < offset:
             taken.append(self._waiting.popleft())
         return taken
 
-    def trailing(self, span: Span | None) -> str:
-        """Take the comment on the line on which `span` ends, if nothing but punctuation stands between."""
+    def lines_before(self, offset: int, indent: int) -> list[str]:
+        """The comments before `offset` on lines of their own, an empty one before each that stood apart."""
+        lines: list[str] = []
+        for comment in self._before(offset):
+            lines += ["", " " * indent + comment.text] if comment.apart else [" " * indent + comment.text]
+        return lines
+
+    def above(self, span: Span | None, indent: int) -> list[str]:
+        """The comments above something, and the empty line before it."""
+        lines = self.lines_before(start_of(span), indent)
+        return [*lines, ""] if span is not None and self.apart(span.start) else lines
+
+    def inside(self, span: Span | None, indent: int) -> list[str]:
+        """The comments inside something that is printed without them, to stand above it."""
+        return [" " * indent + comment.text for comment in self._before(end_of(span))]
+
+    def closing(self, span: Span | None) -> list[str]:
+        """The comments between the last line of a body and its closing brace."""
+        return self.lines_before(end_of(span), STEP)
+
+    def with_trailing(self, line: str, span: Span | None, width: int = 0) -> str:
+        """The line, at least `width` characters, and the comment behind `span` on its last line, if nothing but
+        punctuation stands between."""
         if span is None or not self._waiting:
-            return ""
+            return line
         between = self._source.text[span.end : self._waiting[0].start]
         if self._waiting[0].start < span.end or between.strip(" \t\r,;") or "\n" in between:
-            return ""
-        return self._waiting.popleft().text
-
-
-STEP = 2
+            return line
+        return f"{line.ljust(width)}  {self._waiting.popleft().text}"
 
 
 def start_of(span: Span | None) -> int:
@@ -71,34 +94,3 @@ def start_of(span: Span | None) -> int:
 def end_of(span: Span | None) -> int:
     """Where something ends; 0 where no source holds it."""
     return 0 if span is None else span.end
-
-
-def comment_lines(comments: Sequence[Comment], indent: int) -> list[str]:
-    """Comments on lines of their own, an empty one before each that stood apart."""
-    lines: list[str] = []
-    for comment in comments:
-        lines += ["", " " * indent + comment.text] if comment.apart else [" " * indent + comment.text]
-    return lines
-
-
-def comments_above(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
-    """The comments above something, and the empty line before it."""
-    lines = comment_lines(trivia.before(start_of(span)), indent)
-    return [*lines, ""] if span is not None and trivia.apart(span.start) else lines
-
-
-def with_trailing(line: str, trivia: Trivia, span: Span | None) -> str:
-    """The line, and the comment that stood behind it."""
-    comment = trivia.trailing(span)
-    return f"{line}  {comment}" if comment else line
-
-
-def comments_inside(span: Span | None, trivia: Trivia, indent: int) -> list[str]:
-    """The comments inside something that is printed without them, to stand above it."""
-    found = trivia.before(span.end) if span is not None else []
-    return [" " * indent + comment.text for comment in found]
-
-
-def closing_comments(span: Span | None, trivia: Trivia) -> list[str]:
-    """The comments between the last line of a body and its closing brace."""
-    return comment_lines(trivia.before(span.end), STEP) if span is not None else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, assert_never, cast
+from typing import TypeVar, assert_never
 
 from ghcm.codes import Code
 from ghcm.errors import Diagnostics, suggest
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Notes
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.functions import define
@@ -109,9 +109,10 @@ def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
     return found
 
 
-def _written(body: object) -> dict[str, None]:
+def _written(body: Sequence[ast.Statement]) -> dict[str, None]:
+    """The sinks that statements write to; in functions nothing is written to."""
     found: dict[str, None] = {}
-    for node in _walk(body):
+    for node in (node for statement in body for node in trees.walk(statement, past=ast.Lambda)):
         match node:
             case ast.Apply(function=ast.Attribute(name="to"), arguments=(ast.Argument(value=ast.Ref(name=name)),)):
                 found[name] = None
@@ -133,15 +134,3 @@ def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.Ca
             hint = f'"{unit.cache.text}" is a {kind}.' if kind else suggest(unit.cache.text, caches)
             message = f'there is no msg cache "{unit.cache.text}"'
             context.report(Code.UNKNOWN_NAME, message, unit.cache.span, hint=hint)
-
-
-def _walk(node: object) -> Iterator[object]:
-    """The nodes of a tree in the order in which they are written, without functions: in these nothing is written to."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting.extend(reversed(cast("tuple[object, ...]", part)))
-        elif ast.is_tree(part) and not isinstance(part, ast.Lambda):
-            yield part
-            waiting.extend(getattr(part, name) for name in reversed(ast.PARTS[type(part)]))

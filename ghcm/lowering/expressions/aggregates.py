@@ -59,7 +59,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | 
     """The aggregate of that name over records, whose columns a bare expression sees as names; None after a report."""
     match written:
         case ast.Ref(name=said) if said in _FUNCTIONS:
-            call = ast.Apply(written, (), None, written.span)
+            call = ast.Apply(written, (), span=written.span)
         case ast.Apply(function=ast.Ref(name=said)) if is_aggregate(written):
             call = written
         case other:

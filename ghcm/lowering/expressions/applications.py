@@ -59,7 +59,7 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         case ast.Ref(name=name, span=span):
             pass
         case ast.Attribute(of=of, name=name, span=whole, name_span=name_span):
-            span, receiver = name_span or whole, (ast.Argument(of, None, of.span),)
+            span, receiver = name_span or whole, (ast.Argument(of, span=of.span),)
         case other:
             return context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
     operands = (*receiver, *written.arguments)

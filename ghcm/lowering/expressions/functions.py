@@ -7,13 +7,12 @@ themselves, neither directly nor by way of others. No expression nests deeper th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from typing import cast
 
 from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, complete, free_names, fresh, substitute
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Defined, Scope
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.narrowing import path_of
@@ -56,11 +55,9 @@ def _report_circle(names: list[str], span: Span | None, context: Context) -> Non
     context.report(Code.RECURSIVE, message, span, detail=detail, hint=hint)
 
 
-def _calls(node: object, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
+def _calls(node: ast.Node, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
     """The declared functions that a tree calls, where it does."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
+    for part in trees.walk(node):
         match part:
             case ast.Apply(function=ast.Ref(name=name, span=span)) if name in declared:
                 yield name, span
@@ -68,10 +65,6 @@ def _calls(node: object, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[t
                 yield name, span
             case _:
                 pass
-        if isinstance(part, tuple):
-            waiting += reversed(cast("tuple[object, ...]", part))
-        elif ast.is_tree(part):
-            waiting += [getattr(part, each.name) for each in reversed(fields(part))]
 
 
 def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defined | None:
@@ -184,22 +177,9 @@ def too_deep(written: ast.Expr) -> bool:
     >>> too_deep(ast.Unary("not", ast.Ref("x")))
     False
     """
-    level: list[object] = [written]
+    level: list[ast.Node] = [written]
     for _ in range(DEEPEST):
-        level = [part for node in level for part in _parts(node)]
+        level = [part for node in level for part in trees.parts(node)]
         if not level:
             return False
     return True
-
-
-def _parts(node: object) -> list[object]:
-    """The nodes of the tree right below one; tuples of them are looked through."""
-    found: list[object] = []
-    waiting: list[object] = [getattr(node, name) for name in ast.PARTS[type(node)]]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += cast("tuple[object, ...]", part)
-        elif ast.is_tree(part):
-            found.append(part)
-    return found

@@ -148,7 +148,7 @@ def with_values(written: ast.Match, type_: Type, context: Context) -> ast.Match 
             if isinstance(text, str) and text not in enum.values:
                 report_no_value(enum, text, pattern.span, context)
                 correct = False
-            return ast.Literal(text, String(), pattern.span) if isinstance(text, str) else pattern
+            return ast.Literal(text, String(), span=pattern.span) if isinstance(text, str) else pattern
         if isinstance(pattern, ast.BoundVariant):
             message = f'"{type_}" is no union, and "{pattern.record} {pattern.name.text}" is a record of one'
             context.report(Code.BAD_MATCH, message, pattern.span)

@@ -5,14 +5,14 @@ The condition `(before, after) => after.count() == before.count()` compares tota
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import cast
 
 from ghcm.codes import Code
 from ghcm.expr import Call as TypedCall
 from ghcm.expr import Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.lowering.context import Scope
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, RoundDrafts, Step, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
@@ -155,16 +155,11 @@ def _replaced(node: object, step: Step, element: Type, found: dict[str, list[Agg
         case ast.Apply(function=ast.Attribute(of=ast.Ref(name=side), name=word), arguments=arguments, span=span) if (
             side in found
         ):
-            call = ast.Apply(ast.Ref(word, span), arguments, None, span)
+            call = ast.Apply(ast.Ref(word, span=span), arguments, span=span)
             found[side].append(_aggregate(step, call, element, f"a{len(found[side]) + 1}"))
-            return ast.Ref(_name_of_total(side, len(found[side]) - 1), span)
-        case tuple():
-            return tuple(_replaced(each, step, element, found) for each in cast("tuple[object, ...]", node))
-        case _ if ast.is_tree(node):
-            tree = node
-            old = {each.name: getattr(tree, each.name) for each in fields(tree)}
-            new = {name: _replaced(value, step, element, found) for name, value in old.items()}
-            return replace(tree, **{name: value for name, value in new.items() if value is not old[name]})
+            return ast.Ref(_name_of_total(side, len(found[side]) - 1), span=span)
+        case ast.Node():
+            return trees.changed(node, lambda part: _replaced(part, step, element, found))
         case _:
             return node
 

@@ -30,14 +30,14 @@ from ghcm import (
 from ghcm.language import ast, load, parse, print_program
 from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
-from ghcm.language.printing.printer import print_expr
+from ghcm.language.printing.expressions import flat
 from ghcm.operators import OPERATORS, Role
 from ghcm.source import Source, Span
 from tests.unit.language.traffic import PYTHON, TEXT
 
 
 def traced(function: Callable[..., object]) -> str:
-    return print_expr(trace(function, here()))
+    return flat(trace(function, here()))
 
 
 def said(span: Span | None) -> str:

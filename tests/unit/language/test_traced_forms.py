@@ -14,13 +14,13 @@ from ghcm.driver import check
 from ghcm.errors import ProgramError
 from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
-from ghcm.language.printing.printer import print_expr
+from ghcm.language.printing.expressions import flat
 from ghcm.spg.text import print_program
 
 
 def text_of(function: Callable[..., object]) -> str:
     """The function as the text language writes it."""
-    return print_expr(trace(function, here()).body)
+    return flat(trace(function, here()).body)
 
 
 def local(r: Any) -> Any:
@@ -117,7 +117,7 @@ def explode(r: Any) -> Any:
 
 
 def test_a_value_that_the_condition_wants_too_is_shared() -> None:
-    assert print_expr(trace(grow, here()).body).count("let ") == 19
+    assert flat(trace(grow, here()).body).count("let ") == 19
 
 
 def test_a_value_that_grows_without_measure_is_refused() -> None:

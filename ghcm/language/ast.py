@@ -1,4 +1,9 @@
-"""Names, types, expressions and patterns as written, with their source positions."""
+"""The syntax tree that both front ends build: what was written, with its source position, before names have a meaning.
+
+A pipeline is an expression like any other: `flows.filter(f => f.bytes > 0)` is an `Apply` of an `Attribute`. The
+lowering decides which names are operators, functions, columns or units. Trees are equal when they say the same,
+wherever they stand.
+"""
 
 from __future__ import annotations
 
@@ -9,115 +14,103 @@ from typing import TypeAlias
 from ghcm.source import Span
 from ghcm.types import Type
 
-Position: TypeAlias = Span | None
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Whatever stands in a program; `span` is where, if that is known, and no part of what it says."""
 
-def no_span() -> Position:
-    """The default of a position: unknown, and no part of what a node says."""
-    position: Position = field(default=None, compare=False, repr=False)
-    return position
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Node):
     """An identifier where it is declared or given."""
 
     text: str
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class NamedType:
+class NamedType(Node):
     """`int`, `Flow`, `list<string>`, `map<string, int>`, `decimal(10, 2)`."""
 
     name: str
     arguments: tuple[TypeExpr | int, ...] = ()
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class NullableType:
+class NullableType(Node):
     """`of?`."""
 
     of: TypeExpr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class StructType:
+class StructType(Node):
     """`{a: int, b: string}`."""
 
     fields: tuple[FieldDecl, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class TupleType:
+class TupleType(Node):
     """`(int, string)`."""
 
     items: tuple[TypeExpr, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class EnumType:
+class EnumType(Node):
     """`enum {tcp, "n/a"}`: one of these texts, without a name of its own."""
 
     values: tuple[Name, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class FieldDecl:
+class FieldDecl(Node):
     """`name: type from "path"`; `path` None where the source uses the same name."""
 
     name: Name
     type: TypeExpr
     path: str | None = None
-    span: Position = no_span()
 
 
 TypeExpr: TypeAlias = NamedType | NullableType | StructType | TupleType | EnumType
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Node):
     """A constant: its canonical value (see `ghcm.types`) and type. `10s` is a duration of 10,000,000."""
 
     value: bool | int | float | str | None
     type: Type
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Node):
     """A bare name: a lambda parameter, an assignment, a sink, a unit, a function, a parameter of the unit."""
 
     name: str
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Node):
     """`of.name`; `name_span` is the name alone."""
 
     of: Expr
     name: str
-    span: Position = no_span()
-    name_span: Position = no_span()
+    name_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Node):
     """One argument of a call, by position (`name` None) or by name."""
 
     value: Expr
     name: str | None = None
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Node):
     """`function(arguments)`; `function` is a `Ref` (functions, sources, units) or an `Attribute` (operators, methods).
 
     `result` is the type behind the colon of `python("module:function", by = row) : Type`, else None.
@@ -126,35 +119,31 @@ class Apply:
     function: Expr
     arguments: tuple[Argument, ...]
     result: TypeExpr | None = None
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(Node):
     """`of[index]`: an item of a list, the value of a key."""
 
     of: Expr
     index: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Node):
     """`of[start:end]`; None where nothing stands."""
 
     of: Expr
     start: Expr | None
     end: Expr | None
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Node):
     """`-x`, `not x`."""
 
     op: OneOf["-", "not"]
     operand: Expr
-    span: Position = no_span()
 
 
 BinaryOp: TypeAlias = OneOf[
@@ -163,151 +152,232 @@ BinaryOp: TypeAlias = OneOf[
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Node):
     """`left op right`; on the right of `is` and `is not` stands the name of a record, as a `Ref`."""
 
     op: BinaryOp
     left: Expr
     right: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(Node):
     """`x is null`, `x is not null`."""
 
     operand: Expr
     negated: bool = False
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class IfElse:
+class IfElse(Node):
     """`if condition then yes else no`."""
 
     condition: Expr
     yes: Expr
     no: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class Let(Node):
     """`let name = value in body`."""
 
     name: Name
     value: Expr
     body: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Node):
     """`1..9` as a pattern: what is not before `first` and not behind `last`."""
 
     first: Expr
     last: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class BoundVariant:
+class BoundVariant(Node):
     """`Login l` as a pattern of a union: the record, under a name."""
 
     record: str
     name: Name
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Node):
     """`"a" or "b"` as a pattern; at least two."""
 
     patterns: tuple[Expr | Range | BoundVariant, ...]
-    span: Position = no_span()
 
 
 Pattern: TypeAlias = "Expr | Range | BoundVariant | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(Node):
     """One arm of a `match`: constants that it is for, or None for `_`."""
 
     pattern: Pattern | None
     value: Expr
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(Node):
     """`match x { "a" => 1, _ => 0 }`."""
 
     subject: Expr
     cases: tuple[Case, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class TupleExpr:
+class TupleExpr(Node):
     """`(a, b)`; at least two items."""
 
     items: tuple[Expr, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class ListExpr:
+class ListExpr(Node):
     """`[a, b]`."""
 
     items: tuple[Expr, ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class RecordExpr:
+class RecordExpr(Node):
     """`Alarm { ts: f.ts }`, or `{ ts: f.ts }` without a record's name (`name` None)."""
 
     name: str | None
     fields: tuple[tuple[Name, Expr], ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class Update(Node):
     """`of with { bytes: 0 }`: a record with other values in some of its fields."""
 
     of: Expr
     fields: tuple[tuple[Name, Expr], ...]
-    span: Position = no_span()
 
 
 @dataclass(frozen=True, slots=True)
-class Lambda:
+class Lambda(Node):
     """`x => body`, `(a, b) => body`, `() => body`; `claims` are the words of `@associative @commutative` before it."""
 
     parameters: tuple[Name, ...]
     body: Expr
-    span: Position = no_span()
     claims: tuple[str, ...] = ()
 
 
 Expr: TypeAlias = (
-    Literal
-    | Ref
-    | Attribute
-    | Apply
-    | Index
-    | Slice
-    | Unary
-    | Binary
-    | IsNull
-    | IfElse
-    | Let
-    | Match
-    | TupleExpr
-    | ListExpr
-    | RecordExpr
-    | Update
-    | Lambda
-)
+    Literal | Ref | Attribute | Apply | Index | Slice | Unary | Binary | IsNull | IfElse | Let | Match | TupleExpr
+    | ListExpr | RecordExpr | Update | Lambda
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """`name = value` in a unit; the name becomes the id of the value's last task."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Do(Node):
+    """A pipeline that ends in `to`, `publish` or `reply`."""
+
+    value: Expr
+
+
+Statement: TypeAlias = Assign | Do
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecl(Node):
+    """`record Flow { ... }`."""
+
+    name: Name
+    fields: tuple[FieldDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EnumDecl(Node):
+    """`enum Proto { tcp, udp, "n/a" }`: the name of a value is its text, which need not be a name."""
+
+    name: Name
+    values: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDecl(Node):
+    """`login: Login` of a union: the tag's text, which is the record's name where none is written, and the record."""
+
+    text: Name
+    record: Name
+
+
+@dataclass(frozen=True, slots=True)
+class UnionDecl(Node):
+    """`union Event by kind { login: Login, Logout }`: one of these records; the field `tag` says which."""
+
+    name: Name
+    tag: Name
+    variants: tuple[VariantDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheDecl(Node):
+    """`cache calls = kafka("topic")`."""
+
+    name: Name
+    connector: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SinkDecl(Node):
+    """`sink shares = redis("place", key = r => r.key, mode = upsert)`."""
+
+    name: Name
+    connector: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """`depth: int = 3` of a responsive unit."""
+
+    name: Name
+    type: TypeExpr
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDecl(Node):
+    """`function half(x: int?) : int? = x // 2`."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    result: TypeExpr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class UnitDecl(Node):
+    """`responsive batch rebuild(since: timestamp) on rebuild_calls { ... }`; `cache` None gives the unit a cache of
+    its own."""
+
+    name: Name
+    kind: OneOf["stream", "batch"]
+    responsive: bool
+    parameters: tuple[Parameter, ...]
+    cache: Name | None
+    body: tuple[Statement, ...]
+
+
+Declaration: TypeAlias = RecordDecl | EnumDecl | UnionDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Node):
+    """A whole program: its name and its declarations, in the order in which they stand."""
+
+    name: Name
+    declarations: tuple[Declaration, ...]
