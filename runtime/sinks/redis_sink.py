@@ -18,12 +18,11 @@ the key prefix, part of all other keys.
 from __future__ import annotations
 
 import json
-import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TypeVar, cast
+from typing import cast
 
 import polars as pl
 import redis
@@ -33,13 +32,11 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
-from ghcm.runtime.pubsub.redis_connection import commands, stubborn
+from ghcm.runtime.pubsub.redis_connection import commands
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
 from ghcm.runtime.sinks.keyed import KeyedForm, KeyedView, form_of, row_reader
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Sink
-
-T = TypeVar("T")
 
 _CHUNK = 1000
 _OPEN_SECONDS = 3600
@@ -52,7 +49,7 @@ class RedisWriter:
     def __init__(
         self, connections: Connections, prefix: str, form: KeyedForm, mode: Mode, writer: str, call: str | None
     ) -> None:
-        self._redis = _Server(connections)
+        self._connections = connections
         self._prefix = prefix
         self._form = form
         self._mode = mode
@@ -65,7 +62,7 @@ class RedisWriter:
         key = f"{self._prefix}:@open:{self._open}"
         pairs = self._form.pairs(rows)
         while chunk := dict(islice(pairs, _CHUNK)):
-            self._redis.run(partial(_fill, key=key, rows=chunk))
+            self._connections.run(partial(_fill, key=key, rows=chunk))
         self._rows += len(rows)
 
     @property
@@ -80,10 +77,10 @@ class RedisWriter:
         return rows
 
     def commit(self, version: str) -> Commit:
-        done = _commits(self._redis, self._prefix, version)
+        done = _commits(self._connections, self._prefix, version)
         if done is not None:
             return done
-        prepared = self._redis.run(lambda client: client.hget(f"{self._prefix}:@prepared", version))
+        prepared = self._connections.run(lambda client: client.hget(f"{self._prefix}:@prepared", version))
         if prepared is None:
             raise GhcmError(f'version "{version}" of "{self._prefix}" was never prepared', code="GHCM-732")
         commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
@@ -103,21 +100,21 @@ class RedisWriter:
 
     def recover(self, keep: Collection[str] = ()) -> None:
         """As `SinkWriter.recover`. Rows that were never prepared expire by themselves within the hour."""
-        prepared = self._redis.run(lambda client: client.hgetall(f"{self._prefix}:@prepared"))
+        prepared = self._connections.run(lambda client: client.hgetall(f"{self._prefix}:@prepared"))
         for version, record in cast("dict[bytes, bytes]", prepared).items():
             if json.loads(record)["writer"] == self._writer and version.decode() not in keep:
                 self.abort(version.decode())
 
     def close(self) -> None:
         if self._rows:
-            self._redis.run(lambda client: client.unlink(f"{self._prefix}:@open:{self._open}"))
+            self._connections.run(lambda client: client.unlink(f"{self._prefix}:@open:{self._open}"))
             self._rows = 0
 
     def _target(self, version: str) -> str:
         return f"{self._prefix}:{version}" if self._mode is Mode.REPLACE else f"{self._prefix}:@staging:{version}"
 
     def _script(self, script: str, *arguments: str | int) -> object:
-        return self._redis.run(lambda client: client.eval(script, 1, self._prefix, *arguments))
+        return self._connections.run(lambda client: client.eval(script, 1, self._prefix, *arguments))
 
 
 def open_writer(
@@ -128,23 +125,23 @@ def open_writer(
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
     """As `SinkBackend.read`; of a sink that is upserted that version or a later one."""
-    server, name = _Server(connections), sink.connector.address[1]
-    key = _hash(server, name, sink.mode, version, call)
+    name = sink.connector.address[1]
+    key = _hash(connections, name, sink.mode, version, call)
     if key is None:
         return iter(())
     decode = row_reader(sink.columns, name)
-    return (decode(value) for _, value in _scan(server, key))
+    return (decode(value) for _, value in _scan(connections, key))
 
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`, in the order of the keys."""
-    server, name = _Server(connections), sink.connector.address[1]
-    key = _hash(server, name, sink.mode, version or call, call)
-    names = sorted(cast("list[bytes]", server.run(lambda client: client.hkeys(key)) if key is not None else []))
+    name = sink.connector.address[1]
+    key = _hash(connections, name, sink.mode, version or call, call)
+    names = sorted(cast("list[bytes]", connections.run(lambda client: client.hkeys(key)) if key is not None else []))
     wanted = names[offset : offset + limit]
     if key is None or not wanted:
         return Page([], len(names))
-    values = cast("list[bytes | None]", server.run(lambda client: client.hmget(key, cast("list[str]", wanted))))
+    values = cast("list[bytes | None]", connections.run(lambda client: client.hmget(key, cast("list[str]", wanted))))
     decode = row_reader(sink.columns, name)
     return Page([decode(value) for value in values if value is not None], len(names))
 
@@ -156,29 +153,16 @@ def view(sink: Sink, connections: Connections) -> KeyedView:
 
 
 def _latest(sink: Sink, connections: Connections) -> Commit | None:
-    server, name = _Server(connections), sink.connector.address[1]
+    name = sink.connector.address[1]
     if sink.mode is Mode.REPLACE:
-        version = server.run(lambda client: client.get(f"{name}:@latest"))
-        return None if version is None else _commits(server, name, cast("bytes", version).decode())
-    found = cast("dict[bytes, bytes]", server.run(lambda client: client.hgetall(f"{name}:@versions")))
+        version = connections.run(lambda client: client.get(f"{name}:@latest"))
+        return None if version is None else _commits(connections, name, cast("bytes", version).decode())
+    found = cast("dict[bytes, bytes]", connections.run(lambda client: client.hgetall(f"{name}:@versions")))
     return max(
         (_commit(version.decode(), record) for version, record in found.items()),
         key=lambda commit: commit.time,
         default=None,
     )
-
-
-class _Server:
-    """Commands that bear a restart of the server."""
-
-    def __init__(self, connections: Connections) -> None:
-        self._client = connections.redis()
-        self._url = connections.url or ""
-        self._patience = connections.patience
-        self._never = threading.Event()
-
-    def run(self, command: Callable[[redis.Redis], T]) -> T:
-        return stubborn(self._url, lambda: command(self._client), patience=self._patience, closed=self._never)
 
 
 def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
@@ -188,8 +172,8 @@ def _fill(client: redis.Redis, key: str, rows: dict[str, str]) -> None:
         pipeline.execute()
 
 
-def _commits(server: _Server, prefix: str, version: str) -> Commit | None:
-    found = server.run(lambda client: client.hget(f"{prefix}:@versions", version))
+def _commits(connections: Connections, prefix: str, version: str) -> Commit | None:
+    found = connections.run(lambda client: client.hget(f"{prefix}:@versions", version))
     return None if found is None else _commit(version, cast("bytes", found))
 
 
@@ -198,30 +182,30 @@ def _commit(version: str, found: bytes) -> Commit:
     return Commit(version, int(record["rows"]), int(record["time"]))
 
 
-def _hash(server: _Server, prefix: str, mode: Mode, version: str | None, call: str | None) -> str | None:
+def _hash(connections: Connections, prefix: str, mode: Mode, version: str | None, call: str | None) -> str | None:
     """The hash to read; None where nothing was ever written."""
     if mode is Mode.REPLACE:
         if version is None and call is not None:
             version = call
         if version is None:
-            latest = server.run(lambda client: client.get(f"{prefix}:@latest"))
+            latest = connections.run(lambda client: client.get(f"{prefix}:@latest"))
             return None if latest is None else f"{prefix}:{cast('bytes', latest).decode()}"
-        if _commits(server, prefix, version) is None:
+        if _commits(connections, prefix, version) is None:
             raise _no_version(prefix, version)
         return f"{prefix}:{version}"
     if call is not None:
         return f"{prefix}:@call:{call}"
-    if version is not None and _commits(server, prefix, version) is None:
+    if version is not None and _commits(connections, prefix, version) is None:
         raise _no_version(prefix, version)
     return prefix
 
 
-def _scan(server: _Server, key: str) -> Iterator[tuple[bytes, bytes]]:
+def _scan(connections: Connections, key: str) -> Iterator[tuple[bytes, bytes]]:
     """All fields and values once, even while others write."""
     seen: set[bytes] = set()
     cursor = 0
     while True:
-        cursor, part = server.run(partial(_scan_step, key=key, cursor=cursor))
+        cursor, part = connections.run(partial(_scan_step, key=key, cursor=cursor))
         for name, value in part.items():
             if name not in seen:
                 seen.add(name)

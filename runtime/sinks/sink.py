@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks import memory_sink, redis_sink, table_sink
+from ghcm.runtime.sinks import redis_sink, table_sink
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, SinkBackend] = {"files": table_sink, "parquet": table_sink, "redis": redis_sink}
-_IN_MEMORY: Mapping[str, SinkBackend] = {"redis": memory_sink}
-"""What stands for a server where the run has none."""
 
 
 def is_readable(sink: Sink) -> bool:
@@ -31,7 +29,7 @@ def open_writer(
     needed on Redis; `call` is the id of the batch call whose rows these are, so that they can be read back by it.
     GhcmError if the sink cannot do its mode.
     """
-    return _backend(sink, connections, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
+    return _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:
@@ -39,7 +37,7 @@ def read(sink: Sink, connections: Connections, *, version: str | None = None, ca
 
     An empty or missing sink gives no rows; a version that is not there is a GhcmError.
     """
-    return _backend(sink, connections, "read").read(sink, connections, version=version, call=call)
+    return _backend(sink, "read").read(sink, connections, version=version, call=call)
 
 
 def latest_version(sink: Sink, connections: Connections) -> str | None:
@@ -52,18 +50,18 @@ def rows_of_call(
     sink: Sink, connections: Connections, *, call: str, version: str | None = None, limit: int, offset: int = 0
 ) -> Page:
     """Rows `offset` to `offset + limit` that the call wrote, as `version` (from its feedback; else the call's id)."""
-    backend = _backend(sink, connections, "read")
+    backend = _backend(sink, "read")
     return backend.page(sink, connections, call=call, version=version, limit=limit, offset=offset)
 
 
 def view(sink: Sink, connections: Connections) -> SinkView:
     """A view of the sink, to be asked again and again."""
-    return _backend(sink, connections, "read").view(sink, connections)
+    return _backend(sink, "read").view(sink, connections)
 
 
-def _backend(sink: Sink, connections: Connections, what: str) -> SinkBackend:
+def _backend(sink: Sink, what: str) -> SinkBackend:
     word = sink.connector.word
     if word not in _BACKENDS:
         message = f'sink "{sink.name}" cannot be {what}: {word} is no sink yet'
         raise GhcmError(message, code="GHCM-734", hint="use redis, parquet or files")
-    return (_IN_MEMORY if connections.url is None else _BACKENDS).get(word, _BACKENDS[word])
+    return _BACKENDS[word]

@@ -12,11 +12,11 @@ from types import ModuleType
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
+from tests.redis_server import connected
 from tests.unit.runtime.operators.harness import module_of
 
 __all__ = ["Running", "checked", "put"]
@@ -54,7 +54,7 @@ class Running:
         self._committed = Event()
         self._engine = Engine(
             Compiled(self._program),
-            connections=Connections(base),
+            connections=connected(base),
             state=base / "state",
             commit_s=0.01,
             changed=self._committed.set,
@@ -71,7 +71,7 @@ class Running:
     def rows(self, sink: str) -> list[object]:
         """What a sink holds."""
         self._engine.check()
-        return sorted(read(self._program.sink(sink), Connections(self._base)), key=repr)
+        return sorted(read(self._program.sink(sink), connected(self._base)), key=repr)
 
     def commits(self) -> int:
         """How many commits there were."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.spg import reference
 from ghcm.spg.graph import Program, Sink
@@ -18,6 +17,7 @@ from ghcm.spg.ops import To
 from ghcm.types import Struct
 from tests.conformance.compare import compare_rows, differences
 from tests.conformance.spark_runs import Outcome, reply_element, run_on_spark
+from tests.redis_server import connected
 
 __all__ = ["differences_on_spark", "read_sink", "write_sink"]
 
@@ -66,7 +66,7 @@ def _calls(program: Program, expected: reference.Result, found: Outcome) -> list
 
 def write_sink(folder: Path, sink: Sink, rows: Sequence[object]) -> None:
     """Fill a sink as the native engine does."""
-    writer = open_writer(sink, Connections(folder), writer="test")
+    writer = open_writer(sink, connected(folder), writer="test")
     writer.write([row if isinstance(sink.element, Struct) else (row,) for row in rows])  # type: ignore[misc]
     version = uuid.uuid4().hex
     writer.prepare(version)
@@ -76,5 +76,5 @@ def write_sink(folder: Path, sink: Sink, rows: Sequence[object]) -> None:
 
 def read_sink(folder: Path, sink: Sink) -> list[object]:
     """The canonical records in a sink."""
-    rows: list[Row] = list(read(sink, Connections(folder)))
+    rows: list[Row] = list(read(sink, connected(folder)))
     return [row if isinstance(sink.element, Struct) else row[0] for row in rows]

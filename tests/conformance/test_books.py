@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
+from tests.redis_server import connected
 
 PROGRAM = """program books
 
@@ -50,7 +50,7 @@ def bundle(shared: Path, tmp_path: Path) -> Bundle:
 
 
 def test_the_stream_counts_what_is_there(bundle: Bundle, expected: Counter[str], tmp_path: Path) -> None:
-    connections = Connections(tmp_path)
+    connections = connected(tmp_path)
     Engine(bundle, connections=connections, state=tmp_path / "state").run()
     assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("live"), connections)))) == expected
     assert expected.total() > 1_500_000
@@ -62,4 +62,4 @@ def test_the_spark_job_counts_what_is_there(
     context = {"call": "books", "base": str(tmp_path), "dead": str(tmp_path / "dead")}
     result = bundle.unit_module("count_late").run(spark, {}, context)
     assert result["dead"] == 0
-    assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("late"), Connections(tmp_path))))) == expected
+    assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("late"), connected(tmp_path))))) == expected

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from ghcm.language import parse
 from ghcm.lowering import lower
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
@@ -19,6 +18,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import agree
+from tests.redis_server import connected
 from tests.unit.runtime.small_operators import dead_letters
 
 TEXT = """program t
@@ -75,8 +75,8 @@ def test_what_is_read_as_a_decimal(spark: SparkSession, tmp_path: Path, program:
 
 def test_the_native_engine_reads_the_same(tmp_path: Path, program: Program) -> None:
     expected = run(program, "s", base=tmp_path)
-    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
-    rows = sorted(read(program.sink("out"), Connections(tmp_path)), key=repr)
+    Engine(Compiled(program), connections=connected(tmp_path), state=tmp_path / "state").run()
+    rows = sorted(read(program.sink("out"), connected(tmp_path)), key=repr)
     assert rows == sorted(expected.sinks["out"], key=repr)
     assert {Decimal("1.50"), Decimal("-999.99"), Decimal("12.34"), Decimal("100.00")} <= {row[2] for row in rows}
     assert {"", "0.0", "-0.0"} == {row[-1] for row in rows}

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.spark.failure import spark_failure
+from tests.redis_server import connected
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def native(bundle: Bundle, case: str) -> GhcmError:
     base = bundle.path.parent
     state = base / "state" / case
     with pytest.raises(GhcmError) as failed:
-        Engine(bundle, [f"stream_{case}"], connections=Connections(base), state=state).run()
+        Engine(bundle, [f"stream_{case}"], connections=connected(base), state=state).run()
     return failed.value
 
 

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 
 from ghcm.language import parse
 from ghcm.lowering import lower
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import run_on_spark
+from tests.redis_server import connected
 
 TEXT = """program texts
 
@@ -92,7 +92,7 @@ def given(folder: Path) -> Path:
 
 
 def on_native(folder: Path) -> None:
-    Engine(Compiled(program_of("stream")), connections=Connections(folder), state=folder / "state").run()
+    Engine(Compiled(program_of("stream")), connections=connected(folder), state=folder / "state").run()
 
 
 def written(folder: Path, sink: str) -> list[bytes]:
@@ -103,7 +103,7 @@ def written(folder: Path, sink: str) -> list[bytes]:
 
 
 def rows_in(folder: Path, sink: str) -> list[tuple[object, ...]]:
-    return sorted(read(program_of("stream").sink(sink), Connections(folder)), key=repr)
+    return sorted(read(program_of("stream").sink(sink), connected(folder)), key=repr)
 
 
 def test_csv_keeps_every_row_and_every_text(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from tests.conformance.compare import differences
 from tests.conformance.spark_runs import load_job, run_on_spark
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer, connected
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_every_type_goes_through_files(connector: str, spark: SparkSession, tmp_
         "batch copy {\n  before.read().to(after)\n}\n",
     )
     rows = [row[:-1] for row in ROWS] if "csv" in connector else ROWS
-    connections = Connections(tmp_path)
+    connections = connected(tmp_path)
     writer = open_writer(made.sink("before"), connections, writer="test")
     writer.write(rows)
     writer.prepare("one")
@@ -67,7 +67,7 @@ def test_a_call_names_the_version_that_it_reads(spark: SparkSession, tmp_path: P
         'record N { n: int }\nsink numbers = parquet("numbers", mode = append, record = N)\n'
         "responsive batch all() {\n  numbers.read().reply()\n}\n",
     )
-    connections = Connections(tmp_path)
+    connections = connected(tmp_path)
     writer = open_writer(made.sink("numbers"), connections, writer="test")
     for number in (1, 2, 3):
         writer.write([(number,)])
@@ -92,9 +92,9 @@ def test_a_repeated_call_writes_nothing_twice(spark: SparkSession, tmp_path: Pat
     again = run_on_spark(spark, made, "write", tmp_path, call="a/b")
     assert first.result["sinks"] == again.result["sinks"] == {"out": {"version": "a/b", "rows": 1}}
     assert [letter[2] for letter in first.dead] == [letter[2] for letter in again.dead] == ["nothing"]
-    assert list(read(made.sink("out"), Connections(tmp_path))) == [(1,)]
+    assert list(read(made.sink("out"), connected(tmp_path))) == [(1,)]
     run_on_spark(spark, made, "write", tmp_path, call="other")
-    assert list(read(made.sink("out"), Connections(tmp_path))) == [(1,), (1,)]
+    assert list(read(made.sink("out"), connected(tmp_path))) == [(1,), (1,)]
 
 
 @pytest.mark.parametrize("mode", ["upsert", "replace"])

@@ -28,7 +28,7 @@ from ghcm.values import own_writer
 from tests.conformance.compare import compare_rows
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import run_on_spark
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer, connected
 from tests.unit.runtime.small_operators import dead_letters
 
 TEXT = """program edges
@@ -112,7 +112,7 @@ def holds(program: Program, folder: Path, expected: Result) -> None:
     """That the sinks hold what they should, and how it stands in the files of JSON."""
     for name in SINKS:
         sink = program.sink(name)
-        rows = sorted(read(sink, Connections(folder)), key=repr)
+        rows = sorted(read(sink, connected(folder)), key=repr)
         assert compare_rows(sorted(expected.sinks[name], key=repr), rows, sink.element, ordered=True) == []
     every = [*OWN, OWN[0], OWN[-1]]
     assert sorted(written(folder / "out" / "json"), key=str) == sorted(every, key=str)
@@ -130,7 +130,7 @@ def test_the_native_engine_agrees(format_: str, tmp_path: Path) -> None:
     program = program_of("stream", format_)
     expected = run(program, "u", base=tmp_path)
     assert len(expected.dead) == 3
-    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
+    Engine(Compiled(program), connections=connected(tmp_path), state=tmp_path / "state").run()
     holds(program, tmp_path, expected)
     found = dead_letters(tmp_path, program, "u")
     assert sorted(each.input for each in found) == sorted(each.input for each in expected.dead)
@@ -178,7 +178,7 @@ def boxes_hold(folder: Path, program: Program, dead: list[str]) -> None:
     expected = run(program, "u", base=folder)
     assert len(expected.sinks["boxes"]) == 2
     assert dead == [each.input for each in expected.dead]
-    rows = sorted(read(program.sink("boxes"), Connections(folder)), key=repr)
+    rows = sorted(read(program.sink("boxes"), connected(folder)), key=repr)
     element = program.sink("boxes").element
     assert compare_rows(sorted(expected.sinks["boxes"], key=repr), rows, element, ordered=True) == []
 
@@ -186,7 +186,7 @@ def boxes_hold(folder: Path, program: Program, dead: list[str]) -> None:
 def test_nested_unions_have_their_own_fields_only(tmp_path: Path) -> None:
     boxes(tmp_path)
     program = lower(parse(Source("edges.istream", BOXES.replace("KIND", "stream"))))
-    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
+    Engine(Compiled(program), connections=connected(tmp_path), state=tmp_path / "state").run()
     boxes_hold(tmp_path, program, [each.input for each in dead_letters(tmp_path, program, "u")])
 
 
@@ -212,8 +212,8 @@ def test_many_lines_at_once_have_their_own_fields_only(format_: str, tmp_path: P
     program = program_of("stream", format_)
     expected = run(program, "u", base=tmp_path)
     assert len(expected.dead) == 1
-    Engine(Compiled(program), connections=Connections(tmp_path), state=tmp_path / "state").run()
-    rows = sorted(read(program.sink("once"), Connections(tmp_path)), key=repr)
+    Engine(Compiled(program), connections=connected(tmp_path), state=tmp_path / "state").run()
+    rows = sorted(read(program.sink("once"), connected(tmp_path)), key=repr)
     assert len(rows) == 3
     assert rows == sorted(expected.sinks["once"], key=repr)
     assert [each.input for each in dead_letters(tmp_path, program, "u")] == [each.input for each in expected.dead]

@@ -14,8 +14,8 @@ import duckdb
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
+from tests.redis_server import connected
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "traffic"
 SOURCES = ("zeek", "json", "argus", "suricata")
@@ -38,7 +38,7 @@ def run(folder: Path, live: str = "", servers: str = "", **texts: str) -> Path:
         bundle = _bundle(folder, server, servers, texts)
         sender = Thread(target=_send, args=(server, live.encode()), daemon=True)
         sender.start()
-        Engine(bundle, connections=Connections(folder), state=folder / "state").run()
+        Engine(bundle, connections=connected(folder), state=folder / "state").run()
         sender.join()
     return folder / "out"
 
@@ -49,7 +49,7 @@ def run_beside_silence(folder: Path, done: Callable[[Path], bool], **texts: str)
     with socket.create_server(("127.0.0.1", 0)) as server:
         engine = Engine(
             _bundle(folder, server, "", texts),
-            connections=Connections(folder),
+            connections=connected(folder),
             state=folder / "state",
             changed=committed.set,
             now=clock.__next__,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ghcm.runtime.parent_death import ending_with_parent
 from ghcm.runtime.pubsub.embedded import embedded_command, embedded_url
-from tests.conftest import await_redis
+from tests.redis_server import await_redis
 
 
 @dataclass

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from tests.redis_server import connected
 from tests.system.engine_stalled_child import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,5 +62,5 @@ def test_a_stalled_sink_holds_the_source_back_and_loses_nothing(tmp_path: Path) 
     assert process.returncode == 0
     print(f"{SIZE_MB} MB read with at most {most} MB of memory")
     assert most < LIMIT_MB
-    rows = read(program().sink("copy"), Connections(tmp_path))
+    rows = read(program().sink("copy"), connected(tmp_path))
     assert sum(1 for n, row in enumerate(rows) if int(str(row[0])[:12]) == n) == count

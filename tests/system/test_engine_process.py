@@ -19,10 +19,11 @@ from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.embedded import find_redis_server
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
-from tests.conftest import RedisServer, await_redis, redis_executable
+from tests.redis_server import RedisServer, await_redis
 
 pytestmark = pytest.mark.slow
 
@@ -173,11 +174,9 @@ def test_it_ends_when_its_parent_has_ended(tmp_path: Path, redis_server: RedisSe
 
 
 def test_it_waits_for_a_redis_that_is_away(tmp_path: Path) -> None:
-    executable = redis_executable()
-    assert executable is not None
     with tempfile.TemporaryDirectory(prefix="ghcm-redis-") as folder:
         url = f"unix://{folder}/redis.sock"
-        command = [executable, "--port", "0", "--unixsocket", f"{folder}/redis.sock", "--dir", folder]
+        command = [str(find_redis_server()), "--port", "0", "--unixsocket", f"{folder}/redis.sock", "--dir", folder]
         command += ["--appendonly", "yes", "--save", "", "--logfile", f"{folder}/log"]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         await_redis(url, Path(folder, "log"))

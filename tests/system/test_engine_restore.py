@@ -16,6 +16,7 @@ from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
+from tests.redis_server import connected
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +120,7 @@ def places(bundle: Bundle, run: str) -> tuple[Path, Connections]:
     folder.mkdir()
     for name in ("events", "names.csv"):
         (folder / name).symlink_to(base / name)
-    return base, Connections(folder)
+    return base, connected(folder)
 
 
 @pytest.fixture(scope="module")

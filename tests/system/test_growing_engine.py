@@ -21,6 +21,7 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.upgrade.compare import compare, version_of
+from tests.redis_server import connected
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 
 pytestmark = pytest.mark.slow
@@ -128,7 +129,7 @@ def test_an_engine_that_grows_and_is_cut_gives_what_a_straight_run_gives(
     chance = random.Random(seed)
     piece = chance.choice([500, 5000])
     (tmp_path / "numbers.json").symlink_to(bundles[0].path.parent / "numbers.json")
-    world = World(bundles, tmp_path, Connections(tmp_path))
+    world = World(bundles, tmp_path, connected(tmp_path))
     for _ in range(5):
         engine = world.engine(0.002, piece)
         engine.start()
@@ -146,7 +147,7 @@ def test_an_engine_that_grows_and_is_cut_gives_what_a_straight_run_gives(
 
 def test_what_is_refused_changes_nothing(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
     (tmp_path / "numbers.json").symlink_to(bundles[0].path.parent / "numbers.json")
-    world = World(bundles, tmp_path, Connections(tmp_path))
+    world = World(bundles, tmp_path, connected(tmp_path))
     other = tmp_path / "other.istream"
     other.write_text(versions('files("numbers.json", format = json).as(Number)')[0].replace("% 7", "% 5"))
     with world.engine(0.01) as engine:

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer
 from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gone, running, until
 
 pytestmark = pytest.mark.system

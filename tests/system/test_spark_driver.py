@@ -26,7 +26,7 @@ from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 

@@ -13,9 +13,9 @@ from typing import cast
 
 import pytest
 
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from tests.conformance.live_runs import checked
+from tests.redis_server import connected
 from tests.system.tail_child import TEXT
 from tests.unit.runtime.small_operators import dead_letters
 from tests.unit.runtime.sources.log_writer import LogWriter
@@ -61,6 +61,6 @@ def test_every_line_is_there_once(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "in", chance) as writer:
         written = killed_while_written(tmp_path, writer, chance)
     program = checked(TEXT)
-    rows = list(read(program.sink("out"), Connections(tmp_path)))
+    rows = list(read(program.sink("out"), connected(tmp_path)))
     assert sorted(cast("int", row[0]) for row in rows) == list(range(1, written + 1))
     assert dead_letters(tmp_path, program, "u") == []

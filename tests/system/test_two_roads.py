@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ghcm.runtime.pubsub.envelope import LIMIT
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer
 from tests.system.running import running, until
 
 pytestmark = pytest.mark.system

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ghcm.driver import check
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
+from tests.redis_server import connected
 from tests.system.browser import browser
 from tests.system.running import Running, running, until
 from tests.system.watching import HOSTILE, Feed, begin, feed, flood, lay_out, office
@@ -65,7 +65,7 @@ def page(chromium: Browser, monitor: Running) -> Iterator[Page]:
 def write_chain(folder: Path, program: Path) -> None:
     """A chain as the Spark job of the program writes it, without Spark."""
     made = check(program)
-    places = Connections(folder)
+    places = connected(folder)
     at = 1_767_603_600_000_000
     steps: list[tuple[object, ...]] = [
         ("c1", 1, at, at, "mallory", "web", HOSTILE, "x", 1, 3, None, False),

@@ -17,7 +17,6 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.contract import Form
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
 from ghcm.spg import reference
@@ -27,6 +26,7 @@ from tests.conformance.foreign.cases import Case
 from tests.conformance.foreign.rows import cells, differences, line
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.spark_sinks import read_sink
+from tests.redis_server import connected
 from tests.unit.runtime.small_operators import dead_letters
 
 __all__ = ["compiled", "differs_natively", "differs_on_spark", "differs_on_the_reference", "streaming"]
@@ -57,7 +57,7 @@ def differs_natively(path: Path, case: Case, folder: Path, form: Form) -> list[s
     text = folder / path.name
     text.write_text(streaming(path.read_text(encoding="utf-8")), encoding="utf-8")
     bundle = Bundle.open(build(text, folder / "case.ghcm"), cache=folder / "bundles")
-    Engine(bundle, connections=Connections(folder), state=folder / "state", form=form).run()
+    Engine(bundle, connections=connected(folder), state=folder / "state", form=form).run()
     letters = dead_letters(folder, bundle.plan, bundle.plan.units[0].name)
     dead = [f"dead letter {letter.reason.value}: {letter.input}" for letter in letters]
     found = _differences(bundle.plan, case, read_sink(folder, bundle.plan.sink("result")))

@@ -11,6 +11,7 @@ from ghcm.spg.connectors import Files, Format, Memory, Mode, Redis
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
+from tests.redis_server import connected
 
 HERE = Origin("p", 1, 1)
 ROW = Struct((Field("n", Int()),))
@@ -38,7 +39,7 @@ def write(found: Program, connections: Connections, version: str, *numbers: int)
 
 
 def test_every_version_is_news_once(tmp_path: Path) -> None:
-    connections, found = Connections(tmp_path), program()
+    connections, found = connected(tmp_path), program()
     write(found, connections, "before", 0)
     sinks = Sinks(found, connections)
     assert sinks.skip_tables() == {"out": 1}
@@ -55,7 +56,7 @@ def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
     assert dead_letters(tmp_path) == {}
     letters = Sink("out", Files("p/u", Format("json")), Mode.APPEND, None, ROW, HERE)
     for version in ("a", "b"):
-        writer = open_writer(letters, Connections(tmp_path), writer="w")
+        writer = open_writer(letters, connected(tmp_path), writer="w")
         writer.write([(1,), (2,)])
         writer.prepare(version)
         writer.commit(version)
@@ -64,7 +65,7 @@ def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
 
 
 def test_what_is_replaced_is_not_kept(tmp_path: Path) -> None:
-    connections, found = Connections(tmp_path), program(Mode.REPLACE)
+    connections, found = connected(tmp_path), program(Mode.REPLACE)
     write(found, connections, "before", 0)
     assert Sinks(found, connections).skip_tables() == {}
 
@@ -72,7 +73,7 @@ def test_what_is_replaced_is_not_kept(tmp_path: Path) -> None:
 def test_the_first_dead_letter_says_why(tmp_path: Path) -> None:
     assert first_reason(tmp_path / "none") == ""
     letters = Sink("out", Files("u", Format("json")), Mode.APPEND, None, DEAD_LETTER, HERE)
-    writer = open_writer(letters, Connections(tmp_path), writer="w")
+    writer = open_writer(letters, connected(tmp_path), writer="w")
     writer.write([("u", "t", "bad_record", f"line {n}", "x", "p:1:1") for n in (3, 4)])
     writer.prepare("a")
     writer.commit("a")

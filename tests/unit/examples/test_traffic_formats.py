@@ -17,9 +17,9 @@ import pytest
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator
+from tests.redis_server import connected
 
 EVE = {
     "timestamp": "2026-01-05T09:00:00.000000+0000",
@@ -120,7 +120,7 @@ def test_the_monitor_reads_each_of_them(tmp_path: Path, demo_modules: tuple[Modu
             demo_folder.put(path, formats.recognise(path), folder)
         Thread(target=end_at_once, args=(server,), daemon=True).start()
         bundle = Bundle.open(build(program, folder / "traffic.ghcm"))
-        Engine(bundle, connections=Connections(folder), state=folder / "state").run()
+        Engine(bundle, connections=connected(folder), state=folder / "state").run()
     made = generator()
     [(flows,)] = duckdb.execute(f"select sum(flows) from '{folder}/out/throughput/part-*.parquet'").fetchall()
     assert flows == 2 * len(made.connections(1, 1, 2, ())) + 1

@@ -16,7 +16,6 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.native.code import TaskCode
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin
@@ -24,6 +23,7 @@ from ghcm.spg.connectors import Files, Format, Mode
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, Distinct, EventTime, Filter, Op, Publish, Source, To, Tumbling, Window
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, Shape, String, Struct, Timestamp, Type, pair_of
+from tests.redis_server import connected
 
 HERE = Origin("test.istream", 1, 1)
 LINE = Struct((Field("text", String()), Field("file", String()), Field("number", Int())), "Line")
@@ -307,13 +307,13 @@ def windows(path: str, *, disorder: int = 0) -> Program:
 
 def rows_of(program: Program, name: str, base: Path) -> list[Row]:
     """What readers see in a sink."""
-    return list(read(program.sink(name), Connections(base)))
+    return list(read(program.sink(name), connected(base)))
 
 
 def engine(program: Program, base: Path, **options: object) -> Engine:
     """An engine for a small program."""
     options = {"commit_s": 0.05} | options
-    return Engine(Compiled(program), connections=Connections(base), state=base / "state", build=build, **options)  # type: ignore[arg-type]
+    return Engine(Compiled(program), connections=connected(base), state=base / "state", build=build, **options)  # type: ignore[arg-type]
 
 
 def dead_letters(base: Path, program: Program, unit: str = "main") -> list[DeadLetter]:
@@ -322,4 +322,4 @@ def dead_letters(base: Path, program: Program, unit: str = "main") -> list[DeadL
 
     place = Files(str((base / "state" / "dead" / program.name / unit).absolute()), Format("json"))
     found = Sink("dead", place, Mode.APPEND, None, DEAD_LETTER, HERE)
-    return [DeadLetter(row[0], row[1], Failure(row[2]), *row[3:]) for row in read(found, Connections(base))]  # type: ignore[arg-type]
+    return [DeadLetter(row[0], row[1], Failure(row[2]), *row[3:]) for row in read(found, connected(base))]  # type: ignore[arg-type]

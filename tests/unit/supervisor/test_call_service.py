@@ -60,7 +60,7 @@ def with_service(store: Store, scene: Callable[[CallService, SlowCache], Corouti
 
     async def play() -> None:
         cache = SlowCache()
-        service = CallService(store, Inbox(cache, "replies"), lambda _, __: cache)
+        service = CallService(store, Inbox(cache, "replies"), lambda _: cache)
         async with asyncio.timeout(60):
             await scene(service, cache)
             await service.close()

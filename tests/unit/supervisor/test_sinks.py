@@ -16,6 +16,7 @@ from ghcm.supervisor.sinks import snapshots
 from ghcm.supervisor.sinks.selection import Selection, documents, select
 from ghcm.supervisor.sinks.snapshots import SinkWatch
 from ghcm.types import Field, Float, Int, Nullable, String, Struct, Timestamp
+from tests.redis_server import connected
 
 COLUMNS = Struct(
     (Field("at", Timestamp()), Field("proto", String()), Field("bytes", Int()), Field("share", Nullable(Float())))
@@ -37,7 +38,7 @@ def commit(places: Connections, version: str, rows: list[tuple[object, ...]], mo
 
 @pytest.fixture
 def places(tmp_path: Path) -> Connections:
-    found = Connections(tmp_path)
+    found = connected(tmp_path)
     commit(found, "v1", [(SECOND, "tcp", 10, 0.5), (2 * SECOND, "udp", 30, None)])
     commit(found, "v2", [(70 * SECOND, "tcp", 20, 1.0)])
     return found
@@ -60,7 +61,7 @@ def test_a_snapshot_follows_the_commits(places: Connections) -> None:
 
 
 def test_a_snapshot_at_a_replaced_sink_sees_the_last_content_only(tmp_path: Path) -> None:
-    places = Connections(tmp_path)
+    places = connected(tmp_path)
     watch = SinkWatch(sink(Mode.REPLACE), places)
     assert (watch.latest(), watch.snapshot().frame.height) == (None, 0)
     for number in range(3):
@@ -77,7 +78,7 @@ def test_a_snapshot_keeps_the_newest_rows(places: Connections, monkeypatch: pyte
 def test_a_snapshot_at_files_of_others_counts_only_what_it_has_read(
     places: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = Connections(tmp_path / "theirs")
+    theirs = connected(tmp_path / "theirs")
     (tmp_path / "theirs" / "flows").mkdir(parents=True)
     for file in places.path("flows").glob("*.parquet"):
         copy(file, tmp_path / "theirs" / "flows")

@@ -15,7 +15,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.run import CallRun
 from ghcm.runtime.jobs.calls import Call, CallStore, Start
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.pubsub.cache import MessageCache, cache_topic
+from ghcm.runtime.pubsub.cache import START, MessageCache, cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.sinks.reply import load_reply
@@ -24,6 +24,7 @@ from ghcm.spg.connectors import Files, Format, Generate
 from ghcm.spg.graph import Parameter, Program
 from ghcm.spg.ops import CallTemplate, Distinct, Filter, Policy, Publish, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
+from tests.redis_server import connected
 from tests.unit.runtime.small_operators import _X, LINE, NUMBERED, Compiled, build, engine, rows_of, sink, task, unit
 
 PAIR = pair_of(Int(), Int())
@@ -61,7 +62,7 @@ def serving(rows: int | None = 5) -> Program:
 
 @contextmanager
 def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]]:
-    connections = Connections(base)
+    connections = connected(base)
     store = open_store(base / "jobs.sqlite")
     running = Engine(
         Compiled(program),
@@ -79,6 +80,18 @@ def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]
             running.check()
     finally:
         store.close()
+
+
+def answers_at(cache: MessageCache, address: str, count: int) -> list[Feedback]:
+    """So many answers, in the order in which they came to an address."""
+    answers: list[Feedback] = []
+    position = START
+    while len(answers) < count:
+        found = cache.feedback(address, after=position, timeout=30)
+        assert found, f"no answer came behind {answers}"
+        answers += [placed.feedback for placed in found]
+        position = found[-1].position
+    return answers
 
 
 def ask(connections: Connections, called: str, parameters: dict[str, object] | None = None, **more: object) -> Feedback:
@@ -212,7 +225,7 @@ class Held:
 @contextmanager
 def held(base: Path) -> Iterator[tuple[Engine, MessageCache, Held]]:
     """An engine with such a store, and the cache of its unit "ask" as callers have it."""
-    store, connections = open_store(base / "jobs.sqlite"), Connections(base)
+    store, connections = open_store(base / "jobs.sqlite"), connected(base)
     calls = Held(store.calls)
     running = Engine(
         Compiled(serving()),
@@ -300,7 +313,7 @@ def publishing() -> Program:
 def test_a_policy_calls_once_for_each_publication_whatever_happens(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("line\n" * 100)
-    connections = Connections(tmp_path)
+    connections = connected(tmp_path)
     state = tmp_path / "state"
     for _ in range(4):
         running = Engine(
@@ -332,11 +345,7 @@ def test_a_flood_of_calls_is_answered(tmp_path: Path) -> None:
         ids = [new_id() for _ in range(300)]
         for id in ids:
             cache.send(Instruction(id, "small", "ask", reply="flood"))
-        answers: list[Feedback] = []
-        while len(answers) < len(ids):
-            found = cache.feedback("flood", after=str(len(answers)), timeout=30)
-            assert found
-            answers += [placed.feedback for placed in found]
+        answers = answers_at(cache, "flood", len(ids))
         assert {(answer.state, answer.rows) for answer in answers} == {(State.DONE, 5)}
         assert {answer.id for answer in answers} == set(ids)
 

@@ -17,14 +17,14 @@ from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import Delivery, cache_topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.sink import latest_version
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.connectors import Generate, Mode
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Distinct, ReadTable, Reply, Source, To
 from ghcm.types import Int, Shape, pair_of
-from tests.unit.runtime.calls.test_calls import ask, started
+from tests.redis_server import connected
+from tests.unit.runtime.calls.test_calls import answers_at, ask, started
 from tests.unit.runtime.small_operators import NUMBERED, Compiled, sink, task, unit
 
 PAIR = pair_of(Int(), Int())
@@ -161,11 +161,7 @@ def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_writte
         assert ask(connections, "ask").rows == 5  # others are answered meanwhile
         monkeypatch.setattr(SerialQueue, "join", waiting)
         cache.send(Instruction("newer", "small", "first", reply="written"))
-        answers: list[Feedback] = []
-        while len(answers) < 2:
-            placed = cache.feedback("written", after=str(len(answers)), timeout=30)
-            assert placed, "no answer came"
-            answers += [each.feedback for each in placed]
+        answers = answers_at(cache, "written", 2)
         assert [(each.id, each.state) for each in answers] == [("older", State.DONE), ("newer", State.DONE)]
         assert latest_version(found.sink("one"), connections) == "newer"
 
@@ -178,11 +174,7 @@ def test_many_calls_are_answered_in_turn(tmp_path: Path) -> None:
         for number, id in enumerate(ids):
             name = "both" if number % 3 == 0 else "first"
             caches[name].send(Instruction(id, "small", name, reply="many"))
-        answers: list[Feedback] = []
-        while len(answers) < len(ids):
-            placed = caches["first"].feedback("many", after=str(len(answers)), timeout=30)
-            assert placed, "no answer came"
-            answers += [each.feedback for each in placed]
+        answers = answers_at(caches["first"], "many", len(ids))
         assert {each.state for each in answers} == {State.DONE}
         last = latest_version(found.sink("one"), connections)
         assert last == answers[-1].id
@@ -226,11 +218,7 @@ def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, mon
             caches[name].send(Instruction(id, "small", name, reply="all"))
             assert joined.get(timeout=30) == id
         rest_waits.set()
-        answers: list[str] = []
-        while len(answers) < 3:
-            placed = caches["first"].feedback("all", after=str(len(answers)), timeout=30)
-            assert placed, f"no answer came behind {answers}"
-            answers += [each.feedback.id for each in placed]
+        answers = [answer.id for answer in answers_at(caches["first"], "all", 3)]
         assert answers == ["1", "2", "3"]
 
 
@@ -249,18 +237,14 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
         assert begun.wait(30)
         running.upgrade(Compiled(replace(before, units=appending)), {}, lambda: None)
         goes_on.set()
-        answers: list[str] = []
-        while len(answers) < 3:
-            placed = cache.feedback("all", after=str(len(answers)), timeout=30)
-            assert placed, f"no answer came behind {answers}"
-            answers += [each.feedback.id for each in placed]
+        answers = [answer.id for answer in answers_at(cache, "all", 3)]
         assert answers == ["1", "2", "3"]
 
 
-def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(receiver, "_MOST_AT_ONCE", 2)
     joined, begun = note_joined(monkeypatch), SimpleQueue[str]()
-    cache, queue = MemoryCache(ProcessMemory(), "k", "p", "engine"), SerialQueue[Delivery](None, "p", {"u"})
+    cache, queue = connected(tmp_path).cache("k", "p", "engine"), SerialQueue[Delivery](None, "p", {"u"})
     taking = receiver.Receiver("u", cache, None, "engine", queue, lambda delivery: begun.put(delivery.instruction.id))
     taking.start()
     for call in CALLS[:2]:

@@ -16,6 +16,7 @@ from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
+from tests.redis_server import connected
 from tests.unit.runtime.small_operators import unit
 
 PROGRAM = Program("work", (), (), (unit("keep", responsive=True),))
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def connections(tmp_path: Path) -> Connections:
-    return Connections(tmp_path)
+    return connected(tmp_path)
 
 
 def state(store: Store, id: str) -> CallState:

@@ -7,7 +7,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.leases import Leases, owner_of
-from tests.conftest import RedisServer
+from tests.redis_server import RedisServer
 
 
 def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:

@@ -39,6 +39,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
+from tests.redis_server import connected
 
 
 class Server(Protocol):
@@ -47,7 +48,7 @@ class Server(Protocol):
 
 WORD = Struct((Field("word", String()), Field("count", Int())), "Word")
 ORIGIN = Origin("test.istream", 1, 1)
-KINDS = ("parquet", "json", "csv", "redis", "memory")
+KINDS = ("parquet", "json", "csv", "redis")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class Place:
             "json": Files(f"lake/{name}", Format("json")),
             "csv": Files(f"lake/{name}", Format("csv")),
             "redis": Redis(name),
-            "memory": Redis(name),
         }
         record = Var("r", element)
         field = element.get(key) if isinstance(element, Struct) else None
@@ -81,8 +81,7 @@ class Place:
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     kind: str = request.param
-    url = request.getfixturevalue("redis_server").url if kind == "redis" else None
-    connections = Connections(tmp_path, url)
+    connections = connected(tmp_path)
     yield Place(kind, connections)
     connections.close()
 
@@ -294,10 +293,8 @@ def printed(row: Row) -> str:
     return repr([math.nan if isinstance(value, float) and math.isnan(value) else value for value in row])
 
 
-@pytest.mark.parametrize("kind", ["redis", "memory"])
-def test_upsert_keeps_the_latest_row_of_each_key(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    url = request.getfixturevalue("redis_server").url if kind == "redis" else None
-    place = Place(kind, Connections(tmp_path, url))
+def test_upsert_keeps_the_latest_row_of_each_key(tmp_path: Path) -> None:
+    place = Place("redis", connected(tmp_path))
     sink = place.sink(Mode.UPSERT)
     writer = place.writer(sink, call="call-1")
     writer.write([("a", 1), ("b", 1), ("a", 2)])
@@ -315,8 +312,8 @@ def test_upsert_keeps_the_latest_row_of_each_key(kind: str, request: pytest.Fixt
     place.connections.close()
 
 
-def test_large_upserts_arrive_whole(tmp_path: Path, redis_server: Server) -> None:
-    place = Place("redis", Connections(tmp_path, redis_server.url))
+def test_large_upserts_arrive_whole(tmp_path: Path) -> None:
+    place = Place("redis", connected(tmp_path))
     sink = place.sink(Mode.UPSERT)
     writer = place.writer(sink)
     rows: list[Row] = [(f"word {n}", n) for n in range(35_000)]
@@ -330,7 +327,7 @@ def test_large_upserts_arrive_whole(tmp_path: Path, redis_server: Server) -> Non
 
 @pytest.mark.parametrize("kind", ["parquet", "json", "csv"])
 def test_appended_versions_add_up(kind: str, tmp_path: Path) -> None:
-    place = Place(kind, Connections(tmp_path))
+    place = Place(kind, connected(tmp_path))
     sink = place.sink(Mode.APPEND)
     writer = place.writer(sink)
     for number in range(3):
@@ -367,4 +364,4 @@ def test_a_mode_that_a_sink_has_not_is_refused(connector: Connector, mode: Mode,
     record = Var("r", WORD)
     sink = Sink("s", connector, mode, Lambda((record,), Get(record, "word", String())), WORD, ORIGIN)
     with pytest.raises(GhcmError, match=said):
-        open_writer(sink, Connections(tmp_path), writer="w", key=lambda row: row[0])
+        open_writer(sink, connected(tmp_path), writer="w", key=lambda row: row[0])

@@ -16,7 +16,6 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
 from ghcm.runtime.sinks.table_sink import TableWriter, read
@@ -24,6 +23,7 @@ from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Mode, Parquet
 from ghcm.spg.graph import Sink
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
+from tests.redis_server import connected
 
 COLUMNS = Struct((Field("name", String()), Field("count", Int())))
 JSON = Files("", Format("json"))
@@ -49,7 +49,7 @@ def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND, connector: Fi
 
 def read_table(path: Path, connector: Files | Parquet, columns: Struct, version: str | None) -> Iterator[Row]:
     sink = Sink("table", replace(connector, path=str(path)), Mode.APPEND, None, columns, Origin("test", 1, 1))
-    return read(sink, Connections(path), version=version, call=None)
+    return read(sink, connected(path), version=version, call=None)
 
 
 def rows(path: Path, version: str | None = None) -> list[tuple[object, ...]]:

@@ -20,10 +20,10 @@ from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.operators import build
-from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Source
+from tests.redis_server import connected
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 
 ENRICHED = """program enriched
@@ -55,7 +55,7 @@ def test_a_stream_waits_until_the_list_is_complete(tmp_path: Path) -> None:
     program = tmp_path / "enriched.istream"
     program.write_text(ENRICHED.format(port=server.getsockname()[1]))
     bundle = Bundle.open(build_bundle(program, tmp_path / "enriched.ghcm"))
-    connections = Connections(tmp_path)
+    connections = connected(tmp_path)
     Engine(bundle, connections=connections, state=tmp_path / "state").run()
     server.close()
     found = list(read(bundle.plan.sink("out"), connections))

@@ -1,7 +1,8 @@
-"""Msg caches in memory behave as those on Redis, for tests and the embedded engine."""
+"""Msg caches and replies: what callers and executors can rely on."""
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,37 +12,46 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
-from ghcm.runtime.pubsub.memory_cache import MemoryCache, ProcessMemory
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Format, Kafka, Parquet, Redis
 from ghcm.spg.graph import Cache, Program, Unit
 from ghcm.types import Field, Int, Struct
+from tests.redis_server import connected
 
 CALL = Instruction("c1", "p", "u", {"n": 1})
 
 
-def test_an_instruction_is_delivered_until_it_is_acknowledged() -> None:
-    places = ProcessMemory()
-    first = MemoryCache(places, "k", "p", "engine")
+@pytest.fixture
+def connections(tmp_path: Path) -> Iterator[Connections]:
+    found = connected(tmp_path)
+    yield found
+    found.close()
+
+
+def test_an_instruction_is_delivered_until_it_is_acknowledged(connections: Connections) -> None:
+    first = connections.cache("k", "p", "engine")
     first.send(CALL)
     delivery = first.receive("u", 30)
     assert delivery is not None
     assert (delivery.instruction, delivery.attempt) == (CALL, 1)
     assert first.receive("u", 0) is None
-    again = MemoryCache(places, "k", "p", "engine").receive("u", 30)
+    first.close()
+    second = connections.cache("k", "p", "engine")
+    again = second.receive("u", 30)
     assert again is not None
     assert again.attempt == 2
     again.give_back()
-    third = MemoryCache(places, "k", "p", "other").receive("u", 30)
+    third = second.receive("u", 30)
     assert third is not None
     assert third.attempt == 3
     third.acknowledge(Feedback(third.instruction.id, State.DONE))
-    assert MemoryCache(places, "k", "p", "engine").receive("u", 0) is None
+    assert second.receive("u", 0) is None
+    second.close()
 
 
-def test_who_called_is_told_with_the_acknowledgement() -> None:
-    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
+def test_who_called_is_told_with_the_acknowledgement(connections: Connections) -> None:
+    cache = connections.cache("k", "p", "engine")
     cache.send(replace(CALL, reply="here"))
     delivery = cache.receive("u", 30)
     assert delivery is not None
@@ -50,25 +60,25 @@ def test_who_called_is_told_with_the_acknowledgement() -> None:
     assert [placed.feedback for placed in cache.feedback("here", timeout=0)] == [Feedback("c1", State.DONE)]
 
 
-def test_the_same_id_is_held_back_and_other_units_are_not_given_out() -> None:
-    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
+def test_the_same_id_is_held_back_and_other_units_are_not_given_out(connections: Connections) -> None:
+    cache = connections.cache("k", "p", "engine")
     for one in (CALL, CALL, Instruction("c2", "p", "other"), Instruction("c3", "q", "u")):
         cache.send(one)
-    delivery = cache.receive("u", 0)
+    delivery = cache.receive("u", 30)
     assert delivery is not None
-    assert cache.receive("u", 0) is None
-    other = cache.receive("other", 0)
+    assert cache.receive("u", 0.1) is None
+    other = cache.receive("other", 30)
     assert other is not None
     assert other.instruction.id == "c2"
 
 
-def test_a_large_instruction_is_refused() -> None:
+def test_a_large_instruction_is_refused(connections: Connections) -> None:
     with pytest.raises(GhcmError, match="too large"):
-        MemoryCache(ProcessMemory(), "k", "p", "engine").send(Instruction("c1", "p", "u", {"x": "x" * LIMIT}))
+        connections.cache("k", "p", "engine").send(Instruction("c1", "p", "u", {"x": "x" * LIMIT}))
 
 
-def test_closing_ends_all_waiting() -> None:
-    cache = MemoryCache(ProcessMemory(), "k", "p", "engine")
+def test_closing_ends_all_waiting(connections: Connections) -> None:
+    cache = connections.cache("k", "p", "engine")
     ended: list[object] = []
     threads = [
         threading.Thread(target=lambda: ended.append(cache.receive("u"))),
@@ -82,12 +92,10 @@ def test_closing_ends_all_waiting() -> None:
     assert sorted(map(str, ended)) == ["None", "[]"]
 
 
-def test_callers_in_an_event_loop_are_answered(tmp_path: Path) -> None:
-    connections = Connections(tmp_path)
-
+def test_callers_in_an_event_loop_are_answered(connections: Connections) -> None:
     async def call() -> list[State]:
         executor = connections.cache("k", "p", "engine")
-        caller = connections.async_cache("k", "p")
+        caller = connections.async_cache("k")
         inbox = Inbox(caller, "here")
         serving = asyncio.create_task(inbox.serve())
         with inbox.follow("c1") as feedbacks:
@@ -106,8 +114,7 @@ def test_callers_in_an_event_loop_are_answered(tmp_path: Path) -> None:
     assert asyncio.run(call()) == [State.PROGRESS, State.DONE]
 
 
-def test_a_reply_is_kept_under_its_call(tmp_path: Path) -> None:
-    connections = Connections(tmp_path)
+def test_a_reply_is_kept_under_its_call(connections: Connections) -> None:
     columns = Struct((Field("n", Int()),))
     assert load_reply(connections, "c1") is None
     assert store_reply(connections, "c1", [(1,), (2,)], columns) == 2
