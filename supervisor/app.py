@@ -30,7 +30,7 @@ from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.routes import build
-from ghcm.supervisor.sinks.snapshots import SinkWatches
+from ghcm.supervisor.sinks import SinkWatches
 
 log = logging.getLogger("ghcm.supervisor")
 

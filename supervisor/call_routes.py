@@ -20,7 +20,7 @@ from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks.selection import Chosen
+from ghcm.supervisor.sinks import Chosen
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
@@ -111,7 +111,6 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         tags=[unit.program],
         summary=f'Call the {unit.unit.kind} unit "{unit.unit.name}"',
         status_code=202,
-        response_model=None,
         responses=_ANSWERS,
     )(call_unit)
 
@@ -131,14 +130,14 @@ def add(app: FastAPI, calls: Calls) -> None:
         found = await asyncio.to_thread(calls.service.store.calls.find, program, unit, None, limit)
         return [CallDocument(**documents.call(call)) for call in found]
 
-    @app.get(_ONE, tags=["calls"], summary="A call", response_model=None, responses=_ANSWERS)
+    @app.get(_ONE, tags=["calls"], summary="A call", responses=_ANSWERS)
     async def get_call(program: str, unit: str, id: str, wait: Wait = None) -> Response:
         call = await calls.found(program, unit, id)
         if wait and not call.final:
             call = await calls.service.wait(id, wait)
         return JSONResponse(documents.call(call))
 
-    @app.delete(_ONE, tags=["calls"], summary="Cancel a call", response_model=None, responses=_ANSWERS)
+    @app.delete(_ONE, tags=["calls"], summary="Cancel a call", responses=_ANSWERS)
     async def cancel_call(program: str, unit: str, id: str) -> Response:
         await calls.found(program, unit, id)
         await calls.service.cancel(id)
@@ -149,7 +148,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
     """The endpoint of the rows that calls gave."""
     most_rows = calls.service.settings.limits.rows
 
-    @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", response_model=None, responses=_ANSWERS)
+    @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", responses=_ANSWERS)
     async def get_data(
         program: str,
         unit: str,
@@ -174,9 +173,14 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
 
 def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     """The endpoint that draws the rows that calls gave."""
-    shape: Any = {"response_model": None, "responses": chart_routes.PICTURES, "response_class": Response}
 
-    @app.get(_ONE + "/chart", tags=["charts"], summary="A chart of the rows of a call", **shape)
+    @app.get(
+        _ONE + "/chart",
+        tags=["charts"],
+        summary="A chart of the rows of a call",
+        response_class=Response,
+        responses=chart_routes.PICTURES,
+    )
     async def get_chart(
         program: str,
         unit: str,

@@ -23,7 +23,7 @@ from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sinks.snapshots import MOST_ROWS
+from ghcm.supervisor.sinks import MOST_ROWS
 from ghcm.types import Struct
 from ghcm.values import Json, reader, to_json
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -20,7 +20,7 @@ from ghcm.runtime.jobs.store import Job, JobState
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.spg.graph import Program, Unit
 from ghcm.supervisor.models import parameters_model
-from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.problems import Problem, listed
 
 log = logging.getLogger("ghcm.supervisor")
 
@@ -62,9 +62,8 @@ class Catalogue:
         """The program of that name; Problem 404 if none was submitted."""
         found = self.programs.get(name)
         if found is None:
-            hint = suggest(name, self.programs)
-            known = ", ".join(f'"{each}"' for each in self.programs) or "none"
-            raise Problem(404, "GHCM-321", f'there is no program "{name}"', detail=f"Running: {known}.", hint=hint)
+            detail, hint = f"Running: {listed(self.programs)}.", suggest(name, self.programs)
+            raise Problem(404, "GHCM-321", f'there is no program "{name}"', detail=detail, hint=hint)
         return found
 
     def any_program(self, name: str) -> KnownProgram:
@@ -76,14 +75,11 @@ class Catalogue:
         known = self.program(program)
         found = known.units.get(name)
         if found is None:
+            message = f'program "{program}" has no unit "{name}"'
             if any(unit.name == name for unit in known.program.units):
                 message = f'unit "{name}" of program "{program}" cannot be called: it is not responsive'
-            else:
-                message = f'program "{program}" has no unit "{name}"'
-            callable_ = ", ".join(f'"{each}"' for each in known.units) or "none"
-            raise Problem(
-                404, "GHCM-322", message, detail=f"Can be called: {callable_}.", hint=suggest(name, known.units)
-            )
+            detail, hint = f"Can be called: {listed(known.units)}.", suggest(name, known.units)
+            raise Problem(404, "GHCM-322", message, detail=detail, hint=hint)
         return found
 
 
@@ -95,8 +91,7 @@ class Reader:
 
     def catalogue(self, jobs: list[tuple[Job, Path]]) -> tuple[Catalogue, list[GhcmError]]:
         """The catalogue of these jobs (newest first, each with its base), and what could not be read."""
-        past: dict[str, KnownProgram] = {}
-        errors: list[GhcmError] = []
+        past, errors = dict[str, KnownProgram](), list[GhcmError]()
         for job, base in jobs:
             if job.program in past:
                 continue
@@ -106,7 +101,7 @@ class Reader:
                 errors.append(error)
                 continue
             self._read[job.bundle] = known
-            past[job.program] = KnownProgram(job, known.base, known.program, known.units, known.board)
+            past[job.program] = replace(known, job=job)
         gone = (JobState.FAILED, JobState.STOPPED)
         return Catalogue({name: known for name, known in past.items() if known.job.state not in gone}, past), errors
 

@@ -5,8 +5,9 @@ Annotations are evaluated (no `from __future__ import annotations`), as FastAPI 
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -19,7 +20,7 @@ from ghcm.supervisor.charts.plan import plan
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
-from ghcm.supervisor.sinks.selection import Chosen, Selection, names, select
+from ghcm.supervisor.sinks import Chosen, Selection, names, select
 from ghcm.types import Struct
 
 PICTURES: dict[int | str, dict[str, Any]] = {
@@ -73,46 +74,39 @@ class _Words(BaseModel):
 
 
 def _panel(words: Annotated[_Words, Query()]) -> Panel:
-    given: dict[str, Any] = words.model_dump()
-    given["y"], given["roles"] = names(words.y), tuple(words.roles)
-    return Panel(sink="", **given)
+    return Panel(sink="", **{**words.model_dump(), "y": names(words.y), "roles": tuple(words.roles)})
 
 
-class _Look(BaseModel):
-    format: Format
-    theme: Theme
-    width: int
-    height: int
-    heading: bool
-
-
-def _format(
+def _form(
     request: Request,
     format: Annotated[Format | None, Query(description="By default as `Accept` says, else svg.")] = None,
     theme: Annotated[Theme, Query()] = "light",
     width: Annotated[int, Query(ge=240, le=2400, description="Pixels.")] = 720,
     height: Annotated[int, Query(ge=0, le=2400, description="Pixels; 0: as needed.")] = 0,
     heading: Annotated[bool, Query(description="With the title above it.")] = True,
-) -> _Look:
+) -> Callable[[Drawing], Order]:
     accepted = request.headers.get("accept", "")
-    wanted: Format = "png" if "image/png" in accepted and "image/svg+xml" not in accepted else "svg"
-    return _Look(
-        format=format or wanted, theme=theme, width=width, height=0 if height < 100 else height, heading=heading
-    )
+    wanted = format or ("png" if "image/png" in accepted and "image/svg+xml" not in accepted else "svg")
+    return lambda drawing: Order(drawing, wanted, theme, width, 0 if height < 100 else height, heading)
 
 
 Words = Annotated[Panel, Depends(_panel)]
-Form = Annotated[_Look, Depends(_format)]
+Form = Annotated[Callable[[Drawing], Order], Depends(_form)]
+"""How a drawing is to be drawn."""
 
 
 def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> None:
     """Add the endpoints."""
     _add_panels(app, shown, most_rows)
     _add_panel_charts(app, shown, renderer)
-    path = "/programs/{program}/sinks/{sink}/chart"
-    shape = {"response_model": None, "responses": PICTURES, "response_class": Response}
 
-    @app.get(path, tags=["charts"], summary="A chart of the rows of a sink", **cast("Any", shape))
+    @app.get(
+        "/programs/{program}/sinks/{sink}/chart",
+        tags=["charts"],
+        summary="A chart of the rows of a sink",
+        response_class=Response,
+        responses=PICTURES,
+    )
     async def sink_chart(
         program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
     ) -> Response:
@@ -131,7 +125,6 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
         "/programs/{program}/panels/{panel}/rows",
         tags=["charts"],
         summary="The rows that a panel shows",
-        response_model=None,
         responses=PROBLEMS,
     )
     async def panel_rows(
@@ -149,7 +142,6 @@ def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> No
         tags=["charts"],
         summary="The picture of a panel that is a chart",
         response_class=Response,
-        response_model=None,
         responses=PICTURES,
     )
     async def panel_chart(
@@ -178,12 +170,11 @@ def _panel_of(shown: Shown, program: str, name: str) -> Panel:
 
 
 async def picture(
-    renderer: ChartRenderer, request: Request, panel: Panel, chosen: Selection, form: _Look, snapshot: SinkSnapshot
+    renderer: ChartRenderer, request: Request, panel: Panel, chosen: Selection, form: Form, snapshot: SinkSnapshot
 ) -> Response:
     """The chart of the rows of a snapshot that are chosen; Problem 422 where the panel does not fit them."""
     _fits(panel, snapshot.columns)
-    drawing = await asyncio.to_thread(_drawing, panel, chosen, snapshot)
-    order = Order(drawing, form.format, form.theme, form.width, form.height, form.heading)
+    order = form(await asyncio.to_thread(_drawing, panel, chosen, snapshot))
     tag = f'"{hashlib.sha256(encode(order)).hexdigest()[:32]}"'
     if (same := unchanged(request, tag)) is not None:
         return same
@@ -193,7 +184,7 @@ async def picture(
         "Content-Security-Policy": _ALONE,
         "X-Content-Type-Options": "nosniff",
     }
-    media = "image/png" if form.format == "png" else "image/svg+xml"
+    media = "image/png" if order.format == "png" else "image/svg+xml"
     return Response(await renderer.draw(order), headers=headers, media_type=media)
 
 
@@ -226,6 +217,5 @@ def _document(program: str, panel: Panel) -> PanelDocument:
         for key, value in asdict(panel).items()
         if value not in (None, "", (), {}, 0, False) and key not in ("title", "sink", "kind")
     }
-    return PanelDocument(
-        name=panel.name, title=panel.title, sink=panel.sink, kind=panel.kind, options=options, links=links
-    )
+    shown = {"name": panel.name, "title": panel.title, "sink": panel.sink, "kind": panel.kind}
+    return PanelDocument(**shown, options=options, links=links)

@@ -29,16 +29,12 @@ _BODY = "send a JSON object with the parameters by name; their types stand in /d
 _JSON_TYPE = "add the header Content-Type: application/json."
 
 
-class Problem(Exception):
+class Problem(GhcmError):
     """A request that cannot be served; `status` is HTTP's, the rest is what the user is told."""
 
     def __init__(self, status: int, code: str, message: str, *, detail: str = "", hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, code=code, detail=detail, hint=hint)
         self.status = status
-        self.code = code
-        self.message = message
-        self.detail = detail
-        self.hint = hint
 
 
 class Mistake(BaseModel):
@@ -65,36 +61,30 @@ PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {MEDIA_TYPE: {}}
 
 def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
     """The problem as an answer."""
-    document = ProblemDocument(
-        status=problem.status,
-        code=problem.code,
-        message=problem.message,
-        detail=problem.detail,
-        hint=problem.hint,
-        errors=list(errors),
-    )
+    document = ProblemDocument.model_validate({**problem.document(), "status": problem.status, "errors": errors})
     headers = {"Retry-After": "1"} if problem.status in (429, 503) else None
     return JSONResponse(document.model_dump(), problem.status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: GhcmError) -> Problem:
     """What went wrong behind an endpoint. Whatever is not known as the caller's or as passing is ours."""
+    if isinstance(error, Problem):
+        return error
     status = _OF_CALLERS.get(error.code) or (503 if error.code in _AWAY else 500)
     return Problem(status, error.code, error.message, detail=error.detail, hint=error.hint)
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence has them, in quotes."""
+    return ", ".join(f'"{name}"' for name in names) or "none"
+
+
 def install(app: FastAPI) -> None:
     """Have the app answer every problem in this form."""
-    app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(GhcmError, _ghcm_error)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _bug)
-
-
-async def _problem(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Problem)
-    return response(error)
 
 
 async def _ghcm_error(_request: Request, error: Exception) -> JSONResponse:
@@ -112,23 +102,17 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         path = [str(part) for part in each["loc"] if part not in ("body", "query", "path", "header")]
         message = str(each["msg"]).removeprefix("Value error, ")
         if each["type"] == "extra_forbidden":
-            has = ", ".join(f'"{name}"' for name in known) or "none"
-            message = f'there is no parameter "{path[-1]}", {suggest(path[-1], known) or f"the unit has {has}"}'
+            message = f'there is no parameter "{path[-1]}", '
+            message += suggest(path[-1], known) or f"the unit has {listed(known)}"
         elif each["type"] == "missing" and path:
             message = f'the parameter "{path[-1]}" is missing'
         mistakes.append(Mistake(parameter=".".join(path), message=message))
     named = ", ".join(f'"{mistake.parameter}"' for mistake in mistakes if mistake.parameter)
     first = mistakes[0].message if mistakes else ""
-    return response(
-        Problem(
-            422,
-            "GHCM-320",
-            f"the call does not fit the unit: see {named}",
-            detail=f"{first[:1].upper()}{first[1:]}" + ("" if first.endswith("?") else "."),
-            hint="the types of the parameters stand in /docs.",
-        ),
-        mistakes,
-    )
+    detail = f"{first[:1].upper()}{first[1:]}" + ("" if first.endswith("?") else ".")
+    hint = "the types of the parameters stand in /docs."
+    message = f"the call does not fit the unit: see {named}"
+    return response(Problem(422, "GHCM-320", message, detail=detail, hint=hint), mistakes)
 
 
 def _unread_body(request: Request, error: RequestValidationError) -> Problem | None:
@@ -140,11 +124,9 @@ def _unread_body(request: Request, error: RequestValidationError) -> Problem | N
         return _no_json(f"{mistake['ctx']['error']} at character {mistake['loc'][1]}.")
     if len(mistake["loc"]) > 1:
         return None
-    known = ", ".join(f'"{name}"' for name in parameters_of(request.scope.get("endpoint")))
     if mistake["type"] == "missing":
-        return Problem(
-            422, "GHCM-324", "the call has no body", detail=f"The unit has the parameters {known}.", hint=_BODY
-        )
+        detail = f"The unit has the parameters {listed(parameters_of(request.scope.get('endpoint')))}."
+        return Problem(422, "GHCM-324", "the call has no body", detail=detail, hint=_BODY)
     sent = request.headers.get("content-type", "")
     if "json" not in sent:
         detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."

@@ -21,7 +21,7 @@ from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
-from ghcm.supervisor.sinks.snapshots import SinkWatches
+from ghcm.supervisor.sinks import SinkWatches
 
 _FOLDER = Path(__file__).parent / "dashboard"
 

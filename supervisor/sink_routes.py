@@ -19,9 +19,8 @@ from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
-from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks.selection import Chosen, Selection, documents, select
-from ghcm.supervisor.sinks.snapshots import SinkWatch, SinkWatches
+from ghcm.supervisor.problems import PROBLEM, Problem, listed
+from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, SinkWatches, documents, select
 from ghcm.values.timestamps import timestamp_text
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -58,9 +57,8 @@ class Shown:
         """The sink of that name; Problem 404."""
         sinks = {sink.name: sink for sink in self.program(program).program.sinks}
         if name not in sinks:
-            has = ", ".join(f'"{each}"' for each in sinks) or "none"
             message = f'program "{program}" has no sink "{name}"'
-            raise Problem(404, "GHCM-341", message, detail=f"It has {has}.", hint=suggest(name, sinks))
+            raise Problem(404, "GHCM-341", message, detail=f"It has {listed(sinks)}.", hint=suggest(name, sinks))
         return sinks[name]
 
     async def snapshot(self, program: str, sink: str) -> SinkSnapshot:
@@ -107,7 +105,6 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         "/programs/{program}/sinks/{sink}/rows",
         tags=["sinks"],
         summary="The rows of a sink, the newest first",
-        response_model=None,
         responses=PROBLEMS,
     )
     async def get_rows(

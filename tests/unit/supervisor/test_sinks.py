@@ -11,10 +11,9 @@ from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode, Parquet
 from ghcm.spg.graph import Sink
+from ghcm.supervisor import sinks
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sinks import snapshots
-from ghcm.supervisor.sinks.selection import Selection, documents, select
-from ghcm.supervisor.sinks.snapshots import SinkWatch
+from ghcm.supervisor.sinks import Selection, SinkWatch, documents, select
 from ghcm.types import Field, Float, Int, Nullable, String, Struct, Timestamp
 from tests.redis_server import connected
 
@@ -70,7 +69,7 @@ def test_a_snapshot_at_a_replaced_sink_sees_the_last_content_only(tmp_path: Path
 
 
 def test_a_snapshot_keeps_the_newest_rows(places: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MOST_ROWS", 2)
+    monkeypatch.setattr(sinks, "MOST_ROWS", 2)
     found = SinkWatch(sink(), places).snapshot()
     assert (found.whole, found.rows, found.frame["bytes"].to_list()) == (False, 3, [30, 20])
 

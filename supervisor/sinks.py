@@ -1,12 +1,14 @@
-"""Which rows of a snapshot somebody wants: by time and by value, in what order, how many; the words of a query that say
-so, as FastAPI reads them from an address; and the JSON and CSV forms of the rows.
+"""What rests in the sinks of a program, as the Supervisor shows it: snapshots, kept so that the next reads only what is
+new, and which of their rows somebody wants: by time and by value, in what order, how many.
 
-A mistake in a selection is a Problem 422 that says which columns there are. Nothing here reads a sink.
+A sink may hold more than anybody wants to see at once: a snapshot says whether its rows are all. A mistake in a
+selection is a Problem 422 that says which columns there are. Snapshots block, and belong into threads.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias, assert_never, cast
@@ -14,36 +16,61 @@ from typing import Annotated, TypeAlias, assert_never, cast
 import polars as pl
 from fastapi import Depends, Query
 
+from ghcm import types
 from ghcm.errors import suggest
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Seconds
-from ghcm.runtime.sinks.backend import SinkSnapshot
+from ghcm.runtime.sinks.backend import Commit, SinkSnapshot
+from ghcm.runtime.sinks.sink import is_readable, view
+from ghcm.spg.graph import Sink
 from ghcm.supervisor.models import canonical
-from ghcm.supervisor.problems import Problem
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Field,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
+from ghcm.supervisor.problems import Problem, listed
+from ghcm.types import strip
 from ghcm.values import from_json, to_json
 from ghcm.values.timestamps import timestamp_text
+
+MOST_ROWS = 100_000
+"""Rows of a sink that are kept."""
+
+
+class SinkWatch:
+    """One sink, of which snapshots are taken again and again, one at a time. Problem 404 where it cannot be read."""
+
+    def __init__(self, sink: Sink, connections: Connections) -> None:
+        if not is_readable(sink):
+            message = f'sink "{sink.name}" cannot be looked at: it is a place of {sink.connector.word}'
+            raise Problem(404, "GHCM-341", message)
+        self._view = view(sink, connections)
+        self._lock = threading.Lock()
+
+    def latest(self) -> Commit | None:
+        """The latest commit, without its rows."""
+        with self._lock:
+            return self._view.latest()
+
+    def snapshot(self) -> SinkSnapshot:
+        """The sink as it is now."""
+        with self._lock:
+            return self._view.snapshot(MOST_ROWS)
+
+
+@dataclass(slots=True)
+class SinkWatches:
+    """The watches of all sinks that somebody has asked for."""
+
+    _watches: dict[tuple[str, str], tuple[Sink, Connections, SinkWatch]] = field(
+        default_factory=dict[tuple[str, str], tuple[Sink, Connections, SinkWatch]]
+    )
+
+    def at(self, program: str, sink: Sink, connections: Connections) -> SinkWatch:
+        """The watch of a sink; a new one where a program was submitted again with another sink of that name."""
+        key = (program, sink.name)
+        known = self._watches.get(key)
+        if known is None or known[0] != sink or known[1] is not connections:
+            known = self._watches[key] = (sink, connections, SinkWatch(sink, connections))
+        return known[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +95,7 @@ class Selection:
 class Selected:
     """The rows that were asked for. `total` counts all that fit, before limit and offset."""
 
-    columns: Struct
+    columns: types.Struct
     frame: pl.DataFrame
     total: int
 
@@ -84,7 +111,7 @@ def select(found: SinkSnapshot, wanted: Selection) -> Selected:
     frame = frame.slice(wanted.offset, wanted.limit)
     if not wanted.columns:
         return Selected(found.columns, frame, total)
-    kept = Struct(tuple(column(found.columns, name) for name in wanted.columns))
+    kept = types.Struct(tuple(column(found.columns, name) for name in wanted.columns))
     return Selected(kept, frame.select(kept.names), total)
 
 
@@ -94,29 +121,24 @@ def documents(selected: Selected) -> list[dict[str, object]]:
     return [cast("dict[str, object]", to_json(row, selected.columns)) for row in rows]
 
 
-def column(columns: Struct, name: str) -> Field:
+def column(columns: types.Struct, name: str) -> types.Field:
     """The column of that name; Problem 422 if there is none."""
     found = columns.get(name)
     if found is None:
-        has = ", ".join(f'"{each}"' for each in columns.names)
-        hint = suggest(name, columns.names)
-        raise Problem(422, "GHCM-340", f'there is no column "{name}"', detail=f"There are {has}.", hint=hint)
+        detail, hint = f"There are {listed(columns.names)}.", suggest(name, columns.names)
+        raise Problem(422, "GHCM-340", f'there is no column "{name}"', detail=detail, hint=hint)
     return found
 
 
-def time_column(columns: Struct, wanted: str | None) -> str | None:
+def time_column(columns: types.Struct, wanted: str | None) -> str | None:
     """The column that tells when: the wanted one, else the first timestamp, else None."""
+    times = [each.name for each in columns.fields if isinstance(strip(each.type), types.Timestamp)]
     if wanted is None:
-        return next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
+        return next(iter(times), None)
     found = column(columns, wanted)
-    if not isinstance(strip(found.type), Timestamp):
-        times = [f'"{each.name}"' for each in columns.fields if isinstance(strip(each.type), Timestamp)]
-        raise Problem(
-            422,
-            "GHCM-340",
-            f'column "{wanted}" tells no time: it is {found.type}',
-            detail=f"Columns that do: {', '.join(times) or 'none'}.",
-        )
+    if wanted not in times:
+        message = f'column "{wanted}" tells no time: it is {found.type}'
+        raise Problem(422, "GHCM-340", message, detail=f"Columns that do: {listed(times)}.")
     return wanted
 
 
@@ -136,36 +158,36 @@ def _at_times(frame: pl.DataFrame, time: str | None, wanted: Selection) -> pl.Da
     return frame if wanted.until is None else frame.filter(micros < wanted.until)
 
 
-def _is(field: Field, text: str) -> pl.Expr:
+def _is(field: types.Field, text: str) -> pl.Expr:
     plain = strip(field.type)
     try:
         value = series_of(field.name, [_value(text, plain)], plain)
     except ValueError as error:
-        expected = f"timestamp such as {timestamp_text(0)}" if isinstance(plain, Timestamp) else str(plain)
+        expected = f"timestamp such as {timestamp_text(0)}" if isinstance(plain, types.Timestamp) else str(plain)
         message = f'column "{field.name}" cannot be "{text}": it is {expected}'
         raise Problem(422, "GHCM-340", message) from error
     return pl.col(field.name) == pl.lit(value).first()
 
 
-def _value(text: str, type_: Type) -> object:
+def _value(text: str, type_: types.Type) -> object:
     """The canonical value that a text of a query stands for."""
     match type_:
-        case Struct() | List() | Map() | Bytes() | Null() | Nullable():
+        case types.Struct() | types.List() | types.Map() | types.Bytes() | types.Null() | types.Nullable():
             raise ValueError("no text stands for such values")
-        case String() | Enumeration() | Timestamp() | Date() | Decimal():
+        case types.String() | types.Enumeration() | types.Timestamp() | types.Date() | types.Decimal():
             return from_json(canonical(text, type_), type_)
-        case Bool() | Int() | Int32() | Float() | Duration():
+        case types.Bool() | types.Int() | types.Int32() | types.Float() | types.Duration():
             return from_json(json.loads(text), type_)
         case _:
             assert_never(type_)
 
 
-def _ordered(frame: pl.DataFrame, columns: Struct, order: Sequence[str]) -> pl.DataFrame:
+def _ordered(frame: pl.DataFrame, columns: types.Struct, order: Sequence[str]) -> pl.DataFrame:
     if not order:
         return frame
     names = [column(columns, name.removeprefix("-")) for name in order]
     for each in names:
-        if isinstance(strip(each.type), Struct | List | Map):
+        if isinstance(strip(each.type), types.Struct | types.List | types.Map):
             raise Problem(422, "GHCM-340", f'rows cannot be ordered by "{each.name}": it is {each.type}')
     descending = [name.startswith("-") for name in order]
     return frame.sort([each.name for each in names], descending=descending, nulls_last=True, maintain_order=True)
@@ -223,7 +245,7 @@ def moment(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        micros = from_json(canonical(text, Timestamp()), Timestamp())
+        micros = from_json(canonical(text, types.Timestamp()), types.Timestamp())
     except ValueError as error:
         hint = "write it as 2026-01-02T03:04:05Z; a + in an address is %2B."
         raise Problem(422, "GHCM-340", f'{name} cannot be "{text}": it is no moment', hint=hint) from error
