@@ -11,13 +11,13 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
-from types import MappingProxyType
-from typing import TypeVar, assert_never, cast
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from ghcm.errors import GhcmError
-from ghcm.source import SourceLine
+from ghcm.source import Origin, SourceLine
 
 FORMAT = 1
 """The version of the encoding; a reader refuses others and ignores fields it does not know."""
@@ -26,10 +26,6 @@ LIMIT = 64 * 1024
 """Bytes of an encoded envelope."""
 
 _LONGEST_LINE = 1000
-
-_EMPTY: Mapping[str, object] = MappingProxyType({})
-
-T = TypeVar("T")
 
 
 class State(Enum):
@@ -55,7 +51,7 @@ class Instruction:
     id: str
     program: str
     unit: str
-    parameters: Mapping[str, object] = field(default_factory=lambda: _EMPTY)
+    parameters: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     reply: str | None = None
     deadline: int | None = None
     trace: str = ""
@@ -68,7 +64,7 @@ class SinkVersion:
     """Where a result rests: the committed version of a sink and how many rows it added."""
 
     version: str
-    rows: int
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +134,11 @@ def failure(id: str, error: GhcmError) -> Feedback:
 
 def encode(envelope: Instruction | Feedback) -> bytes:
     """The envelope as compact JSON. GhcmError if it is over `LIMIT` bytes, holds rows or values that JSON has not."""
-    match envelope:
-        case Instruction():
-            subject = f'the instruction to "{envelope.unit}"'
-            document = _instruction_to_json(envelope)
-        case Feedback():
-            subject = f'the feedback of call "{envelope.id}"'
-            document = feedback_to_json(envelope)
-        case _:
-            assert_never(envelope)
+    subject = f'the feedback of call "{envelope.id}"'
+    if isinstance(envelope, Instruction):
+        subject = f'the instruction to "{envelope.unit}"'
+        _refuse_rows(envelope.parameters)
+    document = _document(envelope)
     try:
         text = json.dumps({"v": FORMAT, **document}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -164,87 +156,47 @@ def encode(envelope: Instruction | Feedback) -> bytes:
 
 def decode_instruction(data: bytes | str) -> Instruction:
     """The instruction in an encoded envelope; GhcmError says what is wrong with it."""
-    fields = _decoded(data, "instruction")
-    parameters = fields.mapping("parameters")
-    _refuse_rows(parameters)
-    versions = fields.mapping("versions")
-    return Instruction(
-        id=fields.text("id"),
-        program=fields.text("program"),
-        unit=fields.text("unit"),
-        parameters=parameters,
-        reply=fields.optional("reply", str),
-        deadline=fields.optional("deadline", int),
-        trace=fields.optional("trace", str) or "",
-        publisher=fields.optional("publisher", str) or "",
-        versions={name: fields.expect(version, str, f"versions.{name}") for name, version in versions.items()},
-    )
+    instruction = _read(Instruction, _opened(data, "instruction"), "instruction")
+    _refuse_rows(instruction.parameters)
+    return instruction
 
 
 def decode_feedback(data: bytes | str) -> Feedback:
     """The feedback in an encoded envelope; GhcmError says what is wrong with it."""
-    return feedback_from_json(_decoded(data, "feedback").values)
+    return feedback_from_json(_opened(data, "feedback"))
 
 
 def feedback_to_json(feedback: Feedback) -> dict[str, object]:
     """The feedback as a JSON object; also what the call store keeps and HTTP shows."""
-    return {
-        "id": feedback.id,
-        "state": feedback.state.value,
-        "progress": feedback.progress,
-        "detail": feedback.detail,
-        "sinks": {name: {"version": sink.version, "rows": sink.rows} for name, sink in feedback.sinks.items()},
-        "rows": feedback.rows,
-        "error": None if feedback.error is None else feedback.error.error.document(),
-        "timings": dict(feedback.timings),
-        "as_of": feedback.as_of,
-    }
+    return _document(feedback)
 
 
 def feedback_from_json(document: Mapping[str, object]) -> Feedback:
     """The feedback that `feedback_to_json` wrote; GhcmError says what is wrong with it."""
-    fields = _Fields(document, "feedback")
-    error = fields.mapping("error") or None
-    progress = document.get("progress", 0.0)
-    if isinstance(progress, bool) or not isinstance(progress, int | float) or not 0 <= progress <= 1:
-        raise fields.invalid('"progress" is no number from 0 to 1', f"found {progress!r}")
-    sinks = fields.mapping("sinks")
-    timings = fields.mapping("timings")
-    return Feedback(
-        id=fields.text("id"),
-        state=_state(fields),
-        progress=float(progress),
-        detail=fields.optional("detail", str) or "",
-        sinks={name: _sink_version(name, _Fields(sinks, "feedback")) for name in sinks},
-        rows=fields.optional("rows", int),
-        error=None if error is None else _failed(_Fields(error, "error")),
-        timings={name: fields.number(value, f"timings.{name}") for name, value in timings.items()},
-        as_of=fields.optional("as_of", int),
-    )
+    feedback = _read(Feedback, document, "feedback")
+    if not 0 <= feedback.progress <= 1:
+        raise _invalid("feedback", '"progress" is no number from 0 to 1', f"found {feedback.progress!r}")
+    return feedback
 
 
-def _failed(fields: _Fields) -> Failed:
-    fields.text("code")
-    fields.text("message")
-    place = _Fields(fields.mapping("place"), "place")
-    for name, type_ in (("file", str), ("line", int), ("column", int)) if place.values else ():
-        place.expect(place.values.get(name), type_, name)
-    return Failed.of(GhcmError.of(fields.values))
+def _document(of: Instruction | Feedback | SinkVersion) -> dict[str, object]:
+    return {part.name: _plain(getattr(of, part.name)) for part in fields(of)}
 
 
-def _instruction_to_json(instruction: Instruction) -> dict[str, object]:
-    _refuse_rows(instruction.parameters)
-    return {
-        "id": instruction.id,
-        "program": instruction.program,
-        "unit": instruction.unit,
-        "parameters": dict(instruction.parameters),
-        "reply": instruction.reply,
-        "deadline": instruction.deadline,
-        "trace": instruction.trace,
-        "publisher": instruction.publisher,
-        "versions": dict(instruction.versions),
-    }
+def _plain(value: object) -> object:
+    """The value as JSON has it."""
+    match value:
+        case State():
+            return value.value
+        case Failed():
+            return value.error.document()
+        case SinkVersion():
+            return _document(value)
+        case Mapping():
+            items = cast("Mapping[str, object]", value)
+            return {name: _plain(item) for name, item in items.items()}
+        case _:  # what parameters hold: JSON already, or refused when it is written
+            return value
 
 
 def _refuse_rows(parameters: Mapping[str, object]) -> None:
@@ -268,82 +220,82 @@ def _largest(document: Mapping[str, object]) -> str:
     return f'The largest part is "{name}" with {sizes[name]:,} bytes.'
 
 
-def _state(fields: _Fields) -> State:
-    text = fields.text("state")
-    try:
-        return State(text)
-    except ValueError:
-        known = ", ".join(state.value for state in State)
-        raise fields.invalid(f'unknown state "{text}"', f"Known states: {known}.") from None
-
-
-def _sink_version(name: str, sinks: _Fields) -> SinkVersion:
-    entry = _Fields(sinks.mapping(name), f"sinks.{name}")
-    return SinkVersion(entry.text("version"), sinks.expect(entry.values.get("rows", 0), int, f"sinks.{name}.rows"))
-
-
-def _decoded(data: bytes | str, kind: str) -> _Fields:
-    """The fields of an encoded envelope."""
-    empty = _Fields({}, kind)
+def _opened(data: bytes | str, kind: str) -> Mapping[str, object]:
+    """The JSON object of an encoded envelope. `kind` is what it should be ("instruction"), for messages."""
     if len(data) > LIMIT:
-        raise empty.invalid("too large", f"{len(data):,} bytes, the limit is {LIMIT:,}")
+        raise _invalid(kind, "too large", f"{len(data):,} bytes, the limit is {LIMIT:,}")
     try:
         document: object = json.loads(data)
     except ValueError as error:
-        raise empty.invalid("no JSON", str(error)) from error
+        raise _invalid(kind, "no JSON", str(error)) from error
     if not isinstance(document, dict):
-        raise empty.invalid("no JSON object", f"found {type(document).__name__}")
-    found = _Fields(cast("dict[str, object]", document), kind)
-    written = found.values.get("v")
-    if written != FORMAT:
-        raise found.invalid(f"format {written!r} is not known", f"This GHCM reads format {FORMAT}.")
+        raise _invalid(kind, "no JSON object", f"found {type(document).__name__}")
+    found = cast("dict[str, object]", document)
+    if (written := found.get("v")) != FORMAT:
+        raise _invalid(kind, f"format {written!r} is not known", f"This GHCM reads format {FORMAT}.")
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """The fields of a JSON object, read with care: what comes over a wire is refused with a reason, never believed.
-    `kind` is what it should be ("instruction"), for the message.
+Part = TypeVar("Part", Instruction, Feedback, SinkVersion, Failed)
+
+
+def _hints(part: type[Any]) -> dict[str, Any]:
+    """The types of a dataclass's fields, without "or None": null stands for what is missing."""
+    hints = get_type_hints(part)
+    return {
+        name: next(each for each in get_args(hint) if each is not NoneType) if isinstance(hint, UnionType) else hint
+        for name, hint in hints.items()
+    }
+
+
+_HINTS = {part: _hints(part) for part in (Instruction, Feedback, SinkVersion, Failed, Origin)}
+
+
+def _read(part: type[Part], document: Mapping[str, object], kind: str) -> Part:
+    """What the fields of an envelope, or of a part of one, say in a JSON object. What comes over a wire is refused with
+    a reason, never believed; fields that are not known are passed over.
     """
+    values: dict[str, Any] = {}
+    for each in fields(part):
+        name, value = each.name, document.get(each.name)
+        if value is not None:
+            values[name] = _value(_HINTS[part][name], value, name, kind)
+        if each.default is MISSING and each.default_factory is MISSING and value in (None, ""):
+            what = "missing" if value is None else "empty"
+            raise _invalid(kind, f'the field "{name}" is {what}', f"Found the fields {', '.join(document) or 'none'}.")
+    return part(**values)
 
-    values: Mapping[str, object]
-    kind: str
 
-    def text(self, name: str) -> str:
-        """A text that must be there and not be empty."""
-        value = self.values.get(name)
-        if value is None:
-            found = ", ".join(self.values) or "none"
-            raise self.invalid(f'the field "{name}" is missing', f"Found the fields {found}.")
-        text = self.expect(value, str, name)
-        if not text:
-            raise self.invalid(f'the field "{name}" is empty', "")
-        return text
-
-    def mapping(self, name: str) -> Mapping[str, object]:
-        """An object; an empty one where it is missing or null."""
-        value = self.values.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise self.invalid(f'the field "{name}" is no object', f"found {value!r}")
-        return cast("dict[str, object]", value)
-
-    def optional(self, name: str, expected: type[T]) -> T | None:
-        """A value of that type, or None where it is missing or null."""
-        value = self.values.get(name)
-        return None if value is None else self.expect(value, expected, name)
-
-    def number(self, value: object, name: str) -> float:
-        """A number, whole or not."""
-        return float(self.expect(value, int, name)) if isinstance(value, int) else self.expect(value, float, name)
-
-    def expect(self, value: object, expected: type[T], name: str) -> T:
-        """The value, if it is of that type; true and false are no numbers."""
-        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-            raise self.invalid(f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
+def _value(expected: Any, value: object, name: str, kind: str) -> object:
+    """The value, if it is of that type; true and false are no numbers."""
+    if expected is object:
         return value
+    if expected is State:
+        text = _value(str, value, name, kind)
+        if text not in [state.value for state in State]:
+            known = ", ".join(state.value for state in State)
+            raise _invalid(kind, f'unknown state "{text}"', f"Known states: {known}.")
+        return State(text)
+    if get_origin(expected) is Mapping or expected in (SinkVersion, Failed, SourceLine):
+        if not isinstance(value, dict):
+            raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
+        return _object(expected, cast("dict[str, object]", value), name, kind)
+    if expected is float and type(value) is int:
+        return float(value)
+    if not isinstance(value, expected) or isinstance(value, bool):
+        raise _invalid(kind, f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
+    return value
 
-    def invalid(self, what: str, detail: str) -> GhcmError:
-        """The refusal, to be raised."""
-        return GhcmError(f"not a valid {self.kind}: {what}", code="GHCM-710", detail=detail)
+
+def _object(expected: Any, items: Mapping[str, object], name: str, kind: str) -> object:
+    if expected in (SinkVersion, Failed):
+        return _read(expected, items, name)
+    if expected is SourceLine:
+        at: dict[str, Any] = {each: _value(hint, items.get(each), each, name) for each, hint in _HINTS[Origin].items()}
+        return SourceLine(Origin(**at), str(items.get("text", "")))
+    inner = get_args(expected)[1]
+    return {each: _value(inner, item, f"{name}.{each}", kind) for each, item in items.items()}
+
+
+def _invalid(kind: str, what: str, detail: str) -> GhcmError:
+    return GhcmError(f"not a valid {kind}: {what}", code="GHCM-710", detail=detail)

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TypeVar, cast
 
@@ -30,7 +31,7 @@ from ghcm.runtime.pubsub.redis_connection import (
     stubborn,
     stubborn_async,
 )
-from ghcm.runtime.pubsub.redis_consumer import Entry, Group, Waiters, ensure_group
+from ghcm.runtime.pubsub.redis_consumer import Entry, Group, Waiter, Waiters, ensure_group, unless_there
 
 log = logging.getLogger("ghcm.pubsub")
 
@@ -48,34 +49,28 @@ FEEDBACK_SECONDS = 600
 """How long feedback stays at its address; the call store keeps the final one longer."""
 
 
+@dataclass(eq=False)
 class RedisCache:
     """The `MessageCache` at `topic`. `consumer` names this executor in its groups: the same after a restart, different
     from all that live beside it.
     """
 
-    def __init__(
-        self,
-        url: str,
-        topic: str,
-        program: str,
-        consumer: str,
-        *,
-        patience: float = PATIENCE,
-        lease: float = LEASE_SECONDS,
-    ) -> None:
-        self.topic = topic
-        self._url = url
-        self._program = program
-        self._consumer = consumer
-        self._patience = patience
-        self._lease = lease
-        self._client = open_client(url)
-        self._closed = threading.Event()
-        self._waiters = Waiters(url, patience)
-        self._groups: dict[str, Group] = {}
-        self._known: set[str] = set()
-        self._lock = threading.Lock()
-        self._keeper: threading.Thread | None = None
+    url: str
+    topic: str
+    program: str
+    consumer: str
+    _: KW_ONLY
+    patience: float = PATIENCE
+    lease: float = LEASE_SECONDS
+    _closed: threading.Event = field(default_factory=threading.Event)
+    _groups: dict[str, Group] = field(default_factory=dict[str, Group])
+    _known: set[str] = field(default_factory=set[str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _keeper: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        self._client = open_client(self.url)
+        self._waiters = Waiters(self.url, self.patience)
 
     def send(self, instruction: Instruction) -> None:
         data = encode(instruction)
@@ -92,35 +87,30 @@ class RedisCache:
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
         group = self._group(unit)
-        end = None if timeout is None else time.monotonic() + timeout
-        with group.turn, self._waiters.waiting() as waiter:
-            while not waiter.woken.is_set():
-                remaining = None if end is None else max(0.0, end - time.monotonic())
-                entry = self._waiters.stubborn(waiter, partial(group.take, waiter, remaining))
-                if entry is not None:
-                    return self._delivery(group, entry)
-                if end is not None and time.monotonic() >= end:
-                    return None
-        return None
+        with group.turn:
+            entry = self._await(group.take, timeout)
+        return None if entry is None else self._delivery(group, entry)
 
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         data = encode(feedback)
-        self._stubborn(lambda: add_feedback(self._client, address, data))
+
+        def attempt() -> None:
+            with commands(self._client).pipeline(transaction=True) as pipeline:
+                _add_feedback(pipeline, address, data)
+                pipeline.execute()
+
+        self._stubborn(attempt)
 
     def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:
-        end = None if timeout is None else time.monotonic() + timeout
-        with self._waiters.waiting() as waiter:
-            while not waiter.woken.is_set():
-                remaining = None if end is None else max(0.0, end - time.monotonic())
+        def read(client: redis.Redis, block: int) -> object:
+            return client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
 
-                def read(client: redis.Redis, block: int, after: str = after) -> object:
-                    return client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
+        def look(waiter: Waiter, seconds: float | None) -> list[Positioned] | None:
+            nonlocal after
+            found, after = positioned(waiter.read(read, seconds), after)
+            return found or None
 
-                reply = self._waiters.stubborn(waiter, partial(waiter.read, read, remaining))
-                found, after = positioned(reply, after)
-                if found or (end is not None and time.monotonic() >= end):
-                    return found
-        return []
+        return self._await(look, timeout) or []
 
     def wake(self) -> None:
         self._waiters.wake()
@@ -132,14 +122,25 @@ class RedisCache:
             self._keeper.join()
         self._client.close()
 
+    def _await(self, look: Callable[[Waiter, float | None], T | None], timeout: float | None) -> T | None:
+        """What `look` gives, asked again until it gives something, the time is over or somebody wakes us."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._waiters.waiting() as waiter:
+            while not waiter.woken.is_set():
+                remaining = None if end is None else max(0.0, end - time.monotonic())
+                found = self._waiters.stubborn(waiter, partial(look, waiter, remaining))
+                if found is not None or (end is not None and time.monotonic() >= end):
+                    return found
+        return None
+
     def _stubborn(self, attempt: Callable[[], None]) -> None:
-        stubborn(self._url, attempt, patience=self._patience, closed=self._closed)
+        stubborn(self.url, attempt, patience=self.patience, closed=self._closed)
 
     def _group(self, unit: str) -> Group:
         with self._lock:
             group = self._groups.get(unit)
             if group is None:
-                group = self._groups[unit] = Group(self.topic, self._program, unit, self._consumer, self._lease)
+                group = self._groups[unit] = Group(self.topic, self.program, unit, self.consumer, self.lease)
             return group
 
     def _delivery(self, group: Group, entry: Entry) -> Delivery:
@@ -165,7 +166,7 @@ class RedisCache:
 
     def _keep(self) -> None:
         """Renew the lease on what is worked on."""
-        while not self._closed.wait(self._lease / 3):
+        while not self._closed.wait(self.lease / 3):
             try:
                 for group in list(self._groups.values()):
                     group.keep(self._client)
@@ -190,7 +191,9 @@ class AsyncRedisCache:
 
         async def attempt() -> None:
             if group not in self._groups:
-                await self._make_group(group)
+                with unless_there():
+                    await self._client.xgroup_create(self.topic, group, "0", mkstream=True)
+                self._groups.add(group)
             await self._client.xadd(self.topic, {"e": data})
 
         await self._stubborn(attempt, self._patience)
@@ -216,35 +219,15 @@ class AsyncRedisCache:
         self._closed.set()
         await self._client.aclose()  # which ends a read that blocks: it has lost its connection
 
-    async def _make_group(self, group: str) -> None:
-        try:
-            await self._client.xgroup_create(self.topic, group, "0", mkstream=True)
-        except redis.ResponseError as error:
-            if "BUSYGROUP" not in str(error):
-                raise
-        self._groups.add(group)
-
     async def _stubborn(self, attempt: Callable[[], Awaitable[T]], patience: float | None) -> T:
         return await stubborn_async(self._url, attempt, patience=patience, closed=self._closed)
 
 
-def add_feedback(client: redis.Redis, address: str, data: bytes) -> None:
-    """Append an encoded feedback, drop what is older than `FEEDBACK_SECONDS`, and let the whole address go when it is
-    silent.
-    """
-    with commands(client).pipeline(transaction=True) as pipeline:
-        _add_feedback(pipeline, address, data)
-        pipeline.execute()
-
-
 def _add_feedback(pipeline: Pipeline, address: str, data: bytes) -> None:
-    pipeline.xadd(address, {"e": data}, minid=oldest_kept(), approximate=True)
+    """Append an encoded feedback, drop what is too old, and let the whole address go when it is silent."""
+    oldest = f"{int((time.time() - FEEDBACK_SECONDS) * 1000)}-0"
+    pipeline.xadd(address, {"e": data}, minid=oldest, approximate=True)
     pipeline.expire(address, 2 * FEEDBACK_SECONDS)
-
-
-def oldest_kept() -> str:
-    """The id of the oldest feedback that is kept."""
-    return f"{int((time.time() - FEEDBACK_SECONDS) * 1000)}-0"
 
 
 def positioned(reply: object, after: str) -> tuple[list[Positioned], str]:

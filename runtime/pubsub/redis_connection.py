@@ -43,7 +43,11 @@ BLOCK_SECONDS = 5.0
 LOST: tuple[type[redis.RedisError], ...] = (redis.ConnectionError, redis.TimeoutError, ReadOnlyError, TryAgainError)
 """The server is away, starting or changing roles: worth another attempt."""
 
-_TIMEOUT = BLOCK_SECONDS * 2
+_OPTIONS: dict[str, Any] = {
+    "protocol": 2,
+    "socket_timeout": BLOCK_SECONDS * 2,
+    "socket_connect_timeout": BLOCK_SECONDS * 2,
+}
 _PAUSES = wait_random_exponential(multiplier=0.02, max=1.0)
 
 
@@ -59,12 +63,7 @@ def open_client(url: str, *, connected: Callable[[Any], None] | None = None) -> 
     """
     try:
         return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
-            url,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=_TIMEOUT,
-            socket_connect_timeout=_TIMEOUT,
-            redis_connect_func=connected,
+            url, retry=Retry(NoBackoff(), 0), redis_connect_func=connected, **_OPTIONS
         )
     except ValueError as error:
         raise _no_url(url, error) from error
@@ -74,7 +73,7 @@ def open_async_client(url: str) -> redis.asyncio.Redis:
     """As `open_client`, for an event loop."""
     try:
         return redis.asyncio.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
-            url, protocol=2, retry=AsyncRetry(NoBackoff(), 0), socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+            url, retry=AsyncRetry(NoBackoff(), 0), **_OPTIONS
         )
     except ValueError as error:
         raise _no_url(url, error) from error
@@ -85,19 +84,15 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
     seconds, or when closed.
     """
     try:
-        return attempt()  # almost always enough, and cheaper than a retrier
-    except LOST:
-        pass
-    except redis.RedisError as error:
-        raise failed(url, error) from error
-    retrying = Retrying(
-        retry=retry_if_exception_type(LOST),
-        wait=_PAUSES,
-        stop=stop_after_delay(patience) | stop_when_event_set(closed),
-        sleep=sleep_using_event(closed),
-        reraise=True,
-    )
-    try:
+        with suppress(*LOST):
+            return attempt()  # almost always enough, and cheaper than a retrier
+        retrying = Retrying(
+            retry=retry_if_exception_type(LOST),
+            wait=_PAUSES,
+            stop=stop_after_delay(patience) | stop_when_event_set(closed),
+            sleep=sleep_using_event(closed),
+            reraise=True,
+        )
         return retrying(attempt)
     except redis.RedisError as error:
         raise failed(url, error) from error

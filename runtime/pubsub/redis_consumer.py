@@ -141,13 +141,20 @@ class Entry:
     attempt: int
 
 
-def ensure_group(client: redis.Redis, topic: str, group: str) -> None:
-    """Make the stream and the group where they are missing; the group starts with the oldest entry."""
+@contextmanager
+def unless_there() -> Generator[None]:
+    """For the making of a group: nothing happens where there is one."""
     try:
-        client.xgroup_create(topic, group, "0", mkstream=True)
+        yield
     except redis.ResponseError as error:
         if "BUSYGROUP" not in str(error):
             raise
+
+
+def ensure_group(client: redis.Redis, topic: str, group: str) -> None:
+    """Make the stream and the group where they are missing; the group starts with the oldest entry."""
+    with unless_there():
+        client.xgroup_create(topic, group, "0", mkstream=True)
 
 
 class Group:
