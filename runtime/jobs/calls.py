@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 from ghcm.errors import GhcmError
@@ -92,7 +92,7 @@ class CallStore:
         GhcmError if that id was another call; `Busy` where somebody else writes and this is not to `wait`.
         """
         with self._database.transaction(wait=wait) as connection:
-            return _accept(connection, instruction)
+            return self._accepted(connection, instruction)
 
     def get(self, id: str) -> Call | None:
         """The call of that id, or None."""
@@ -108,7 +108,7 @@ class CallStore:
             " AND (?3 IS NULL OR state = ?3) ORDER BY accepted DESC, id DESC LIMIT ?4",
             program,
             unit,
-            None if state is None else state.value,
+            state and state.value,
             limit,
         )
         return [_call(row) for row in rows]
@@ -137,10 +137,10 @@ class CallStore:
         """
         now = now_us()
         with self._database.transaction() as connection:
-            call = _accept(connection, instruction)
+            call = self._accepted(connection, instruction)
             if instruction.deadline is not None and instruction.deadline <= now:
                 _finish(connection, _expired(instruction.id))
-                call = _accept(connection, instruction)
+                call = self._accepted(connection, instruction)
             if call.final:
                 return Start.ANSWERED, call
             if call.state is CallState.RUNNING and call.executor == executor:
@@ -154,11 +154,8 @@ class CallStore:
 
     def progress(self, id: str, feedback: Feedback) -> bool:
         """Keep the latest progress; False if the call is over already, so the executor may stop."""
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                "UPDATE calls SET feedback = ? WHERE id = ? AND final = 0", (json.dumps(feedback_to_json(feedback)), id)
-            )
-            return changed.rowcount == 1
+        statement = "UPDATE calls SET feedback = ? WHERE id = ? AND final = 0"
+        return self._database.change(statement, _text(feedback), id) == 1
 
     def finish(self, id: str, feedback: Feedback) -> Feedback:
         """Give the call its final answer, unless it has one; the answer that holds. GhcmError if unknown."""
@@ -168,7 +165,7 @@ class CallStore:
             _finish(connection, feedback)
             row = connection.execute("SELECT feedback FROM calls WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise _unknown(id)
+            raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint="list the calls to see their ids")
         return feedback_from_json(json.loads(row["feedback"]))
 
     def cancel(self, id: str) -> Feedback:
@@ -177,20 +174,15 @@ class CallStore:
 
     def keep(self, id: str) -> bool:
         """Have a call without an answer wait as if nobody had begun with it; False if it has its answer."""
-        waiting = json.dumps(feedback_to_json(Feedback(id, State.ACCEPTED, detail=_KEPT)))
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                "UPDATE calls SET state = 'accepted', executor = NULL, started = NULL, feedback = ?"
-                " WHERE id = ? AND final = 0",
-                (waiting, id),
-            )
-            return changed.rowcount == 1
+        statement = (
+            "UPDATE calls SET state = 'accepted', executor = NULL, started = NULL, feedback = ?"
+            " WHERE id = ? AND final = 0"
+        )
+        return self._database.change(statement, _text(Feedback(id, State.ACCEPTED, detail=_KEPT)), id) == 1
 
     def renew(self, program: str) -> int:
         """Count the time of a program's open calls from now on, since nobody could have run them; how many."""
-        with self._database.transaction() as connection:
-            statement = "UPDATE calls SET accepted = ? WHERE final = 0 AND program = ?"
-            return connection.execute(statement, (now_us(), program)).rowcount
+        return self._database.change("UPDATE calls SET accepted = ? WHERE final = 0 AND program = ?", now_us(), program)
 
     def answered(self, id: str) -> bool:
         """Whether the work on this call can be dropped because it has its answer."""
@@ -209,83 +201,58 @@ class CallStore:
                 ended.append(call)
         return ended
 
-    def unanswered(self, program: str | None = None, executor: str | None = None) -> list[Call]:
-        """Calls without an answer, oldest first: to send again after a crash of the cache, or (by executor) to see what
-        a dead one has left.
-        """
+    def unanswered(self, program: str | None = None) -> list[Call]:
+        """Calls without an answer, oldest first, to be sent again after a crash of the cache."""
         rows = self._database.rows(
-            "SELECT * FROM calls WHERE final = 0 AND (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR executor = ?2)"
-            " ORDER BY rowid",
-            program,
-            executor,
+            "SELECT * FROM calls WHERE final = 0 AND (?1 IS NULL OR program = ?1) ORDER BY rowid", program
         )
         return [_call(row) for row in rows]
 
     def forget(self, ended_before: int) -> int:
         """Remove answered calls that ended before this moment; how many."""
-        with self._database.transaction() as connection:
-            statement = "DELETE FROM calls WHERE final = 1 AND ended < ?"
-            return connection.execute(statement, (ended_before,)).rowcount
+        return self._database.change("DELETE FROM calls WHERE final = 1 AND ended < ?", ended_before)
 
-
-def _accept(connection: sqlite3.Connection, instruction: Instruction) -> Call:
-    call = _find(connection, instruction.id)
-    if call is None:
-        return _insert(connection, instruction)
-    if (call.program, call.unit) != (instruction.program, instruction.unit):
-        raise GhcmError(
-            f'the id "{instruction.id}" belongs to a call of "{call.program}.{call.unit}"',
-            code="GHCM-325",
-            hint="give every call an id of its own; the same id means the same call",
+    def _accepted(self, connection: sqlite3.Connection, instruction: Instruction) -> Call:
+        """The call of this instruction as it stands, noted where it is new, within a transaction."""
+        id, program, unit = instruction.id, instruction.program, instruction.unit
+        if (call := self.get(id)) is not None:
+            if (call.program, call.unit) == (program, unit):
+                return call
+            raise GhcmError(
+                f'the id "{id}" belongs to a call of "{call.program}.{call.unit}"',
+                code="GHCM-325",
+                hint="give every call an id of its own; the same id means the same call",
+            )
+        feedback, now = Feedback(id, State.ACCEPTED), now_us()
+        connection.execute(
+            "INSERT INTO calls (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
+            " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?)",
+            (id, program, unit, encode(instruction).decode(), _text(feedback), now, instruction.deadline),
         )
-    return call
-
-
-def _insert(connection: sqlite3.Connection, instruction: Instruction) -> Call:
-    id, program, unit = instruction.id, instruction.program, instruction.unit
-    feedback, now = Feedback(id, State.ACCEPTED), now_us()
-    stored = json.dumps(feedback_to_json(feedback))
-    connection.execute(
-        "INSERT INTO calls (id, program, unit, state, final, instruction, feedback, attempts, accepted, deadline)"
-        " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?)",
-        (id, program, unit, encode(instruction).decode(), stored, now, instruction.deadline),
-    )
-    return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, now, None, None)
-
-
-def _find(connection: sqlite3.Connection, id: str) -> Call | None:
-    row = connection.execute("SELECT * FROM calls WHERE id = ?", (id,)).fetchone()
-    return None if row is None else _call(row)
+        return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, now, None, None)
 
 
 def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:
     """The only statement that gives a call its final answer."""
     connection.execute(
         "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
-        (feedback.state.value, json.dumps(feedback_to_json(feedback)), now_us(), feedback.id),
+        (feedback.state.value, _text(feedback), now_us(), feedback.id),
     )
+
+
+def _text(feedback: Feedback) -> str:
+    return json.dumps(feedback_to_json(feedback))
 
 
 def _call(row: sqlite3.Row) -> Call:
-    return Call(
-        id=row["id"],
-        program=row["program"],
-        unit=row["unit"],
-        state=CallState(row["state"]),
-        instruction=decode_instruction(row["instruction"]),
-        feedback=feedback_from_json(json.loads(row["feedback"])),
-        executor=row["executor"],
-        attempts=row["attempts"],
-        accepted=row["accepted"],
-        started=row["started"],
-        ended=row["ended"],
-    )
+    stored = {each.name: row[each.name] for each in fields(Call)} | {
+        "state": CallState(row["state"]),
+        "instruction": decode_instruction(row["instruction"]),
+        "feedback": feedback_from_json(json.loads(row["feedback"])),
+    }
+    return Call(**stored)
 
 
 def _expired(id: str) -> Feedback:
     error = Failed("GHCM-743", "the deadline has passed before the call was answered")
     return Feedback(id, State.EXPIRED, error=error)
-
-
-def _unknown(id: str) -> GhcmError:
-    return GhcmError(f'there is no call "{id}"', code="GHCM-323", hint="list the calls to see their ids")

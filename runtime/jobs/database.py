@@ -94,6 +94,11 @@ class Database:
         with self._explained():
             return self._connection().execute(statement, arguments).fetchall()
 
+    def change(self, statement: str, *arguments: object) -> int:
+        """Carry out one statement that changes rows; how many it has changed."""
+        with self.transaction() as connection:
+            return connection.execute(statement, arguments).rowcount
+
     @contextmanager
     def transaction(self, *, wait: bool = True) -> Generator[sqlite3.Connection]:
         """A transaction that holds the write lock from its first statement on, so that what it reads stays true until

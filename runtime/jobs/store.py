@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
 
@@ -49,13 +49,13 @@ class Job:
     bundle: str
     state: JobState
     reason: str
+    error: GhcmError | None = field(compare=False)
     restarts: int
     submitted: int
     started: int | None
     ended: int | None
-    version: int = 1
-    since: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
-    error: GhcmError | None = field(default=None, compare=False)
+    version: int
+    since: Mapping[str, Mapping[str, int]]
 
     @property
     def over(self) -> bool:
@@ -71,12 +71,11 @@ class JobStore:
 
     def submit(self, id: str, program: str, bundle: str) -> Job:
         """Note a new job; a repeated id gives the job as it stands."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO jobs (id, program, bundle, state, reason, restarts, submitted)"
-                " VALUES (?, ?, ?, 'submitted', '', 0, ?) ON CONFLICT (id) DO NOTHING",
-                (id, program, bundle, now_us()),
-            )
+        statement = (
+            "INSERT INTO jobs (id, program, bundle, state, reason, restarts, submitted)"
+            " VALUES (?, ?, ?, 'submitted', '', 0, ?) ON CONFLICT (id) DO NOTHING"
+        )
+        self._database.change(statement, id, program, bundle, now_us())
         return self.known(id)
 
     def move(
@@ -88,25 +87,20 @@ class JobStore:
         now = now_us()
         again = state in (JobState.SUBMITTED, JobState.STARTING)
         told = None if error is None else json.dumps(error.document())
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE jobs SET state = ?1, reason = ?2, error = ?8, restarts = restarts + ?3,"
-                " started = CASE WHEN ?1 = 'running' THEN ?4 ELSE started END,"
-                " ended = CASE WHEN ?5 THEN ?4 ELSE NULL END"
-                " WHERE id = ?6 AND (?7 OR state NOT IN ('done', 'failed', 'stopped'))",
-                (state.value, reason, int(restarted), now, state in ENDED, id, again, told),
-            )
+        statement = (
+            "UPDATE jobs SET state = ?1, reason = ?2, error = ?8, restarts = restarts + ?3,"
+            " started = CASE WHEN ?1 = 'running' THEN ?4 ELSE started END,"
+            " ended = CASE WHEN ?5 THEN ?4 ELSE NULL END"
+            " WHERE id = ?6 AND (?7 OR state NOT IN ('done', 'failed', 'stopped'))"
+        )
+        self._database.change(statement, state.value, reason, int(restarted), now, state in ENDED, id, again, told)
         return self.known(id)
 
     def upgrade(self, id: str, version: int, bundle: str, since: Mapping[str, Mapping[str, int]]) -> Job:
         """From now on the job is this version of its program, whoever dies. GhcmError if it has another one already."""
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                "UPDATE jobs SET version = ?, bundle = ?, since = ? WHERE id = ? AND version = ?",
-                (version, bundle, json.dumps(since), id, version - 1),
-            )
-            if changed.rowcount != 1:
-                raise GhcmError(f'job "{id}" cannot become version {version}: it has been changed', code="GHCM-755")
+        statement = "UPDATE jobs SET version = ?, bundle = ?, since = ? WHERE id = ? AND version = ?"
+        if self._database.change(statement, version, bundle, json.dumps(since), id, version - 1) != 1:
+            raise GhcmError(f'job "{id}" cannot become version {version}: it has been changed', code="GHCM-755")
         return self.known(id)
 
     def get(self, id: str) -> Job | None:
@@ -134,20 +128,9 @@ class JobStore:
 
 
 def _job(row: sqlite3.Row) -> Job:
-    return Job(
-        id=row["id"],
-        program=row["program"],
-        bundle=row["bundle"],
-        state=JobState(row["state"]),
-        reason=row["reason"],
-        restarts=row["restarts"],
-        submitted=row["submitted"],
-        started=row["started"],
-        ended=row["ended"],
-        version=row["version"],
-        since=json.loads(row["since"]),
-        error=GhcmError.of(json.loads(row["error"])) if row["error"] else None,
-    )
+    error = GhcmError.of(json.loads(row["error"])) if row["error"] else None
+    stored = {each.name: row[each.name] for each in fields(Job)}
+    return Job(**stored | {"state": JobState(row["state"]), "since": json.loads(row["since"]), "error": error})
 
 
 @dataclass(frozen=True, slots=True)
