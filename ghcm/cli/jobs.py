@@ -27,7 +27,6 @@ def supervise(
 ) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
     from ghcm.runtime.daemon.daemon import run
-    from ghcm.runtime.daemon.state import options
     from ghcm.runtime.settings import load_settings
 
     settings = load_settings({"state": state, "redis": redis, "http": {"host": host, "port": port}})
@@ -43,7 +42,7 @@ def supervise(
         terminal.say(f"http:    {status['url']}  ({status['url']}/docs)")
         terminal.say("next:    ghcm submit PROGRAM, in another terminal; Ctrl-C ends")
 
-    run(options(settings), ready=ready)
+    run(settings, ready)
 
 
 Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]

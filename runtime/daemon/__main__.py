@@ -10,7 +10,6 @@ from pathlib import Path
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.daemon import run
 from ghcm.runtime.daemon.protocol import Document, encode, error_document
-from ghcm.runtime.daemon.state import options
 from ghcm.runtime.settings import load_settings
 
 
@@ -35,7 +34,7 @@ def main() -> None:
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
-        run(options(settings, standby=arguments.standby), ready=_announce)
+        run(settings, _announce, standby=arguments.standby)
     except GhcmError as error:
         _announce(error_document(error))
         sys.exit(str(error))

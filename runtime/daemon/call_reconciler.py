@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ghcm.errors import GhcmError
@@ -42,33 +42,26 @@ class Settled:
     answered: int = 0
 
 
+@dataclass(eq=False, slots=True)
 class CallReconciler:
     """`programs` gives the programs that have a job; `present` one of them as it is at this moment, None while it
     changes, from any thread; `timeout` is the seconds that a call without a deadline has. Blocking work happens in one
     thread of its own.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        connections: Connections,
-        programs: Callable[[], Iterable[Program]],
-        present: Callable[[str], Program | None],
-        timeout: float,
-    ) -> None:
-        self._store = store
-        self._connections = connections
-        self._programs = programs
-        self._present = present
-        self._timeout = timeout
-        self._sweeps = 0
-        self._sent_again: dict[tuple[str, str], tuple[str, int]] = {}
-        self._thread = ThreadPoolExecutor(1, "ghcm-calls")
-        self._caches: dict[tuple[str, str], MessageCache] = {}
-        self._again = asyncio.Event()
-        self._died = False
-        self._bereaved: set[str] = set()
-        """Programs that changed at the moment at which calls of their dead were looked for."""
+    store: Store
+    connections: Connections
+    programs: Callable[[], Iterable[Program]]
+    present: Callable[[str], Program | None]
+    timeout: float
+    _sweeps: int = 0
+    _sent_again: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-calls"))
+    _caches: dict[tuple[str, str], MessageCache] = field(default_factory=dict[tuple[str, str], MessageCache])
+    _again: asyncio.Event = field(default_factory=asyncio.Event)
+    _died: bool = False
+    _bereaved: set[str] = field(default_factory=set[str])
+    """Programs that changed at the moment at which calls of their dead were looked for."""
 
     def send_again(self, *, died: bool = True) -> None:
         """Have all unanswered calls sent again soon: somebody `died` who may have held them, or units have come."""
@@ -81,14 +74,14 @@ class CallReconciler:
         forget = loop.time()
         while True:
             try:
-                await loop.run_in_executor(self._thread, self._expire, list(self._programs()))
+                await loop.run_in_executor(self._thread, self._expire, list(self.programs()))
                 if self._again.is_set():
                     self._again.clear()
                     died, self._died = self._died, False
-                    await loop.run_in_executor(self._thread, self._send_unanswered, list(self._programs()), died)
+                    await loop.run_in_executor(self._thread, self._send_unanswered, list(self.programs()), died)
                 if loop.time() >= forget:
                     forget = loop.time() + 600
-                    await loop.run_in_executor(self._thread, self._store.calls.forget, now_us() - _KEEP_US)
+                    await loop.run_in_executor(self._thread, self.store.calls.forget, now_us() - _KEEP_US)
             except GhcmError as error:  # the cache or the store is away; what was not done is done in the next round
                 log.warning("calls are not looked after just now: %s", error)
                 await asyncio.sleep(1)
@@ -103,7 +96,7 @@ class CallReconciler:
         """Accept a call of the daemon's own and send it."""
 
         def send() -> None:
-            self._store.calls.accept(instruction)
+            self.store.calls.accept(instruction)
             self._send(program, instruction)
 
         await self._in_thread(send)
@@ -119,7 +112,7 @@ class CallReconciler:
 
         def settle() -> Settled:
             calls = self._open(program)
-            kept = [call for call in calls if call.own and self._store.calls.keep(call.id)]
+            kept = [call for call in calls if call.own and self.store.calls.keep(call.id)]
             outside = [call for call in calls if not call.own]
             self._fail(outside, why)
             return Settled(len(kept), len(outside))
@@ -133,7 +126,7 @@ class CallReconciler:
 
     async def renew(self, program: str) -> None:
         """Have the calls that waited for a program to be resumed run soon."""
-        await self._in_thread(lambda: self._store.calls.renew(program))
+        await self._in_thread(lambda: self.store.calls.renew(program))
         self.send_again(died=False)
 
     async def open(self, program: str, units: Collection[str]) -> int:
@@ -150,11 +143,11 @@ class CallReconciler:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _open(self, program: str, units: Collection[str] | None = None) -> list[Call]:
-        return [call for call in self._store.calls.unanswered(program) if units is None or call.unit in units]
+        return [call for call in self.store.calls.unanswered(program) if units is None or call.unit in units]
 
     def _fail(self, calls: Iterable[Call], why: Failed) -> None:
         """Answer these calls, and tell who waits where that is possible: the answer is in the store."""
-        answers = [(call, self._store.calls.finish(call.id, _failed(call, why))) for call in calls]
+        answers = [(call, self._ended(call, why)) for call in calls]
         try:
             for call, answer in answers:
                 self._tell(call, answer)
@@ -165,7 +158,7 @@ class CallReconciler:
         self._sweeps += 1
         running = {program.name for program in programs}
         overdue = self._overdue(running) if self._sweeps % _SWEEPS_FOR_OVERDUE == 0 else ()
-        for call in [*self._store.calls.expire_overdue(), *overdue]:
+        for call in [*self.store.calls.expire_overdue(), *overdue]:
             log.info('call "%s" of "%s.%s" has expired', call.id, call.program, call.unit)
             self._tell(call, call.feedback)
         if self._sweeps % _SWEEPS_FOR_OVERDUE == 0:
@@ -179,8 +172,8 @@ class CallReconciler:
         that `died`.
         """
         # First the calls, then the program: who was called by a version that came meanwhile is found in that one.
-        calls = self._store.calls.unanswered(program)
-        present = self._present(program)
+        calls = self.store.calls.unanswered(program)
+        present = self.present(program)
         died = died or program in self._bereaved
         if present is None:  # it is looked at again as soon as its new version is known here
             self._bereaved |= {program} if died else set()
@@ -190,33 +183,32 @@ class CallReconciler:
         for call in calls:
             if call.unit not in units and (died or call.state is CallState.ACCEPTED):
                 why = Failed("GHCM-745", f'program "{program}" has no unit "{call.unit}" any more')
-                self._tell(call, self._store.calls.finish(call.id, _failed(call, why)))
+                self._tell(call, self._ended(call, why))
 
     def _fail_strays(self, running: Collection[str]) -> None:
         """Answer the calls from outside that were accepted while their program was being stopped, behind the moment at
         which it was decided what becomes of those that it had (`settle`).
         """
-        for call in self._store.calls.unanswered():
-            lives = call.own or call.program in running or self._store.jobs.find(call.program, over=False)
+        for call in self.store.calls.unanswered():
+            lives = call.own or call.program in running or self.store.jobs.find(call.program, over=False)
             if not lives:
                 why = Failed("GHCM-748", f'program "{call.program}" was stopped before the call was answered')
-                self._tell(call, self._store.calls.finish(call.id, _failed(call, why)))
+                self._tell(call, self._ended(call, why))
 
     def _overdue(self, programs: Collection[str]) -> Iterator[Call]:
         """Ends the calls without a deadline of their own (policies give none) that have waited too long. Those of
         programs that do not run wait for these.
         """
-        before = now_us() - int(self._timeout * 1e6)
-        for call in self._store.calls.unanswered():
+        before = now_us() - int(self.timeout * 1e6)
+        for call in self.store.calls.unanswered():
             if call.program in programs and call.instruction.deadline is None and call.accepted < before:
-                error = Failed("GHCM-743", f"the call was not answered within {self._timeout:.0f} seconds")
-                answer = self._store.calls.finish(call.id, Feedback(call.id, State.EXPIRED, error=error))
-                yield replace(call, feedback=answer)
+                error = Failed("GHCM-743", f"the call was not answered within {self.timeout:.0f} seconds")
+                yield replace(call, feedback=self._ended(call, error, State.EXPIRED))
 
     def _send_unanswered(self, programs: list[Program], died: bool) -> None:
         for program in programs:
             self._fail_orphans(program.name, died=died)
-            for call in self._store.calls.unanswered(program.name):
+            for call in self.store.calls.unanswered(program.name):
                 if any(unit.name == call.unit for unit in program.units):
                     self._send(program, call.instruction)
 
@@ -225,8 +217,8 @@ class CallReconciler:
         may not have reached the cache, and others may wait for its end. Sending one that only waits is harmless.
         """
         for unit in program.units:
-            first = self._store.calls.first_open(program.name, [unit.name])
-            call = None if first is None else self._store.calls.get(first)
+            first = self.store.calls.first_open(program.name, [unit.name])
+            call = None if first is None else self.store.calls.get(first)
             if call is None or call.state is not CallState.ACCEPTED:
                 continue
             id, sent = self._sent_again.get((program.name, unit.name), ("", 0))
@@ -237,6 +229,9 @@ class CallReconciler:
     def _send(self, program: Program, instruction: Instruction) -> None:
         self._cache(topic_of(program, program.unit(instruction.unit)), program.name).send(instruction)
 
+    def _ended(self, call: Call, why: Failed, state: State = State.FAILED) -> Feedback:
+        return self.store.calls.finish(call.id, Feedback(call.id, state, error=why))
+
     def _tell(self, call: Call, answer: Feedback) -> None:
         if call.instruction.reply is not None:
             self._cache(call.instruction.reply, call.program).send_feedback(call.instruction.reply, answer)
@@ -244,9 +239,5 @@ class CallReconciler:
     def _cache(self, topic: str, program: str) -> MessageCache:
         key = (topic, program)
         if key not in self._caches:
-            self._caches[key] = self._connections.cache(topic, program, "daemon")
+            self._caches[key] = self.connections.cache(topic, program, "daemon")
         return self._caches[key]
-
-
-def _failed(call: Call, why: Failed) -> Feedback:
-    return Feedback(call.id, State.FAILED, error=why)

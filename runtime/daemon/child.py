@@ -13,14 +13,14 @@ import logging
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
-from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.parent_death import ending_with_parent
 
 log = logging.getLogger("ghcm.daemon")
@@ -54,6 +54,38 @@ class Command:
     """Seconds between asking it to stop (SIGTERM) and making it (SIGKILL)."""
 
 
+@dataclass(slots=True)
+class RestartPolicy:
+    """The deaths of one process. `limit` deaths within `window` seconds without progress between them are too many;
+    None: never too many.
+    """
+
+    limit: int | None
+    window: float = 60.0
+    shortest: float = 0.05
+    longest: float = 5.0
+    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=64))
+
+    def died(self, now: float) -> float | None:
+        """Note a death at `now` (seconds of a clock that never goes back): the pause before the next start, or None to
+        give up.
+
+        >>> restarts = RestartPolicy(limit=3)
+        >>> [restarts.died(0.0), restarts.died(0.1), restarts.died(0.2)]
+        [0.05, 0.1, None]
+        """
+        self._deaths.append(now)
+        recent = sum(1 for death in self._deaths if now - death <= self.window)
+        if self.limit is not None and recent >= self.limit:
+            return None
+        return float(min(self.longest, self.shortest * 2 ** (recent - 1)))
+
+    def progressed(self) -> None:
+        """Forget the deaths: what was started has come further than the one before."""
+        self._deaths.clear()
+
+
+@dataclass(eq=False, slots=True)
 class Child:
     """One process and its successors.
 
@@ -62,37 +94,26 @@ class Child:
     code, whether to go on.
     """
 
-    def __init__(
-        self,
-        command: Command,
-        restarts: RestartPolicy,
-        *,
-        started: Callable[[], Awaitable[None]] | None = None,
-        reported: Callable[[Document], None] | None = None,
-        died: Callable[[int], bool] | None = None,
-        standby: Callable[[Command], asyncio.subprocess.Process | None] | None = None,
-        changed: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.command = command
-        self.phase = Phase.STARTING
-        self.restarts = 0
-        self.reason = ""
-        self.ready = asyncio.Event()
-        self._restarts = restarts
-        self._started = started
-        self._reported = reported
-        self._died = died
-        self._standby = standby
-        self._changed = changed
-        self._process: asyncio.subprocess.Process | None = None
-        self._last_pid = 0
-        self._born = time.monotonic()
-        self._stopping = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+    command: Command
+    policy: RestartPolicy
+    _: KW_ONLY
+    started: Callable[[], Awaitable[None]] | None = None
+    reported: Callable[[Document], None] | None = None
+    died: Callable[[int], bool] | None = None
+    standby: Callable[[Command], asyncio.subprocess.Process | None] | None = None
+    changed: Callable[[], None] = lambda: None
+    phase: Phase = Phase.STARTING
+    restarts: int = 0
+    reason: str = ""
+    _process: asyncio.subprocess.Process | None = None
+    _last_pid: int = 0
+    _born: float = field(default_factory=time.monotonic)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
 
     def progressed(self) -> None:
         """Note that the process has come further than the ones before it, so that it may die as often again."""
-        self._restarts.progressed()
+        self.policy.progressed()
 
     @property
     def age(self) -> float:
@@ -108,11 +129,6 @@ class Child:
     def start(self) -> None:
         """Begin to keep the process alive."""
         self._task = asyncio.create_task(self._keep(), name=f"child {self.command.name}")
-
-    async def wait(self) -> None:
-        """Return when the child has stopped or failed for good."""
-        if self._task is not None:
-            await asyncio.shield(self._task)
 
     def tell(self, document: Document) -> None:
         """Send a line to the process that runs; one that starts later has to find out by itself."""
@@ -144,11 +160,11 @@ class Child:
                 break
             self.restarts += 1
             log.warning("%s (process %s) ended: %s", self.command.name, self._last_pid, ending(code))
-            if self._died is not None and not self._died(code):
+            if self.died is not None and not self.died(code):
                 break
-            pause = self._restarts.died(time.monotonic())
+            pause = self.policy.died(time.monotonic())
             if pause is None:
-                self.reason = f"it died {self._restarts.limit} times within a minute, the last time {ending(code)}"
+                self.reason = f"it died {self.policy.limit} times within a minute, the last time {ending(code)}"
                 self._move(Phase.FAILED)
                 return
             self._move(Phase.WAITING)
@@ -158,10 +174,10 @@ class Child:
 
     async def _live(self) -> int:
         """One life: from the start to the exit code."""
-        self.ready.clear()
         self._move(Phase.STARTING)
         self._born = time.monotonic()
-        process = self._process = await self._spawn()
+        standby = None if self.standby is None else self.standby(self.command)
+        process = self._process = standby or await spawn(self.command, reports=self.reported is not None)
         self._last_pid = process.pid
         ending_task = asyncio.create_task(process.wait())
         ready = asyncio.create_task(self._become_ready())
@@ -174,33 +190,28 @@ class Child:
             ready.cancel()
             await asyncio.gather(ready, reports, return_exceptions=True)
         if self.age > _HEALTHY_SECONDS:
-            self._restarts.progressed()
+            self.policy.progressed()
         return code
 
     async def _become_ready(self) -> None:
-        if self._started is not None:
-            await self._started()
-        self.ready.set()
+        if self.started is not None:
+            await self.started()
         self._move(Phase.RUNNING)
 
     async def _read_reports(self, process: asyncio.subprocess.Process) -> None:
         """Hand on what the process reports, until it closes its output."""
-        if process.stdout is None or self._reported is None:
+        if process.stdout is None or self.reported is None:
             return
         while line := await process.stdout.readline():
             try:
-                self._reported(decode(line))
+                self.reported(decode(line))
             except GhcmError as error:
                 log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
-
-    async def _spawn(self) -> asyncio.subprocess.Process:
-        standby = None if self._standby is None else self._standby(self.command)
-        return standby or await spawn(self.command, reports=self._reported is not None)
 
     def _move(self, phase: Phase) -> None:
         if self.phase is not phase:
             self.phase = phase
-            self._changed()
+            self.changed()
 
 
 async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Process:

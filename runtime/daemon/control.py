@@ -18,6 +18,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode, error_document
+from ghcm.runtime.pubsub.embedded import make_private
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -36,10 +37,7 @@ class ControlServer:
 
     async def open(self) -> None:
         """Begin to listen. What another daemon has left at the path is removed: the lock says that it is gone."""
-        folder = self._path.parent
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid != os.getuid():
-            raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint="choose another --state.")
+        make_private(self._path.parent)
         self._path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:

@@ -15,20 +15,15 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
-from ghcm.runtime.daemon.leases import Leases, owner_of
-from ghcm.runtime.daemon.processes import Listeners, Processes
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.daemon.resubmission import Again
-from ghcm.runtime.daemon.state import Lock, Options
+from ghcm.runtime.daemon.state import Lock, StateDirectory
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.settings import EMBEDDED
-from ghcm.spg.graph import Program
+from ghcm.runtime.settings import Settings
 from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
@@ -37,23 +32,21 @@ _REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shut
 
 
 class Daemon:
-    """Made only when the lock on the state directory is held."""
+    """Made only when the lock on the state directory is held. `standby`: an engine starts before there is a job."""
 
-    def __init__(self, options: Options, store: Store, listener: socket.socket) -> None:
-        self.options = options
-        self.state = options.state
+    def __init__(
+        self, settings: Settings, state: StateDirectory, store: Store, listener: socket.socket, *, standby: bool
+    ) -> None:
+        self.settings = settings
+        self.state = state
         self.store = store
         self.stopping = asyncio.Event()
         host, port = listener.getsockname()[:2]
         self.url = f"http://{host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
-        listeners = Listeners(self.tell, self._calls_may_be_lost, self._spark_is_broken)
-        self.processes = Processes(options, listener, listeners)
-        connections = Connections(Path.cwd(), self.processes.redis_url)
-        self._calls = CallReconciler(store, connections, self._programs, self._present, options.call_timeout)
-        shared_redis = None if options.redis == EMBEDDED else options.redis
-        self._leases = Leases(shared_redis, owner_of(options.state.path))
-        self.jobs = Jobs(options, store, self._calls, self.processes, self._leases, self.tell)
+        self._standby = standby
+        self.jobs = Jobs(settings, state, store, listener, self.tell)
+        self.processes = self.jobs.processes
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
 
     @property
@@ -66,23 +59,22 @@ class Daemon:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
         await self._control.open()
         ready(status(self))
-        await self.processes.start()
-        keeping = asyncio.create_task(self._calls.run(), name="calls")
-        leasing: asyncio.Task[None] | None = None
+        await self.processes.start(standby=self._standby)
+        jobs, leases = self.jobs, self.jobs.leases
+        tasks = [asyncio.create_task(jobs.calls.run(), name="calls")]
         try:
-            self.jobs.resume()
-            leasing = asyncio.create_task(self._leases.keep(self.jobs.leased, self.jobs.lease_is_lost), name="leases")
+            jobs.resume()
+            tasks.append(asyncio.create_task(leases.keep(jobs.leased, jobs.lease_is_lost), name="leases"))
             await self.stopping.wait()
         finally:
             log.info("stopping")
-            tasks = [task for task in (keeping, leasing) if task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self.processes.stop(self.jobs.leave)
+            await self.processes.stop(jobs.leave)
             await self._control.close()
-            await self._leases.close()
-            await asyncio.to_thread(self._calls.close)
+            await leases.close()
+            await asyncio.to_thread(jobs.calls.close)
 
     async def watch(self, name: str) -> AsyncIterator[Document]:
         """Everything that happens from now on; begins with the jobs as they are."""
@@ -103,40 +95,26 @@ class Daemon:
         for queue in self._watchers:
             queue.put_nowait(event)
 
-    # The parts know each other by these alone, so that none has to be made before all others.
 
-    def _calls_may_be_lost(self) -> None:
-        self._calls.send_again()
-
-    def _spark_is_broken(self, why: str) -> None:
-        self.jobs.spark_is_broken(why)
-
-    def _programs(self) -> list[Program]:
-        return self.jobs.programs()
-
-    def _present(self, name: str) -> Program | None:
-        return self.jobs.present(name)
-
-
-def run(options: Options, ready: Callable[[Document], None] = lambda _: None) -> None:
+def run(settings: Settings, ready: Callable[[Document], None], *, standby: bool = False) -> None:
     """Own the state directory and be the daemon until SIGTERM or SIGINT. `ready` is told the status once the control
     socket is open. GhcmError if it cannot start.
     """
-    lock = Lock(options.state)
+    state = StateDirectory(settings.state)
+    lock = Lock(state)
     try:
-        listener = listen(options.host, options.port)
-        with listener, contextlib.closing(open_store(options.state.store)) as store:
-            asyncio.run(_live(options, store, listener, ready))
+        listener = listen(settings.http.host, settings.http.port)
+        with listener, contextlib.closing(open_store(state.store)) as store:
+            asyncio.run(_live(Daemon(settings, state, store, listener, standby=standby), ready))
     finally:
         lock.release()
 
 
-async def _live(options: Options, store: Store, listener: socket.socket, ready: Callable[[Document], None]) -> None:
-    daemon = Daemon(options, store, listener)
+async def _live(daemon: Daemon, ready: Callable[[Document], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, daemon.stopping.set)
-    log.info("daemon %d in %s, http at %s", os.getpid(), options.state.path, daemon.url)
+    log.info("daemon %d in %s, http at %s", os.getpid(), daemon.state.path, daemon.url)
     await daemon.run(ready)
 
 
@@ -194,7 +172,7 @@ def status(daemon: Daemon) -> Document:
         "state": str(daemon.state.path.absolute()),
         "url": daemon.url,
         "redis": daemon.processes.redis_url,
-        "embedded": daemon.options.redis == EMBEDDED,
+        "embedded": daemon.settings.embedded,
         "processes": processes,
     }
 
@@ -202,7 +180,7 @@ def status(daemon: Daemon) -> Document:
 async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
     """How many calls are waited for, where there are any; then the job, and what became of those without an answer."""
     grace = arguments.get("grace")
-    seconds = daemon.options.grace if grace is None else float(str(grace))
+    seconds = daemon.settings.limits.grace if grace is None else float(str(grace))
     waiting: asyncio.Queue[int] = asyncio.Queue()
     stop = asyncio.ensure_future(daemon.jobs.stop(_text(arguments, "job"), seconds, waiting.put_nowait))
     told = asyncio.ensure_future(waiting.get())

@@ -14,9 +14,8 @@ from typing import Literal, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_reconciler import CallReconciler
-from ghcm.runtime.daemon.child import Child, Command, Phase, last_words
+from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
-from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Program, Unit
@@ -56,18 +55,16 @@ class JobRunner:
         self._begun: set[str] = set()
         self.upgraded: asyncio.Future[Document] | None = None
         self._around = around
-        self._store = around.store
-        self._changed = around.changed
-        self._heard = around.heard
         self._stopped = False
         self._stopping = False
         self._command = command
-        self.child: Child | None = self._engine() if self._streams else None
+        streams = any(unit.kind == "stream" for unit in program.units)
+        self.child: Child | None = self._engine() if streams else None
 
     @property
     def job(self) -> Job:
         """The job as stored."""
-        return self._store.jobs.known(self.id)
+        return self._around.store.jobs.known(self.id)
 
     @property
     def batches(self) -> list[Unit]:
@@ -78,10 +75,6 @@ class JobRunner:
     def serves(self) -> bool:
         """Whether it has units that can be called at any time, so that it never ends by itself."""
         return any(unit.responsive for unit in self.program.units)
-
-    @property
-    def _streams(self) -> bool:
-        return any(unit.kind == "stream" for unit in self.program.units)
 
     def _engine(self) -> Child:
         return Child(
@@ -190,13 +183,13 @@ class JobRunner:
                 self._tell_upgraded(report)
             case "done":
                 self.inputs_done = True
-                self._changed(self)
+                self._around.changed(self)
             case "failed":
                 error = GhcmError.of(cast("Document", report["error"]))
                 self.fail(f"{error.message}. {error.detail}" if error.detail else error.message, error)
             case _:
                 log.warning("%s reports what is not known: %s", self.id, report)
-        self._heard(self, report)
+        self._around.heard(self, report)
 
     def _died(self, code: int) -> bool:
         """Whether to start the process again."""
@@ -211,15 +204,15 @@ class JobRunner:
             self._tell_upgraded(_ENDED)
         if self.child is not None and self.child.phase is Phase.FAILED:
             self._move(JobState.FAILED, self.child.reason + last_words(self._command.log))
-        self._changed(self)
+        self._around.changed(self)
 
     def _move(
         self, state: JobState, reason: str = "", error: GhcmError | None = None, *, restarted: bool = False
     ) -> None:
         if self._stopping and state in (JobState.STARTING, JobState.RUNNING):
             return  # it was still being started
-        self._store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
-        self._changed(self)
+        self._around.store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
+        self._around.changed(self)
 
 
 REQUESTED = "stopped by request"

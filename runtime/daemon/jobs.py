@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import socket
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.daemon import processes
 from ghcm.runtime.daemon.append_lock import AppendLocks
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, Stop
-from ghcm.runtime.daemon.leases import Leases
+from ghcm.runtime.daemon.leases import Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running
-from ghcm.runtime.daemon.state import Options, copy_bundle
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.store import Job, JobState, Store
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.embedded import embedded_url
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
+from ghcm.runtime.settings import Settings
 from ghcm.runtime.upgrade.changes import Upgrade
 from ghcm.spg.graph import Program
 
@@ -35,33 +39,31 @@ _BATCH_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.1
 
 
+@dataclass(eq=False)
 class Jobs:
-    """`tell` is called with every event of a job."""
+    """`tell` is called with every event of a job, `listener` is the socket that HTTP processes listen on."""
 
-    def __init__(
-        self,
-        options: Options,
-        store: Store,
-        calls: CallReconciler,
-        processes: Processes,
-        leases: Leases,
-        tell: Callable[[Document], None],
-    ) -> None:
-        self.runners: dict[str, JobRunner] = {}
-        self._state = options.state
-        self._restarts = options.restarts
-        self._store = store
-        self._calls = calls
-        self._processes = processes
-        self._leases = leases
-        self._tell = tell
-        self._earlier = EarlierJobs(options.state, store)
-        self._submitting = asyncio.Lock()
-        self._background: set[asyncio.Task[Any]] = set()
-        self._retirements: dict[str, asyncio.Task[Settled]] = {}
-        self._append_locks = AppendLocks(options.state.path)
-        self._stops: dict[str, Stop] = {}
-        self._stopping: dict[str, asyncio.Task[None]] = {}
+    settings: Settings
+    state: StateDirectory
+    store: Store
+    listener: socket.socket
+    tell: Callable[[Document], None]
+    runners: dict[str, JobRunner] = field(default_factory=dict[str, JobRunner])
+    _submitting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _background: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+    _retirements: dict[str, asyncio.Task[Settled]] = field(default_factory=dict[str, asyncio.Task[Settled]])
+    _stops: dict[str, Stop] = field(default_factory=dict[str, Stop])
+    _stopping: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
+
+    def __post_init__(self) -> None:
+        private, state = self.settings.embedded, self.state
+        redis = embedded_url(state.redis) if private else self.settings.redis
+        connections, timeout = Connections(Path.cwd(), redis), self.settings.call_timeout
+        self.calls = CallReconciler(self.store, connections, self.programs, self.present, timeout)
+        told = (self.tell, self.calls.send_again, self.spark_is_broken)
+        self.processes = Processes(self.settings, state, redis, self.listener, *told)
+        self.leases = Leases(None if private else redis, owner_of(state.path))
+        self._append_locks = AppendLocks(state.path)
 
     async def submit(
         self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False
@@ -78,36 +80,36 @@ class Jobs:
             program = bundle.program
             if (stopping := self._stopping.get(program.name)) is not None:
                 await asyncio.wait((stopping,))
-            for runner in self.runners.values():
-                if runner.program.name == program.name and not runner.job.over:
+            for runner in self._running():
+                if runner.program.name == program.name:
                     return await self._upgrade(runner, bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
-            resumed = await asyncio.to_thread(self._earlier.resumed, bundle, base, again)
+            resumed = await asyncio.to_thread(EarlierJobs(self.state, self.store).resumed, bundle, base, again)
             # Unique for ever, not only here: sinks keep the versions that jobs have written.
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
             self._append_locks.take(id, program, base, beside=beside)
             try:
-                await self._leases.take(program.name)
+                await self.leases.take(program.name)
                 job, upgrade = resumed or (await self._new(path, program.name, base, id), None)
             except BaseException:
                 self._append_locks.drop(id)
                 raise
             if beside:
-                self._state.beside(id).touch()
+                self.state.beside(id).touch()
             if resumed is None:
-                await self._calls.give_up(program.name)
+                await self.calls.give_up(program.name)
             self._start(job, program, base)
             if resumed is not None:
-                await self._calls.renew(program.name)
-            return self._store.jobs.known(job.id), upgrade
+                await self.calls.renew(program.name)
+            return self.store.jobs.known(job.id), upgrade
 
     async def _upgrade(
         self, runner: JobRunner, bundle: Bundle, base: Path, again: Again, *, beside: bool
     ) -> tuple[Job, Upgrade]:
         taken = self._append_locks.take(runner.id, bundle.program, base, beside=beside)
         try:
-            changed = await upgrade_running(runner, bundle, base, again, self._state, self._store)
+            changed = await upgrade_running(runner, bundle, base, again, self.state, self.store)
         except BaseException:
             self._append_locks.drop(runner.id, taken)
             raise
@@ -119,39 +121,39 @@ class Jobs:
         job = runner.job
         runner.adopt((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
         log.info('job "%s" is version %d of its program', runner.id, runner.job.version)
-        self._tell({"event": "job", "job": self.document(runner.job)})
+        self.tell({"event": "job", "job": self.document(runner.job)})
         if runner.batches:
-            self._processes.start_spark()
-        self._processes.refresh_spark()
-        self._calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
+            self.processes.start_spark()
+        self.processes.refresh_spark()
+        self.calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
 
     async def _new(self, path: Path, program: str, base: Path, id: str) -> Job:
-        copy = self._state.bundle(id)
+        copy = self.state.bundle(id)
         await asyncio.to_thread(copy_bundle, path, copy)
-        self._state.base(id).write_text(str(base.absolute()), encoding="utf-8")
-        return self._store.jobs.submit(id, program, str(copy))
+        self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        return self.store.jobs.submit(id, program, str(copy))
 
     def resume(self) -> None:
         """Go on with the jobs of an earlier daemon."""
-        for job in reversed(self._store.jobs.find(over=False)):
+        for job in reversed(self.store.jobs.find(over=False)):
             try:
-                base = Path(self._state.base(job.id).read_text(encoding="utf-8"))
+                base = Path(self.state.base(job.id).read_text(encoding="utf-8"))
                 program = Bundle.open(Path(job.bundle)).program
             except (GhcmError, OSError) as error:
-                self._store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
+                self.store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
                 continue
             if job.state is JobState.STOPPING:  # the one before was killed at it; the last snapshot is where it is
-                self._spawn(self._settle(self._store.jobs.move(job.id, JobState.STOPPED, REQUESTED)))
+                self._spawn(self._settle(self.store.jobs.move(job.id, JobState.STOPPED, REQUESTED)))
             else:
                 self._resume(job, program, base)
 
     def _resume(self, job: Job, program: Program, base: Path) -> None:
         """Start a job of an earlier daemon, unless another runs instead by now."""
         try:
-            self._append_locks.take(job.id, program, base, beside=self._state.beside(job.id).exists())
+            self._append_locks.take(job.id, program, base, beside=self.state.beside(job.id).exists())
         except GhcmError as error:
             log.error('job "%s" cannot go on: %s', job.id, error.message)
-            failed = self._store.jobs.move(job.id, JobState.FAILED, f"{error.message}. {error.detail}", error=error)
+            failed = self.store.jobs.move(job.id, JobState.FAILED, f"{error.message}. {error.detail}", error=error)
             self._spawn(self._settle(failed))
         else:
             self._start(job, program, base)
@@ -164,7 +166,7 @@ class Jobs:
         runner = self._find(name)
         program = runner.program.name
         if program not in self._stopping:
-            self._stops[program] = Stop(runner, self._calls, waiting)
+            self._stops[program] = Stop(runner, self.calls, waiting)
             self._stopping[program] = self._spawn(self._stop(self._stops[program]))
         self._stops[program].hurry(grace)
         await asyncio.shield(self._stopping[program])
@@ -185,19 +187,19 @@ class Jobs:
 
     def lease_is_lost(self, program: str, reason: str) -> None:
         """End the job of a program that another daemon runs."""
-        for runner in self.runners.values():
-            if runner.program.name == program and not runner.job.over:
+        for runner in self._running():
+            if runner.program.name == program:
                 runner.fail(reason)
 
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
         for runner in self.runners.values():
             units = [unit.name for unit in runner.batches]
-            self._spawn(self._calls.fail(runner.program.name, reason, units))
+            self._spawn(self.calls.fail(runner.program.name, reason, units))
 
     def leased(self) -> list[str]:
         """The names of the programs that are held against other daemons."""
-        return [runner.program.name for runner in self.runners.values() if not runner.job.over]
+        return [runner.program.name for runner in self._running()]
 
     def programs(self) -> list[Program]:
         """The programs that have a job."""
@@ -213,8 +215,11 @@ class Jobs:
         runner = self.runners.get(job.id)
         return {**job_document(job), "inputs_done": runner is not None and runner.inputs_done}
 
+    def _running(self) -> list[JobRunner]:
+        return [runner for runner in self.runners.values() if not runner.job.over]
+
     def _find(self, name: str) -> JobRunner:
-        running = [runner for runner in self.runners.values() if not runner.job.over]
+        running = self._running()
         for runner in running:
             if name in (runner.id, runner.program.name):
                 return runner
@@ -222,17 +227,18 @@ class Jobs:
         raise GhcmError(f'no job "{name}" runs', code="GHCM-744", detail=f"Running: {known}.")
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
-        command = processes.engine_command(self._state, self._processes.redis_url, job, base)
-        around = JobServices(self._store, self._changed, self._heard, self._restarts, self._processes.standby.take)
+        command = self.processes.engine(job, base)
+        limit, standby = self.settings.limits.restarts, self.processes.standby.take
+        around = JobServices(self.store, self._changed, self._heard, limit, standby)
         runner = self.runners[job.id] = JobRunner(job, program, command, around)
         runner.start()
 
     def _changed(self, runner: JobRunner) -> None:
         job = runner.job
         log.info('job "%s": %s', job.id, job.state.value)
-        self._tell({"event": "job", "job": self.document(job)})
+        self.tell({"event": "job", "job": self.document(job)})
         if job.state is JobState.RUNNING:
-            self._processes.first_results.set()
+            self.processes.first_results.set()
             if runner.first("batches"):
                 self._spawn(self._start_batches(runner))
         if runner.inputs_done and runner.first("completion"):
@@ -240,25 +246,25 @@ class Jobs:
         if job.over and runner.first("retirement"):
             self._retirements[runner.program.name] = self._spawn(self._retire(runner))
         if runner.child is not None and runner.child.phase is Phase.WAITING:
-            self._calls.send_again()
+            self.calls.send_again()
 
     def _heard(self, runner: JobRunner, report: Document) -> None:
         if report.get("event") == "grown" and runner.upgraded is None:  # nobody has waited for it so long
             self._spawn(self._adopt(runner))
         if report.get("event") != "running":
-            self._tell({**report, "job": runner.id, "event": f"job.{report.get('event')}"})
+            self.tell({**report, "job": runner.id, "event": f"job.{report.get('event')}"})
 
     async def _start_batches(self, runner: JobRunner) -> None:
         """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
         if runner.batches:
-            self._processes.start_spark()
+            self.processes.start_spark()
         try:
             for unit in runner.batches:
                 id = own_call(runner.id, unit)
-                if not unit.responsive and self._store.calls.get(id) is None:
+                if not unit.responsive and self.store.calls.get(id) is None:
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
                     instruction = Instruction(id, runner.program.name, unit.name, deadline=deadline, publisher=DAEMON)
-                    await self._calls.call(runner.program, instruction)
+                    await self.calls.call(runner.program, instruction)
         except GhcmError as error:
             runner.fail(f"its batch units cannot be called: {error.message}")
         finally:
@@ -267,10 +273,10 @@ class Jobs:
     async def _complete(self, runner: JobRunner) -> None:
         """Wait until the calls that the inputs led to are answered; then the job is done, unless it serves."""
         await runner.batches_called.wait()
-        while not runner.job.over and self._store.calls.open_calls(runner.program.name) > 0:
+        while not runner.job.over and self.store.calls.open_calls(runner.program.name) > 0:
             await asyncio.sleep(_LOOK_SECONDS)  # executors end calls in the store, which tells nobody
         if not runner.job.over:
-            self._tell({"event": "job.complete", "job": runner.id})
+            self.tell({"event": "job.complete", "job": runner.id})
             if not runner.serves:
                 runner.finish()
 
@@ -281,7 +287,7 @@ class Jobs:
             log.error('job "%s" has failed: %s', job.id, job.reason)
         await runner.leave()
         if runner.batches:
-            await self._processes.release_spark(job.id)
+            await self.processes.release_spark(job.id)
         settled = await self._settle(job)
         await self._give_up(job.program)
         self._append_locks.drop(job.id)
@@ -293,14 +299,14 @@ class Jobs:
         if job.state is JobState.FAILED:
             why = Failed("GHCM-745", f'program "{job.program}" has failed: {job.reason}')
         try:
-            return await self._calls.settle(job.program, why)
+            return await self.calls.settle(job.program, why)
         except GhcmError as error:
             log.error('the open calls of "%s" end with their deadlines: %s', job.program, error)
             return Settled()
 
     async def _give_up(self, program: str) -> None:
         try:
-            await self._leases.drop(program)
+            await self.leases.drop(program)
         except GhcmError as error:  # it ends by itself soon
             log.warning('the lease on "%s" could not be given up: %s', program, error.message)
 

@@ -12,18 +12,17 @@ import contextlib
 import logging
 import socket
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ghcm.runtime.daemon.child import Child, Command, ending, last_words
+from ghcm.runtime.daemon.child import Child, Command, RestartPolicy, ending, last_words
 from ghcm.runtime.daemon.protocol import Document
-from ghcm.runtime.daemon.restarts import RestartPolicy
-from ghcm.runtime.daemon.state import Options, StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.daemon.warm_standby import WarmStandby
 from ghcm.runtime.jobs.store import Job
-from ghcm.runtime.pubsub.embedded import embedded_command, embedded_url
-from ghcm.runtime.settings import EMBEDDED
+from ghcm.runtime.pubsub.embedded import embedded_command
+from ghcm.runtime.settings import Settings
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -31,39 +30,33 @@ _HEAD_START_SECONDS = 3.0
 _RELEASE_SECONDS = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who is told: of everything that happens; that somebody died who may have held calls; that Spark cannot be
-    started, and why.
+@dataclass(eq=False)
+class Processes:
+    """`listener` is the socket that every HTTP process takes over from the one before. `tell` is told everything that
+    happens; the others, that somebody died who may have held calls, and that Spark cannot be started, and why.
     """
 
+    settings: Settings
+    state: StateDirectory
+    redis_url: str
+    listener: socket.socket
     tell: Callable[[Document], None]
     calls_may_be_lost: Callable[[], None]
     spark_is_broken: Callable[[str], None]
+    children: dict[str, Child] = field(default_factory=dict[str, Child])
+    http_watches: asyncio.Event = field(default_factory=asyncio.Event)
+    first_results: asyncio.Event = field(default_factory=asyncio.Event)
+    _spark_deaths: int = 0
+    _later: asyncio.Task[None] | None = None
+    _released: dict[str, asyncio.Future[bool]] = field(default_factory=dict[str, asyncio.Future[bool]])
 
+    def __post_init__(self) -> None:
+        self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
 
-class Processes:
-    """`listener` is the socket that every HTTP process takes over from the one before."""
-
-    def __init__(self, options: Options, listener: socket.socket, listeners: Listeners) -> None:
-        self.children: dict[str, Child] = {}
-        self.standby = WarmStandby(standby_command(options.state))
-        self.http_watches = asyncio.Event()
-        self.first_results = asyncio.Event()
-        self._options = options
-        self._state = options.state
-        self._embedded = options.redis == EMBEDDED
-        self.redis_url = embedded_url(options.state.redis) if self._embedded else options.redis
-        self._listener = listener
-        self._listeners = listeners
-        self._spark_deaths = 0
-        self._later: asyncio.Task[None] | None = None
-        self._released: dict[str, asyncio.Future[bool]] = {}
-
-    async def start(self) -> None:
-        """Start what is needed before there is a job."""
+    async def start(self, *, standby: bool) -> None:
+        """Start what is needed before there is a job, and with `standby` an engine too."""
         self._start_redis()
-        if self._options.standby:
+        if standby:
             await self.standby.start()
             self._later = asyncio.create_task(self._start_http_second(), name="http")
         else:
@@ -74,11 +67,13 @@ class Processes:
         if "spark" in self.children:
             self.refresh_spark()
             return
-        command = spark_command(self._state, self.redis_url)
-        self._keep(
-            "spark",
-            Child(command, RestartPolicy(limit=None), reported=self._heard, died=self._died, changed=self._changed),
-        )
+        command = self._command("spark", "ghcm.runtime.spark", patience=20.0)
+        self._keep(Child(command, RestartPolicy(None), reported=self._heard, died=self._died, changed=self._changed))
+
+    def engine(self, job: Job, base: Path) -> Command:
+        """The engine process of one job: runs its stream units, writes its reports to standard output."""
+        more = ("--bundle", job.bundle, "--job", job.id, "--base", str(base))
+        return self._command(job.id, "ghcm.runtime.slot.process", *more, patience=30.0)
 
     def refresh_spark(self) -> None:
         """Tell the Spark driver that jobs have come or gone."""
@@ -113,17 +108,17 @@ class Processes:
         await self._stop("redis")
 
     def _start_redis(self) -> None:
-        if not self._embedded:
-            self._listeners.calls_may_be_lost()  # those that an earlier daemon had accepted and not sent
+        if not self.settings.embedded:
+            self.calls_may_be_lost()  # those that an earlier daemon had accepted and not sent
             return
         socket_path = Path(self.redis_url.removeprefix("unix://"))
 
         async def answering() -> None:
             await _answers_ping(socket_path)
-            self._listeners.calls_may_be_lost()
+            self.calls_may_be_lost()
 
-        command = redis_command(self._state)
-        self._keep("redis", Child(command, RestartPolicy(limit=None), started=answering, changed=self._changed))
+        command = Command("redis", embedded_command(self.state.redis), self.state.logs / "redis.log")
+        self._keep(Child(command, RestartPolicy(None), started=answering, changed=self._changed))
 
     async def _start_http_second(self) -> None:
         """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
@@ -135,10 +130,11 @@ class Processes:
         async def watching() -> None:
             await self.http_watches.wait()
             self.http_watches.clear()
-            self._listeners.calls_may_be_lost()  # those that the one before had accepted and not sent
+            self.calls_may_be_lost()  # those that the one before had accepted and not sent
 
-        command = http_command(self._state, self.redis_url, self._listener.fileno())
-        self._keep("http", Child(command, RestartPolicy(limit=None), started=watching, changed=self._changed))
+        listener = self.listener.fileno()
+        command = self._command("http", "ghcm.supervisor", "--fd", str(listener), inherits=(listener,))
+        self._keep(Child(command, RestartPolicy(None), started=watching, changed=self._changed))
 
     def _died(self, code: int) -> bool:
         """Calls survive a driver that dies, but not one that never gets as far as being ready."""
@@ -146,10 +142,10 @@ class Processes:
         for released in self._released.values():
             if not released.done():
                 released.set_result(True)  # nothing runs in a process that is dead
-        if self._spark_deaths >= self._options.restarts:
+        if self._spark_deaths >= self.settings.limits.restarts:
             deaths = f"died {self._spark_deaths} times before it was ready"
-            last = last_words(self._state.logs / "spark.log")
-            self._listeners.spark_is_broken(f"the Spark driver {deaths}, the last time {ending(code)}{last}")
+            last = last_words(self.state.logs / "spark.log")
+            self.spark_is_broken(f"the Spark driver {deaths}, the last time {ending(code)}{last}")
         return True
 
     def _heard(self, report: Document) -> None:
@@ -158,14 +154,20 @@ class Processes:
         released = self._released.get(str(report.get("job")))
         if report.get("event") == "released" and released is not None and not released.done():
             released.set_result(bool(report.get("done")))
-        self._listeners.tell({**report, "event": f"spark.{report.get('event')}"})
+        self.tell({**report, "event": f"spark.{report.get('event')}"})
 
     def _changed(self) -> None:
-        self._listeners.tell({"event": "processes"})
+        self.tell({"event": "processes"})
 
-    def _keep(self, name: str, child: Child) -> None:
-        self.children[name] = child
+    def _keep(self, child: Child) -> None:
+        self.children[child.command.name] = child
         child.start()
+
+    def _command(
+        self, name: str, module: str, *more: str, inherits: Sequence[int] = (), patience: float = 10.0
+    ) -> Command:
+        line = [sys.executable, "-u", "-m", module, "--state", str(self.state.path), "--redis", self.redis_url, *more]
+        return Command(name, line, self.state.logs / f"{name}.log", SLOT, inherits, patience)
 
     async def _stop(self, name: str) -> None:
         if name in self.children:
@@ -192,44 +194,3 @@ SLOT: dict[str, str] = {
 """Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
 the loop does not wait for what is decoded or saved beside it.
 """
-
-
-def redis_command(state: StateDirectory) -> Command:
-    """The private Redis."""
-    return Command("redis", embedded_command(state.redis), state.logs / "redis.log")
-
-
-def http_command(state: StateDirectory, url: str, listener: int) -> Command:
-    """The Supervisor's HTTP process on a socket that is already bound."""
-    arguments = ["--state", str(state.path), "--redis", url, "--fd", str(listener)]
-    return _python("http", "ghcm.supervisor", arguments, state, inherits=(listener,))
-
-
-def engine_command(state: StateDirectory, url: str, job: Job, base: Path) -> Command:
-    """The engine process of one job: runs its stream units, writes its reports to standard output."""
-    arguments = ["--bundle", job.bundle, "--job", job.id, "--state", str(state.path)]
-    arguments += ["--base", str(base), "--redis", url]
-    return _python(job.id, "ghcm.runtime.slot.process", arguments, state, patience=30.0)
-
-
-def standby_command(state: StateDirectory) -> Command:
-    """A process that becomes an engine."""
-    return _python("spare", "ghcm.runtime.daemon.warm_standby", [], state)
-
-
-def spark_command(state: StateDirectory, url: str) -> Command:
-    """The Spark driver of all jobs."""
-    return _python("spark", "ghcm.runtime.spark", ["--state", str(state.path), "--redis", url], state, patience=20.0)
-
-
-def _python(
-    name: str,
-    module: str,
-    arguments: list[str],
-    state: StateDirectory,
-    *,
-    inherits: tuple[int, ...] = (),
-    patience: float = 10.0,
-) -> Command:
-    line = [sys.executable, "-u", "-m", module, *arguments]
-    return Command(name, line, state.logs / f"{name}.log", SLOT, inherits, patience)

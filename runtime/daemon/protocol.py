@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -65,18 +65,8 @@ def raised(answer: Document) -> Document:
 
 def job_document(job: Job) -> Document:
     """A job as JSON."""
-    return {
-        "id": job.id,
-        "program": job.program,
-        "state": job.state.value,
-        "reason": job.reason,
-        "error": None if job.error is None else job.error.document(),
-        "restarts": job.restarts,
-        "submitted": job.submitted,
-        "started": job.started,
-        "ended": job.ended,
-        "version": job.version,
-    }
+    shown = {each.name: getattr(job, each.name) for each in fields(job) if each.name not in ("bundle", "since")}
+    return shown | {"state": job.state.value, "error": job.error and job.error.document()}
 
 
 def call_document(call: Call) -> Document:

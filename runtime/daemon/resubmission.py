@@ -38,7 +38,8 @@ class Again(Enum):
 
 def refuse_doubles(job: Job, before: Program, after: Program) -> None:
     """GhcmError if the program, run from its start, would append what this job of it has appended already."""
-    doubled = [f'"{name}"' for name in _appended(after) if _connector(after, name) in _connectors(before)]
+    appended = [before.sink(name).connector for name in _appended(before)]
+    doubled = [f'"{name}"' for name in _appended(after) if after.sink(name).connector in appended]
     if doubled:
         raise GhcmError(
             f'program "{job.program}" has run before, as job "{job.id}" ({job.state.value})',
@@ -72,14 +73,6 @@ def _appended(program: Program) -> list[str]:
     return sorted(name for name in written if program.sink(name).mode is Mode.APPEND)
 
 
-def _connectors(program: Program) -> list[object]:
-    return [_connector(program, name) for name in _appended(program)]
-
-
-def _connector(program: Program, sink: str) -> object:
-    return program.sink(sink).connector
-
-
 log = logging.getLogger("ghcm.daemon")
 
 
@@ -104,7 +97,7 @@ class EarlierJobs:
                 if upgrade.nothing:
                     return job, None
                 version = job.version + 1
-                copy = self.state.version(job.id, version)
+                copy = self.state.bundle(job.id, version)
                 copy_bundle(bundle.path, copy)
                 return self.store.jobs.upgrade(job.id, version, str(copy), upgrade.since(job.since, version)), upgrade
             case Again.UNSAID:
@@ -170,7 +163,7 @@ async def upgrade_running(
         raise _runs(runner, f'It runs in the folder "{there}"', f'submit it with -C "{there}" to change it, or end it')
     if upgrade.obstacles:
         raise upgrade.refusal(job.program, job.id)
-    version, copy = job.version + 1, state.version(job.id, job.version + 1)
+    version, copy = job.version + 1, state.bundle(job.id, job.version + 1)
     since = upgrade.since(job.since, version)
     await asyncio.to_thread(copy_bundle, bundle.path, copy)
     if not runner.runs:
@@ -179,8 +172,16 @@ async def upgrade_running(
     try:
         await asyncio.wait_for(runner.upgrade(version, copy, since), _PATIENCE_S)
     except (GhcmError, TimeoutError) as error:
-        if runner.job.version != version:  # else it died right after it had changed, and starts again as what it is
-            raise error if isinstance(error, GhcmError) else _no_answer(runner) from error
+        if runner.job.version == version:
+            return upgrade  # it died right after it had changed, and starts again as what it is
+        if isinstance(error, GhcmError):
+            raise
+        raise GhcmError(
+            f'the engine of job "{runner.id}" does not answer',
+            code="GHCM-755",
+            detail=f"It was asked to change and has said nothing for {_PATIENCE_S:.0f} seconds.",
+            hint="ghcm ps shows its version, ghcm logs what it does.",
+        ) from error
     return upgrade
 
 
@@ -190,13 +191,4 @@ def _runs(runner: JobRunner, detail: str, hint: str) -> GhcmError:
         code="GHCM-724",
         detail=f"{detail}.",
         hint=f"{hint}: ghcm stop {runner.id}",
-    )
-
-
-def _no_answer(runner: JobRunner) -> GhcmError:
-    return GhcmError(
-        f'the engine of job "{runner.id}" does not answer',
-        code="GHCM-755",
-        detail=f"It was asked to change and has said nothing for {_PATIENCE_S:.0f} seconds.",
-        hint="ghcm ps shows its version, ghcm logs what it does.",
     )

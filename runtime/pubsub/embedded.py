@@ -20,6 +20,7 @@ from ghcm.errors import GhcmError
 LEAST_VERSION = (6, 2)
 
 _SOCKET_LIMIT = 107
+"""Bytes that the kernel allows for the path of a socket."""
 
 
 def find_redis_server() -> Path:
@@ -43,25 +44,25 @@ def find_redis_server() -> Path:
     )
 
 
+def short_socket(path: Path) -> Path:
+    """The path, or one in a private folder for temporary files that stands for it: a socket's is short."""
+    path = path.resolve()
+    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    others = (Path(folder, f"ghcm-{os.getuid()}", f"{name}.sock") for folder in (tempfile.gettempdir(), "/tmp"))
+    return next(each for each in (path, *others) if len(os.fsencode(each)) <= _SOCKET_LIMIT)
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder of a socket, open to us alone. GhcmError if it is another's."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_uid != os.getuid():
+        hint = "choose another --state, or set TMPDIR to a folder of your own."
+        raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint=hint)
+
+
 def socket_path(directory: Path) -> Path:
-    """The socket for a server with this data directory: inside it, or in a private folder of the system's temporary one
-    where the path would be longer than the 107 bytes that a socket's may have.
-    """
-    path = directory.resolve() / "redis.sock"
-    if len(os.fsencode(path)) <= _SOCKET_LIMIT:
-        return path
-    digest = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:16]
-    for parent in (tempfile.gettempdir(), "/tmp"):
-        folder = Path(parent, f"ghcm-{os.getuid()}")
-        path = folder / f"{digest}.sock"
-        if len(os.fsencode(path)) <= _SOCKET_LIMIT:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if folder.stat().st_uid != os.getuid():
-                raise GhcmError(
-                    f'"{folder}" belongs to someone else', code="GHCM-753", hint="set TMPDIR to a folder of your own"
-                )
-            return path
-    raise GhcmError(f'no path for a socket is short enough beside "{directory}"', code="GHCM-754")
+    """The socket of a server with this data directory."""
+    return short_socket(directory / "redis.sock")
 
 
 def embedded_url(directory: Path) -> str:
@@ -72,10 +73,11 @@ def embedded_url(directory: Path) -> str:
 def embedded_command(directory: Path) -> list[str]:
     """The command line of the server with its data in `directory`, which is made. GhcmError if there is no server."""
     directory.mkdir(parents=True, exist_ok=True)
-    directory = directory.resolve()
+    directory, socket = directory.resolve(), socket_path(directory)
+    make_private(socket.parent)
     options = {
         "port": "0",
-        "unixsocket": str(socket_path(directory)),
+        "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(directory),
         "logfile": str(directory / "redis.log"),

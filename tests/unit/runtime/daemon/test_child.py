@@ -11,9 +11,8 @@ import psutil
 import pytest
 
 from ghcm.runtime.daemon import child as children
-from ghcm.runtime.daemon.child import Child, Command, Phase, ending, spawn
+from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, ending, spawn
 from ghcm.runtime.daemon.protocol import Document
-from ghcm.runtime.daemon.restarts import RestartPolicy
 from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
 
@@ -83,10 +82,15 @@ def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:
 
 def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> None:
     async def live() -> Child:
-        child = Child(command(tmp_path, "raise SystemExit(7)"), RestartPolicy(limit=3))
+        failed = asyncio.Event()
+        child = Child(
+            command(tmp_path, "raise SystemExit(7)"),
+            RestartPolicy(limit=3),
+            changed=lambda: failed.set() if child.phase is Phase.FAILED else None,
+        )
         child.start()
         async with asyncio.timeout(20):
-            await child.wait()
+            await failed.wait()
         return child
 
     child = asyncio.run(live())

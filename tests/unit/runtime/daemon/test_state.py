@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.child import follow, last_words, tail
+from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
-from ghcm.runtime.daemon.restarts import RestartPolicy
-from ghcm.runtime.daemon.state import Lock, StateDirectory, short_socket
+from ghcm.runtime.daemon.state import Lock, StateDirectory
+from ghcm.runtime.pubsub.embedded import short_socket
 
 HOLDER = """\
 import sys
