@@ -1,17 +1,16 @@
 """The contract between the engine and the operators: what a task does with batches, watermarks and snapshots, without
 knowing where it runs.
 
-An operator never blocks, never starts threads and never assumes that there is room: every call that may emit says
-`False` when an offer was refused, and is then repeated with the same arguments before any other. It must remember by
-itself what of that call has been emitted already. Here stand no operators; `ghcm.runtime.operators.build` makes one
-from a task.
+An operator never blocks, never starts threads and never knows whether there is room: it gives batches one by one, and
+the engine asks for the next when somebody takes it, and for nothing else before. Here stand no operators;
+`ghcm.runtime.operators.build` makes one from a task.
 """
 
 from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -42,25 +41,19 @@ class Publication:
 
 
 class Outbox(Protocol):
-    """Where an operator puts what it gives on. Empty batches are taken and dropped."""
-
-    def offer(self, batch: Batch) -> bool:
-        """Take the whole batch, or nothing: `False` means no room, so return `False` and offer the same again when
-        called again.
-        """
-        ...
+    """Where an operator puts what it gives besides batches."""
 
     def dead(self, letter: DeadLetter) -> None:
-        """Take a failed record; never refused."""
+        """Take a failed record."""
 
     def publish(self, publication: Publication) -> None:
-        """Take an instruction to be sent after the next commit; never refused. Only `Publish` does this."""
+        """Take an instruction to be sent after the next commit. Only `Publish` does this."""
 
 
 @runtime_checkable
 class Operator(Protocol):
-    """One task at work. `process`, `advance`, `flush` and `finish` return `False` when they have to be called again
-    as described above. An operator inherits what it has nothing to do for.
+    """One task at work. `process`, `advance`, `flush` and `finish` give batches, made as they are asked for; before the
+    last, nothing else is called but `copy`. Empty ones are dropped. An operator inherits what it has nothing to do for.
 
     Several inputs are told apart by `ordinal`, the position in `task.inputs`. Batches of one partition arrive in
     order. What regroups its input (aggregations, joins, sort, top, distinct) gives batches of partition "";
@@ -68,25 +61,25 @@ class Operator(Protocol):
     records handled in each form.
     """
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         """Take a batch of one partition of input `ordinal`."""
         ...
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
+    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
         """The watermark (minimum over all inputs and partitions) has moved to this value: close what it closes.
         INFINITY comes before `finish`.
         """
-        return True
+        return ()
 
-    def flush(self, outbox: Outbox) -> bool:
-        """A commit is near: emit what readers of the sinks should see with it (tables: the latest value of each key
+    def flush(self, outbox: Outbox) -> Iterable[Batch]:
+        """A commit is near: give what readers of the sinks should see with it (tables: the latest value of each key
         that changed). Called right before `save`.
         """
-        return True
+        return ()
 
-    def finish(self, outbox: Outbox) -> bool:
-        """All inputs have ended: emit what is left. Nothing is called afterwards but `flush`, `save` and `copy`."""
-        return True
+    def finish(self, outbox: Outbox) -> Iterable[Batch]:
+        """All inputs have ended: give what is left. Nothing is called afterwards but `flush`, `save` and `copy`."""
+        return ()
 
     def save(self) -> Mapping[int, bytes]:
         """The state by key group, to be given to `restore` of a new operator of the same task. Stateless: empty.
@@ -151,8 +144,8 @@ class Gate(Protocol):
         """Whether it keeps records that came before their time, so that event time must not go on behind it."""
         ...
 
-    def ended(self, ordinal: int, outbox: Outbox) -> bool:
-        """Input `ordinal` has ended; told again after a recovery. May emit."""
+    def ended(self, ordinal: int, outbox: Outbox) -> Iterable[Batch]:
+        """Input `ordinal` has ended; told again after a recovery."""
         ...
 
 

@@ -13,18 +13,13 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Edge, Inlet
 from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.services import Services
-from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
-from ghcm.runtime.engine.source_tasklet import SourceTasklet
-from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
-from ghcm.runtime.engine.wiring import Graph, wire
+from ghcm.runtime.engine.wiring import Graph, Running, wire
 from ghcm.runtime.pubsub.envelope import SinkVersion
-from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import ReadTable, To
+from ghcm.spg.ops import ReadTable
 from ghcm.values import from_json
 
 
@@ -77,7 +72,10 @@ class CallRun:
     def start(self) -> None:
         """Build the graph and let it run."""
         try:
-            self._graph = wire(self.unit, self)
+            running = Running(
+                self.unit, self._services, self, lambda *_: self.id, self.id, self._parameters, self._versions
+            )
+            self._graph = wire(running)
             self._left = self._graph.names
             for task in self.unit.tasks:
                 if isinstance(task.op, ReadTable):
@@ -93,38 +91,6 @@ class CallRun:
     def cancel(self, error: GhcmError) -> None:
         """End now with this error."""
         self._finish(Outcome(error=error))
-
-    # --- parts (see wiring.Parts) ------------------------------------------------------------------------------------
-
-    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
-        """The tasklet of a source or read."""
-        source = self._services.source(task, self.unit, self._parameters, self._versions)
-        letter = self._services.letter(task, self.unit)
-        return SourceTasklet(task.id, source, outputs, self, letter=letter, urgent=True)
-
-    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
-        """The tasklet of an operator."""
-        operator = self._services.operator(task, self.unit, self._parameters)
-        return OperatorTasklet(task.id, operator, inputs, outputs, self, urgent=True)
-
-    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
-        """The tasklet of a sink, whose version is the call's id."""
-        assert isinstance(task.op, To)
-        return SinkTasklet(
-            task.id,
-            task.op.sink,
-            self._services.open_writer(task, self.unit, call=self.id),
-            Worker(f"{self.unit.name}-{task.id}", self.scheduler.post),
-            edge,
-            self,
-            lambda _: self.id,
-            always=True,
-            urgent=True,
-        )
-
-    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
-        """The tasklet of the reply."""
-        return ReplyTasklet(task.id, edge, self)
 
     # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
@@ -182,12 +148,7 @@ class CallRun:
         done, self._done = self._done, None
         if done is None:
             return
-        for source in self._graph.sources.values():
-            source.close()
-        for operator in self._graph.operators.values():
-            operator.close()
-        for sink in self._graph.sinks.values():
-            sink.close()
+        self._graph.close()
         done(outcome)
 
 

@@ -1,19 +1,19 @@
-"""What a tasklet is part of, a running unit or a call, and what it gives: batches and steering items to its consumers,
-state, failed records and publications to snapshots.
+"""What a tasklet is part of, a running unit or a call, what all tasklets have, and what they give: batches and steering
+items to consumers, state, failed records and publications to snapshots.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Inlet, Item
+from ghcm.runtime.engine.edge import Edge, Inlet, Item
 from ghcm.runtime.engine.scheduler import Scheduler
 
 
@@ -64,6 +64,36 @@ class Counters:
     dead: int = 0
 
 
+class UnitTasklet:
+    """A tasklet of a unit or call, with the edges that lead to it."""
+
+    def __init__(self, name: str, host: Host, edges: Sequence[Edge] = (), *, urgent: bool = False) -> None:
+        self.name = name
+        self.urgent = urgent
+        self.edges = edges
+        self.counters = Counters()
+        self._host = host
+        self._done = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether it gives nothing any more."""
+        return self._done
+
+    def backlog(self) -> int:
+        """Records that wait at its inputs; what waits outside is not known."""
+        return sum(edge.rows for edge in self.edges)
+
+    def fail(self, error: Exception) -> None:
+        """A step raised this."""
+        self._done = True
+        self._host.failed(self.name, error)
+
+    def close(self) -> None:
+        """Never step again, and give back what it holds."""
+        self._done = True
+
+
 class Outputs:
     """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
     the next barrier.
@@ -83,6 +113,8 @@ class Outputs:
         """Whether the last refusal was for the time alone."""
         self._until = math.inf
         self._gave = False
+        self._left: Iterator[Batch] | None = None
+        self._next: Batch | None = None
 
     def begin(self, until: float) -> None:
         """A step begins, which should end by then (`time.perf_counter`)."""
@@ -114,6 +146,20 @@ class Outputs:
         for edge in self._edges:
             edge.offer(batch)
         self._counters.given += len(batch)
+        return True
+
+    def give(self, make: Callable[[], Iterable[Batch]]) -> bool:
+        """Offer the batches of one call of an operator; `False` where one was refused: then nothing else may be given
+        before this was called again with the same. `make` is called once.
+        """
+        if self._left is None:
+            self._left = iter(make())
+            self._next = next(self._left, None)
+        while self._next is not None:
+            if not self.offer(self._next):
+                return False
+            self._next = next(self._left, None)
+        self._left = None
         return True
 
     def send(self, item: Item) -> bool:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from ghcm.functions import Failure
 from ghcm.runtime.contract import Context, Form, Operator
-from ghcm.runtime.data.dead_letter import DeadLetter, table_of
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.dead_letter import table_of
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
@@ -26,7 +26,7 @@ from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.source import Origin
-from ghcm.spg.graph import Program, Sink, Task, Unit
+from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadSink, ReadTable, Source, To
 
 
@@ -51,20 +51,12 @@ class Compiled(Protocol):
         ...
 
 
-class Build(Protocol):
-    """Makes the operator of a task: `ghcm.runtime.operators.build`."""
+Build: TypeAlias = Callable[[Task, Unit, TaskCode | None, Context], Operator]
+"""Makes the operator of a task: `ghcm.runtime.operators.build`."""
 
-    def __call__(self, task: Task, unit: Unit, code: TaskCode | None, context: Context, /) -> Operator:
-        """A new operator."""
-        ...
-
-
-class CopyTable(Protocol):
-    """Copies a table of a running unit, in the loop."""
-
-    def __call__(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
-        """Its pairs; with `one` only that of the key. GhcmError if there is no such table."""
-        ...
+CopyTable: TypeAlias = Callable[[str, str, object, bool], list[tuple[object, object]]]
+"""Copies the table of a unit and task, in the loop: its pairs; where the last is true, that of the key alone. GhcmError
+if there is no such table."""
 
 
 @dataclass(slots=True)
@@ -116,14 +108,6 @@ class Services:
         """A new operator of a task."""
         return self.build(task, unit, self.code(unit).get(task.id), self.context(parameters))
 
-    def letter(self, task: Task, unit: Unit) -> Callable[[Failure, str, str], DeadLetter]:
-        """The function that makes dead letters of a source's raw records."""
-
-        def make(reason: Failure, detail: str, text: str) -> DeadLetter:
-            return DeadLetter(unit.name, task.id, reason, detail, text, str(task.origin))
-
-        return make
-
     def source(self, task: Task, unit: Unit, parameters: Mapping[str, object], versions: Mapping[str, str]) -> Reading:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
         match task.op:
@@ -132,9 +116,11 @@ class Services:
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)
-                return StoredSource(
-                    latest, partial(_read, sink, self.connections), task.schema, task.id, versions.get(name)
-                )
+
+                def rows(version: str | None) -> Iterator[Row]:
+                    return read(sink, self.connections, version=version)
+
+                return StoredSource(latest, rows, task.schema, task.id, versions.get(name))
             case ReadTable():
                 return RowsSource(partial(self._copy, task, unit, parameters), task.schema, task.id, replayable=False)
             case _:  # only what reads is asked for its source
@@ -174,7 +160,3 @@ def plain(name: str) -> str:
     'job-main-reply_read'
     """
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)
-
-
-def _read(sink: Sink, connections: Connections, version: str | None) -> Iterator[tuple[object, ...]]:
-    return read(sink, connections, version=version)

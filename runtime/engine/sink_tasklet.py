@@ -14,10 +14,12 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
-from ghcm.runtime.engine.host import Counters, Host, Saved
+from ghcm.runtime.engine.host import Host, Saved, UnitTasklet
 from ghcm.runtime.engine.scheduler import Progress
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.worker import Worker
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import To
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,42 +29,37 @@ _ROWS_IN_FLIGHT = 65_536
 _ROWS_AT_ONCE = 16_384
 
 
-class SinkTasklet:
-    """Writes one input to one sink. `version` gives the name of the version that a snapshot commits.
+class SinkTasklet(UnitTasklet):
+    """Writes one input to one sink. `version` gives the name of the version that it commits with a snapshot.
 
-    `always`: there is a version at the end even if it has no rows.
+    `call`: it is part of a call, so that there is a version at the end even if it has no rows.
     """
 
-    def __init__(  # noqa: PLR0913 - its sink and its options, by name
+    def __init__(
         self,
-        name: str,
-        sink: str,
+        task: Task,
         open_writer: Callable[[], SinkWriter],
         worker: Worker,
         edge: Edge,
         host: Host,
-        version: Callable[[int], str],
+        version: Callable[[int, str], str],
         *,
-        always: bool = False,
-        urgent: bool = False,
+        call: bool,
     ) -> None:
-        self.name = name
-        self.sink = sink
-        self._due = always
-        self.urgent = urgent
+        super().__init__(task.id, host, [edge], urgent=call)
+        assert isinstance(task.op, To)
+        self.sink = task.op.sink
         self.worker = worker
+        self._due = call
         self._open_writer = open_writer
         self._writer: SinkWriter | None = None  # the worker's, but for the question whether there is one
         self._open = False
-        self.counters = Counters()
         self._edge = edge
-        self._host = host
         self._version = version
         self._flight = 0
         self._uncommitted = 0
         self._held = False
         self._ended = False
-        self._done = False
 
     def open(self, committed: str | None, done: Callable[[], None]) -> None:
         """Open the writer, drop what a dead one has left and commit again what the snapshot says is committed."""
@@ -88,7 +85,7 @@ class SinkTasklet:
 
     def backlog(self) -> int:
         """Records that wait to be written."""
-        return self._edge.rows + self._flight
+        return super().backlog() + self._flight
 
     @property
     def ended(self) -> bool:
@@ -117,18 +114,13 @@ class SinkTasklet:
                 pass
         return Progress.WORKED
 
-    def fail(self, error: Exception) -> None:
-        """A step, or the writer, raised this."""
-        self._done = True
-        self._host.failed(self.name, error)
-
     def prepare(self, snapshot: int) -> None:
         """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
         due = self._due and self._ended
         if not self._uncommitted and not due:
             self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
             return
-        version, ended = self._version(snapshot), self._ended
+        version, ended = self._version(snapshot, self.name), self._ended
 
         def prepared(rows: int) -> None:
             self._uncommitted = 0
@@ -150,8 +142,8 @@ class SinkTasklet:
         self._host.scheduler.wake(self)
 
     def close(self) -> None:
-        """Never step again, drop what is not prepared and end the thread."""
-        self._done = True
+        """As `UnitTasklet.close`: drops what is not prepared and ends the thread."""
+        super().close()
 
         def close() -> None:
             if self._writer is not None:
@@ -173,7 +165,7 @@ class SinkTasklet:
         self.worker.submit(lambda: self._opened.write(content), written, self.fail)
 
 
-def _bare(batch: Batch) -> list[tuple[object, ...]]:
+def _bare(batch: Batch) -> list[Row]:
     """The rows without their hidden columns."""
     rows = batch.rows()
     return [row[:-2] for row in rows] if batch.timed else list(rows)
@@ -182,21 +174,13 @@ def _bare(batch: Batch) -> list[tuple[object, ...]]:
 _MOST_ROWS = 1_000_000
 
 
-class ReplyTasklet:
+class ReplyTasklet(UnitTasklet):
     """Keeps rows until the call is answered."""
 
-    def __init__(self, name: str, edge: Edge, host: Host, *, urgent: bool = True) -> None:
-        self.name = name
-        self.urgent = urgent
-        self.counters = Counters()
+    def __init__(self, name: str, edge: Edge, host: Host) -> None:
+        super().__init__(name, host, [edge], urgent=True)
         self.rows: list[Row] = []
         self._edge = edge
-        self._host = host
-        self._done = False
-
-    def backlog(self) -> int:
-        """Records that wait at its input."""
-        return self._edge.rows
 
     def step(self) -> Progress:
         """Keep one batch."""
@@ -206,9 +190,8 @@ class ReplyTasklet:
             case None:
                 return Progress.WAITING
             case Batch() as batch:
-                rows = batch.rows()
-                self.counters.taken += len(rows)
-                self.rows.extend([row[:-2] for row in rows] if batch.timed else rows)
+                self.counters.taken += len(batch)
+                self.rows.extend(_bare(batch))
                 if len(self.rows) > _MOST_ROWS:
                     raise GhcmError(
                         f'the reply "{self.name}" has more than {_MOST_ROWS:,} rows',
@@ -223,8 +206,3 @@ class ReplyTasklet:
             case Watermark() | Partitions():
                 pass
         return Progress.WORKED
-
-    def fail(self, error: Exception) -> None:
-        """A step raised this."""
-        self._done = True
-        self._host.failed(self.name, error)

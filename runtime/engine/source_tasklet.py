@@ -9,44 +9,39 @@ from collections.abc import Callable, Sequence
 from ghcm.functions import Failure
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, End, Inlet, Partitions
-from ghcm.runtime.engine.host import Counters, Host, Outputs, Saved
+from ghcm.runtime.engine.host import Host, Outputs, Saved, UnitTasklet
 from ghcm.runtime.engine.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
+from ghcm.spg.graph import Task
 
+_ROWS = 8192
 _LONGEST = 16_384
 """Characters of a raw text that a dead letter holds."""
 
 
-class SourceTasklet:
-    """Polls a source. `ready` says whether the unit takes anything just now; `letter` makes a failed record of reason,
-    detail and raw text.
-    """
+class SourceTasklet(UnitTasklet):
+    """Polls the source of a task of the unit of this name. `ready` says whether the unit takes anything just now."""
 
     def __init__(
         self,
-        name: str,
+        unit: str,
+        task: Task,
         source: Source,
         outputs: Sequence[Inlet],
         host: Host,
         *,
-        letter: Callable[[Failure, str, str], DeadLetter],
-        ready: Callable[[], bool] = lambda: True,
-        urgent: bool = False,
-        rows: int = 8192,
+        ready: Callable[[], bool],
+        urgent: bool,
     ) -> None:
-        self.name = name
-        self.urgent = urgent
+        super().__init__(task.id, host, urgent=urgent)
         self.source = source
-        self.counters = Counters()
-        self.outbox = Outputs(name, outputs, self.counters, host)
-        self._host = host
-        self._letter = letter
+        self.outbox = Outputs(task.id, outputs, self.counters, host)
+        self._unit = unit
+        self._origin = str(task.origin)
         self._ready = ready
-        self._rows = rows
         self._barrier: int | None = None
         self._open: frozenset[str] | None = None
         self._timer: Timer | None = None
-        self._done = False
         self._finished_before = False
         self._position: object = None
 
@@ -69,20 +64,11 @@ class SourceTasklet:
         self._host.scheduler.wake(self)
 
     def close(self) -> None:
-        """Close the source and never step again."""
-        self._done = True
+        """As `UnitTasklet.close`."""
+        super().close()
         if self._timer is not None:
             self._timer.cancelled = True
         self.source.close()
-
-    @property
-    def ended(self) -> bool:
-        """Whether it gives nothing any more."""
-        return self._done
-
-    def backlog(self) -> int:
-        """A source does not know what waits outside."""
-        return 0
 
     def step(self) -> Progress:
         """Send a barrier that is due, then one batch."""
@@ -100,7 +86,7 @@ class SourceTasklet:
         if not self.source.ended:
             if not self.outbox.has_room():
                 return Progress.WAITING
-            batch = self.source.poll(self._rows, self._dead)
+            batch = self.source.poll(_ROWS, self._dead)
             if batch is not None:
                 self._host.mark_dirty()
                 self.counters.taken += len(batch)
@@ -110,11 +96,6 @@ class SourceTasklet:
                 return Progress.WORKED if batch is not None else self._wait()
         return self._end()
 
-    def fail(self, error: Exception) -> None:
-        """A step raised this."""
-        self._done = True
-        self._host.failed(self.name, error)
-
     def _announce(self) -> None:
         partitions = self.source.partitions()
         if partitions != self._open:
@@ -123,7 +104,7 @@ class SourceTasklet:
 
     def _dead(self, reason: Failure, detail: str, text: str) -> None:
         self._host.mark_dirty()
-        self.outbox.dead(self._letter(reason, detail, text[:_LONGEST]))
+        self.outbox.dead(DeadLetter(self._unit, self.name, reason, detail, text[:_LONGEST], self._origin))
 
     def _wait(self) -> Progress:
         due = self.source.due

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, WallClock
+from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, WallClock
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
-from ghcm.runtime.engine.host import Counters, Host, Outputs
+from ghcm.runtime.engine.host import Host, Outputs, UnitTasklet
 from ghcm.runtime.engine.scheduler import Progress
 from ghcm.runtime.engine.watermarks import Follower, Inputs, least_of_partitions
 
@@ -48,7 +48,7 @@ class StepSize:
             self.rows = min(self._most, self.rows * 2)
 
 
-class OperatorTasklet:
+class OperatorTasklet(UnitTasklet):
     """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
     from. `follower`: what it is told of other event times that its own may have to follow.
     """
@@ -65,38 +65,24 @@ class OperatorTasklet:
         done_before: bool = False,
         follower: Follower | None = None,
     ) -> None:
-        self.name = name
-        self.urgent = urgent
+        super().__init__(name, host, inputs, urgent=urgent)
         self.operator = operator
-        self.counters = Counters()
         self.outbox = Outputs(name, outputs, self.counters, host)
         self.watermark = NEVER
         self.size = StepSize()
         self._clock = operator if isinstance(operator, Clock) else None
         self._wall = operator if isinstance(operator, WallClock) else None
         self._gate = operator if isinstance(operator, Gate) else None
-        self.edges = inputs
         self._inputs = Inputs(len(inputs))
-        self._host = host
         self._todo: deque[Callable[[], bool]] = deque()
         self._barrier = 0
         self._aligned: set[int] = set()
         self._turn = 0
         self._done_before = done_before
-        self._done = False
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
         if self._follower is not None:
             self._follower.wake = partial(host.scheduler.wake, self)
-
-    @property
-    def ended(self) -> bool:
-        """Whether it gives nothing any more."""
-        return self._done
-
-    def backlog(self) -> int:
-        """Records that wait at its inputs."""
-        return sum(edge.rows for edge in self.edges)
 
     def step(self) -> Progress:
         """Finish what was refused, then handle one item."""
@@ -113,15 +99,6 @@ class OperatorTasklet:
             return Progress.WAITING
         self._handle(*found)
         return Progress.WORKED if self._work_off() else self._refused()
-
-    def fail(self, error: Exception) -> None:
-        """A step raised this."""
-        self._done = True
-        self._host.failed(self.name, error)
-
-    def close(self) -> None:
-        """Never step again."""
-        self._done = True
 
     def _refused(self) -> Progress:
         return Progress.WORKED if self.outbox.cut_short else Progress.WAITING
@@ -171,8 +148,7 @@ class OperatorTasklet:
             case End():
                 self._inputs.end(ordinal)
                 if self._gate is not None and not self._done_before:
-                    gate = self._gate
-                    self._todo.append(lambda: gate.ended(ordinal, self.outbox))
+                    self._give(partial(self._gate.ended, ordinal))
                 if self._aligned:
                     self._align(self._barrier)
                 if self._inputs.all_ended:
@@ -182,7 +158,7 @@ class OperatorTasklet:
 
     def _process(self, ordinal: int, batch: Batch) -> bool:
         started = time.perf_counter()
-        taken = self.operator.process(ordinal, batch, self.outbox)
+        taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, self.outbox))
         self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
         return taken
 
@@ -196,10 +172,13 @@ class OperatorTasklet:
             moment = self._inputs.watermark if self._wall is None else self._wall.moment()
         if moment <= self.watermark or (self._gate is not None and self._gate.holding):
             return True
-        if self._clock is None and not self.operator.advance(moment, self.outbox):
+        if self._clock is None and not self.outbox.give(lambda: self.operator.advance(moment, self.outbox)):
             return False
         self.watermark = moment
         return self.outbox.send(Watermark(moment))
+
+    def _give(self, call: Callable[[Outbox], Iterable[Batch]]) -> None:
+        self._todo.append(partial(self.outbox.give, partial(call, self.outbox)))
 
     def _align(self, snapshot: int) -> None:
         """Pass the barrier once it has come on every input that has not ended."""
@@ -216,7 +195,7 @@ class OperatorTasklet:
             self._idler.look(self._inputs.partitions)
         if self._wall is not None or self._follower is not None:  # windows close whether records come or not
             self._todo.append(self._tick)
-        self._todo.append(lambda: self.operator.flush(self.outbox))
+        self._give(self.operator.flush)
         self._todo.append(pass_on)
 
     def _end(self) -> None:
@@ -228,7 +207,6 @@ class OperatorTasklet:
             return True
 
         if not self._done_before:
-            self._todo.append(lambda: self.operator.advance(INFINITY, self.outbox))
-            self._todo.append(lambda: self.operator.finish(self.outbox))
-            self._todo.append(lambda: self.operator.flush(self.outbox))
+            for call in (partial(self.operator.advance, INFINITY), self.operator.finish, self.operator.flush):
+                self._give(call)
         self._todo.append(end)

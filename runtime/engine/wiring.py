@@ -2,48 +2,63 @@
 call.
 
 One slot: every exchange is a hand-over within it. Who opens sources and sinks, and what a barrier means, is the
-caller's business (`Parts`).
+caller's business (`Host`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from ghcm.runtime.contract import Table, TableReader
-from ghcm.runtime.engine.edge import Edge, Inlet
-from ghcm.runtime.engine.scheduler import Scheduler
+from ghcm.runtime.engine.edge import Edge
+from ghcm.runtime.engine.host import Host
+from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
+from ghcm.runtime.engine.watermarks import Idleness
+from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
 
 
-class Parts(Protocol):
-    """Makes the tasklets of one running unit or call."""
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What an operator goes on from: its state by key group, and whether it had finished."""
 
-    scheduler: Scheduler
+    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+    finished: bool = False
 
-    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
-        """The tasklet of a source or read; not opened yet."""
-        ...
 
-    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
-        """The tasklet of an operator, its state restored."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What tasklets are made for: a unit that runs by itself, or a `call` (its id), whose tasklets go before others.
 
-    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
-        """The tasklet of a sink; not opened yet."""
-        ...
+    `version` names what a sink commits with a snapshot. `parameters`, and `versions` of sinks to be read in place of
+    the latest, are a call's. `ready` says whether sources may give anything just now, `begun` what a task goes on from;
+    `idleness` is that of a unit.
+    """
 
-    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
-        """The tasklet of a reply."""
-        ...
+    unit: Unit
+    services: Services
+    host: Host
+    version: Callable[[int, str], str]
+    call: str | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    ready: Callable[[], bool] = lambda: True
+    begun: Callable[[Task], Begun] = lambda task: Begun()
+    idleness: Idleness | None = None
+
+    @property
+    def urgent(self) -> bool:
+        """Whether its tasklets go before those of others."""
+        return self.call is not None
 
 
 @dataclass(slots=True)
@@ -70,38 +85,56 @@ class Graph:
         """The tasklets that have an outbox."""
         return [*self.sources.values(), *self.operators.values()]
 
+    def close(self) -> None:
+        """Close all tasklets."""
+        for tasklet in self.all:
+            tasklet.close()
 
-def wire(unit: Unit, parts: Parts) -> Graph:
-    """Make the tasklets of a unit and join them."""
-    graph = Graph()
-    edges = {task.id: [Edge() for _ in task.inputs] for task in unit.tasks}
-    behind: dict[str, list[Edge]] = {task.id: [] for task in unit.tasks}
-    for task in unit.tasks:
+
+def wire(running: Running) -> Graph:
+    """Make the tasklets of a unit or call, with their state restored and nothing opened, and join them."""
+    tasks, wake, graph = running.unit.tasks, running.services.scheduler.wake, Graph()
+    edges = {task.id: [Edge() for _ in task.inputs] for task in tasks}
+    behind: dict[str, list[Edge]] = {task.id: [] for task in tasks}
+    for task in tasks:
         for edge, input_ in zip(edges[task.id], task.inputs, strict=True):
             behind[input_.producer].append(edge)
-    for task in unit.tasks:
-        tasklet = _make(task, edges[task.id], behind[task.id], parts, graph)
+    for task in tasks:
+        tasklet = _make(task, edges[task.id], behind[task.id], running, graph)
         if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
             table = graph.operators[task.inputs[0].producer].operator
             assert isinstance(table, Table), "what is read is a table"
             tasklet.operator.reads(table)
         for edge in edges[task.id]:
-            edge.wake_receiver = partial(parts.scheduler.wake, tasklet)
+            edge.wake_receiver = partial(wake, tasklet)
         for edge in behind[task.id]:
-            edge.wake_sender = partial(parts.scheduler.wake, tasklet)
+            edge.wake_sender = partial(wake, tasklet)
     return graph
 
 
-def _make(task: Task, inputs: list[Edge], outputs: list[Edge], parts: Parts, graph: Graph) -> AnyTasklet:
+def _make(task: Task, inputs: list[Edge], outputs: list[Edge], running: Running, graph: Graph) -> AnyTasklet:
+    unit, services, host, urgent = running.unit, running.services, running.host, running.urgent
     role = traits_of(task.op).role
     match role:
         case Role.SOURCE:
-            return graph.sources.setdefault(task.id, parts.source(task, outputs))
+            source = services.source(task, unit, running.parameters, running.versions)
+            reading = SourceTasklet(unit.name, task, source, outputs, host, ready=running.ready, urgent=urgent)
+            return graph.sources.setdefault(task.id, reading)
         case Role.SINK:
-            return graph.sinks.setdefault(task.id, parts.sink(task, inputs[0]))
+            opening = services.open_writer(task, unit, call=running.call)
+            worker = Worker(f"{unit.name}-{task.id}", services.scheduler.post)
+            writing = SinkTasklet(task, opening, worker, inputs[0], host, running.version, call=urgent)
+            return graph.sinks.setdefault(task.id, writing)
         case Role.REPLY:
-            return graph.replies.setdefault(task.id, parts.reply(task, inputs[0]))
+            return graph.replies.setdefault(task.id, ReplyTasklet(task.id, inputs[0], host))
         case Role.TRANSFORM | Role.CALL:
-            return graph.operators.setdefault(task.id, parts.operator(task, inputs, outputs))
+            begun, operator = running.begun(task), services.operator(task, unit, running.parameters)
+            if begun.groups:
+                operator.restore(begun.groups)
+            follower = None if running.idleness is None else running.idleness.follower(task.id)
+            working = OperatorTasklet(
+                task.id, operator, inputs, outputs, host, urgent=urgent, done_before=begun.finished, follower=follower
+            )
+            return graph.operators.setdefault(task.id, working)
         case _:
             assert_never(role)

@@ -1,16 +1,75 @@
-"""The operators of the native engine: one file each, and the total choice among them."""
+"""The operators of the native engine, and the total choice among them: which one runs a task."""
 
 from __future__ import annotations
 
+from typing import TypeVar, assert_never
+
+from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Context, Operator
-from ghcm.runtime.native.code import TaskCode
+from ghcm.runtime.native import code as codes
+from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
+from ghcm.runtime.operators.groups import GroupOperator
+from ghcm.runtime.operators.iterate import IterateOperator
+from ghcm.runtime.operators.join import JoinOperator
+from ghcm.runtime.operators.lookup import LookupOperator
+from ghcm.runtime.operators.ordering import DistinctOperator, OrderOperator, WindowTopOperator
+from ghcm.runtime.operators.publish import PublishOperator
+from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
+from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
+from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.joining import is_lookup
 
 __all__ = ["build"]
 
+C = TypeVar("C")
 
-def build(task: Task, unit: Unit, code: TaskCode | None, context: Context) -> Operator:
+
+def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context) -> Operator:
     """The operator of a task. `code` is the entry of the generated module for it; None for tasks that need none."""
-    from ghcm.runtime.operators.choice import choose
+    op = task.op
+    if isinstance(op, ops.RowOp | ops.Fused):
+        return ChainOperator(task, unit, _code(task, code, codes.RowCode), context)
+    match op:
+        case ops.EventTime():
+            return EventTimeOperator(task, op, unit, _code(task, code, codes.TimeCode), context)
+        case ops.ArrivalTime():
+            return ProcessingTimeOperator(task, unit, context)
+        case ops.PythonBatch():
+            return PythonBatchOperator(task, op, unit, context)
+        case ops.Union():
+            return UnionOperator(task, unit, context)
+        case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
+            return GroupOperator(task, unit, _code(task, code, codes.GroupCode), context)
+        case ops.Changes(final=final):
+            return (FinalOperator if final else ChangesOperator)(task, unit, context)
+        case ops.Distinct():
+            return DistinctOperator(task, unit, context)
+        case ops.Sort() | ops.Top():
+            if isinstance(op, ops.Top) and task.collection.windowed:
+                return WindowTopOperator(task, op, unit, _code(task, code, codes.OrderCode), context)
+            return OrderOperator(task, op, unit, _code(task, code, codes.OrderCode), context)
+        case ops.Join():
+            sides = [unit.task(edge.producer).collection for edge in task.inputs]
+            join = LookupOperator if is_lookup(*sides) else JoinOperator
+            return join(task, op, unit, _code(task, code, codes.JoinCode), context)
+        case ops.Iterate():
+            return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
+        case ops.Sessions():
+            raise GhcmError(f'the native engine has no sessions yet, and "{task.id}" needs them', code="GHCM-501")
+        case ops.Publish():
+            return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
+        case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():
+            raise ValueError(f'the engine itself does "{task.id}": it meets the world outside')
+        case _:
+            assert_never(op)
 
-    return choose(task, unit, code, context)
+
+def _code(task: Task, code: codes.TaskCode | None, kind: type[C]) -> C:
+    if not isinstance(code, kind):
+        raise GhcmError(
+            f'the generated module has no {kind.__name__} for task "{task.id}"',
+            code="GHCM-614",
+            hint="Build the bundle again, or give the table `TASKS` its entry back.",
+        )
+    return code

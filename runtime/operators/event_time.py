@@ -4,25 +4,26 @@ clock of the unit, which is the watermark too; and when a window is closed for t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import gcd
+from typing import Any
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, NEVER, Context, Operator, Outbox
+from ghcm.functions import Failure
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
-from ghcm.runtime.data.columns import Row, in_columns
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import key_group
 from ghcm.runtime.native.code import TimeCode
-from ghcm.runtime.operators.batches import Pending, columnar, in_pieces
-from ghcm.runtime.operators.dead_letters import DeadLetters
+from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import EventTime, Fused, Window
 from ghcm.types import INT_MAX, String
 
 
-class EventTimeOperator(Operator):
+class EventTimeOperator(TaskOperator):
     """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
     bound of disorder it stays at minus infinity.
 
@@ -31,15 +32,11 @@ class EventTimeOperator(Operator):
     """
 
     def __init__(self, task: Task, op: EventTime, unit: Unit, code: TimeCode, context: Context) -> None:
-        self.counts = {"rows": 0, "columns": 0}
+        super().__init__(task, unit, context)
         self._disorder = op.disorder_us
         self._code = code
-        self._context = context
-        self._schema = task.schema
         self._width = len(task.schema.fields)
-        self._letters = DeadLetters(unit, task)
         self._greatest: dict[str, int] = {}
-        self._pending = Pending()
         self._idle_us = op.idle_us
         self._began = context.now() if op.idle_us is not None else 0
         self._heard: dict[str, int] = {}
@@ -47,34 +44,17 @@ class EventTimeOperator(Operator):
         self._idle: frozenset[str] = frozenset()
         self._open: frozenset[str] | None = None
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        return self._pending.give(outbox, lambda: self._given(batch, outbox))
-
-    def _given(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         if self._idle_us is not None:
             self._heard[batch.partition] = self._context.now()
             self._silent -= {batch.partition}
             self._idle -= {batch.partition}
-        if self._code.columns is None or not columnar(batch, self._context):
-            yield self._by_rows(batch, outbox)
-        else:
-            least = self._context.columnar_from
-            yield in_pieces(batch, least, self._by_columns, lambda piece: self._by_rows(piece, outbox))
-
-    def _by_columns(self, batch: Batch) -> Batch | None:
-        frame = in_columns(lambda: self._columns(batch))
-        if frame is None:
-            return None
-        self.counts["columns"] += len(batch)
-        return Batch.from_frame(self._schema, frame, timed=True, partition=batch.partition)
-
-    def _by_rows(self, batch: Batch, outbox: Outbox) -> Batch:
-        self.counts["rows"] += len(batch)
-        return Batch.from_rows(self._schema, self._rows(batch, outbox), timed=True, partition=batch.partition)
+        dead, columns = self._dead_to(outbox), None if self._code.columns is None else self._columns
+        yield self._in_form(batch, columns, lambda piece: self._rows(piece, dead))
 
     def _columns(self, batch: Batch) -> pl.DataFrame | None:
         assert self._code.columns is not None
-        times = self._code.columns(batch.frame(), self._context.parameters)
+        times = self._code.columns(batch.frame(), self._parameters)
         if times is None:
             return None
         before = self._greatest.get(batch.partition, NEVER)
@@ -90,8 +70,8 @@ class EventTimeOperator(Operator):
             return pl.Series([NEVER], dtype=pl.Int64).new_from_index(0, len(greatest))
         return greatest.clip(NEVER + self._disorder) - self._disorder
 
-    def _rows(self, batch: Batch, outbox: Outbox) -> list[Row]:
-        times = self._code.rows(batch.rows(), self._letters.to(outbox), self._context.parameters)
+    def _rows(self, batch: Batch, dead: Callable[[str, object, Failure, str], None]) -> list[Row]:
+        times = self._code.rows(batch.rows(), dead, self._parameters)
         greatest = self._greatest.get(batch.partition, NEVER)
         seen = batch.partition in self._greatest
         result: list[Row] = []
@@ -137,11 +117,7 @@ class EventTimeOperator(Operator):
         if self._open is None:
             return self._began + self._idle_us
         awake = self._open - self._idle
-        return (
-            min((self._heard.get(name, self._began) for name in awake), default=INT_MAX) + self._idle_us
-            if awake
-            else None
-        )
+        return min(self._heard.get(name, self._began) for name in awake) + self._idle_us if awake else None
 
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the greatest time of each partition, by the group of its name."""
@@ -155,7 +131,7 @@ class EventTimeOperator(Operator):
             self._greatest.update(unpack(data))
 
 
-class ProcessingTimeOperator(Operator):
+class ProcessingTimeOperator(TaskOperator):
     """Remembers the latest time that it has given, so that time never goes back, not even over a recovery on another
     clock.
 
@@ -164,21 +140,22 @@ class ProcessingTimeOperator(Operator):
     """
 
     def __init__(self, task: Task, unit: Unit, context: Context) -> None:
-        self._context = context
+        super().__init__(task, unit, context)
         self._tick, self._longest = _windows_behind(task, unit)
         self._latest = NEVER
         self._came: int | None = None
-        self._pending = Pending()
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        return self._pending.give(outbox, lambda: self._given(batch))
-
-    def _given(self, batch: Batch) -> Iterator[Batch]:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         if not len(batch):
             return
         before, now = self._latest, self.moment()
         self._came = now
-        yield _stamped(batch, before, now)
+        if batch.columnar:
+            stamps = (pl.lit(now, pl.Int64).alias(TIME), pl.lit(before, pl.Int64).alias(WATERMARK))
+            yield self._framed(batch.frame().select(*self._schema.names, *stamps), batch.partition)
+        else:
+            width = len(self._schema.fields)
+            yield self._batch([(*row[:width], now, before) for row in batch.rows()], batch.partition)
 
     def moment(self) -> int:
         self._latest = max(self._latest, self._context.now())
@@ -190,28 +167,15 @@ class ProcessingTimeOperator(Operator):
             return None
         return (self._latest // self._tick + 1) * self._tick
 
-    def finish(self, outbox: Outbox) -> bool:
+    def finish(self, outbox: Outbox) -> Iterable[Batch]:
         self._came = None
-        return True
+        return ()
 
-    def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: one clock, so one group."""
-        return {0: pack((self._latest, self._came))} if self._latest > NEVER else {}
+    def _kept(self) -> object:
+        return (self._latest, self._came) if self._latest > NEVER else None
 
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        for data in state.values():
-            self._latest, self._came = unpack(data)
-
-
-def _stamped(batch: Batch, before: int, now: int) -> Batch:
-    schema = batch.schema
-    if batch.columnar:
-        stamps = (pl.lit(now, pl.Int64).alias(TIME), pl.lit(before, pl.Int64).alias(WATERMARK))
-        frame = batch.frame().select(*schema.names, *stamps)
-        return Batch.from_frame(schema, frame, timed=True, partition=batch.partition)
-    width = len(schema.fields)
-    rows = [(*row[:width], now, before) for row in batch.rows()]
-    return Batch.from_rows(schema, rows, timed=True, partition=batch.partition)
+    def _put_back(self, kept: Any) -> None:
+        self._latest, self._came = kept
 
 
 def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
@@ -240,7 +204,11 @@ def lateness_of(task: Task, unit: Unit) -> int:
 
     An upstream windowed aggregation gives its results only when its own windows close, which is so much later.
     """
-    return max((_behind(unit.task(edge.producer), unit) for edge in task.inputs), default=0)
+    longest = 0
+    for producer in (unit.task(edge.producer) for edge in task.inputs):
+        own = sum(window.allowed_lateness_us for window in _windows_of(producer))
+        longest = max(longest, lateness_of(producer, unit) + own)
+    return longest
 
 
 def is_closed(end: int, lateness: int, watermark: int) -> bool:
@@ -250,14 +218,3 @@ def is_closed(end: int, lateness: int, watermark: int) -> bool:
     (False, True, True)
     """
     return watermark == INFINITY or end + lateness <= watermark
-
-
-def _behind(task: Task, unit: Unit) -> int:
-    before = max((_behind(unit.task(edge.producer), unit) for edge in task.inputs), default=0)
-    match task.op:
-        case Window(allowed_lateness_us=lateness):
-            return before + lateness
-        case Fused(stages=stages):
-            return before + sum(stage.op.allowed_lateness_us for stage in stages if isinstance(stage.op, Window))
-        case _:  # nothing else delays the closing of windows
-            return before

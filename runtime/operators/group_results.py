@@ -19,70 +19,53 @@ from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode, Parameters
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.dead_letters import DeadLetters, group_type
-from ghcm.runtime.state.group_state import GroupLayout, WindowTimes, spread
-from ghcm.spg.graph import Task
-from ghcm.types import Collection
+from ghcm.runtime.operators.task_operator import TaskOperator
+from ghcm.runtime.state.group_state import WindowTimes, layout_of, spread
+from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import ReduceByKey
+from ghcm.types import Struct
 
 _AT_ONCE = 1024
 """Single states whose results are made before somebody is offered them, so that others have their turn in between."""
 
 
-class GroupResults:
+class GroupingOperator(TaskOperator):
     """Makes what one aggregation gives on. Holds no groups."""
 
-    def __init__(
-        self,
-        task: Task,
-        takes: Collection,
-        layout: GroupLayout,
-        code: GroupCode,
-        context: Context,
-        letters: DeadLetters,
-    ) -> None:
-        self._task = task
-        self._takes = takes
-        self._layout = layout
-        self._code = code
-        self._context = context
-        self._letters = letters
+    def __init__(self, task: Task, unit: Unit, code: GroupCode, context: Context) -> None:
+        super().__init__(task, unit, context)
+        self._layout = layout = layout_of(self._takes, task)
+        self._code = fallible(code) if isinstance(task.op, ReduceByKey) and has_lambda(task.op.reducer) else code
         self._plain_keys = layout.key is None or identity_of(layout.key_type) is None
         self._key_value = None if layout.key is None else value_of(layout.key_type)
 
-    def made(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+    def _in_columns(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
         """The results of merged groups, of any windows; None where single states must do it."""
         results = self._code.results
-        return in_columns(lambda: results(frame)) if results is not None and self._plain_keys else None
+        made = in_columns(lambda: results(frame)) if results is not None and self._plain_keys else None
+        # Whoever takes it takes as much of it as it likes.
+        return None if made is None else self._cut(self._framed(made), self._context.rows * 8)
 
-    def cut(self, made: pl.DataFrame) -> Iterator[Batch]:
-        """Results as batches."""
-        whole = Batch.from_frame(self._task.schema, made, timed=self._task.collection.timed)
-        most = self._context.rows * 8  # whoever takes it takes as much of it as it likes
-        for start in range(0, len(whole), most):
-            yield whole.slice(start, start + most)
-
-    def batches(self, groups: Mapping[object, object], window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
+    def _single(self, groups: Mapping[object, object], window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
         """The results of single states of one window (None: of none), made as they are asked for. `groups` may change
         meanwhile.
         """
         items = list(groups.items())
         most = min(self._context.rows, _AT_ONCE)
-        timed = self._task.collection.timed
         for start in range(0, len(items), most):
-            rows = self._rows(items[start : start + most], window, outbox)
-            yield Batch.from_rows(self._task.schema, rows, timed=timed)
+            yield self._batch(self._rows_of(items[start : start + most], window, outbox))
 
-    def _rows(self, groups: list[tuple[object, object]], window: WindowTimes | None, outbox: Outbox) -> list[Row]:
+    def _rows_of(self, groups: list[tuple[object, object]], window: WindowTimes | None, outbox: Outbox) -> list[Row]:
         rows: list[Row] = []
-        hidden = (window[1] - 1, NEVER) if window is not None and self._task.collection.timed else ()
+        hidden = (window[1] - 1, NEVER) if window is not None and self._timed else ()
         names = self._layout.names
         plain, pairs = all(name in ("key", "value", "window") for name in names), names == ("key", "value")
         for identity, state in groups:
-            key = self._key_value(identity) if self._key_value is not None else identity
+            key = self._key_of(identity)
             try:
-                value = self._code.result(state, self._context.parameters)
+                value = self._code.result(state, self._parameters)
             except RecordFailure as failure:
-                self._dead(key, window, failure, outbox)
+                self._group_failed(key, window, failure, outbox)
                 continue
             if pairs:
                 rows.append((key, value, *hidden))
@@ -91,12 +74,14 @@ class GroupResults:
             rows.append((*(parts[name] for name in names), *hidden) if plain else (*spread(value), *hidden))
         return rows
 
-    def _dead(self, key: object, window: WindowTimes | None, failure: RecordFailure, outbox: Outbox) -> None:
-        type_ = group_type(self._takes.columns)
-        if self._layout.key is None:
-            type_ = type(type_)(tuple(field for field in type_.fields if field.name != "key"))
+    def _key_of(self, identity: object) -> object:
+        return self._key_value(identity) if self._key_value is not None else identity
+
+    def _group_failed(self, key: object, window: WindowTimes | None, failure: RecordFailure, outbox: Outbox) -> None:
+        names = ("window",) if self._layout.key is None else ("key", "window")
+        type_ = Struct(tuple(field for field in self._takes.columns.fields if field.name in names))
         value = tuple(key if field.name == "key" else window for field in type_.fields)
-        self._letters.other(outbox, value, type_, failure.reason, failure.detail)
+        self._dead(outbox, value, type_, failure.reason, failure.detail)
 
 
 _Attempt: TypeAlias = tuple[object, tuple[str, str] | None]

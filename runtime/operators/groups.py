@@ -7,71 +7,56 @@ cannot be given is a dead letter with the key and window as input.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox
+from ghcm.runtime.contract import INFINITY, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
-from ghcm.runtime.data.keys import value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.batches import Pending, columnar
-from ghcm.runtime.operators.dead_letters import DeadLetters
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
-from ghcm.runtime.operators.group_results import GroupResults, fallible, has_lambda
-from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, layout_of, read_groups
+from ghcm.runtime.operators.group_results import GroupingOperator
+from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, read_groups
 from ghcm.runtime.state.row_buffer import RowBuffer
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
+from ghcm.spg.ops import Count
 from ghcm.types import Shape
 
-GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 _MANY = 4096
 """So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""
 
 
-class GroupOperator(Operator):
+class GroupOperator(GroupingOperator):
     """Groups that are columns, as long as that goes, and single states."""
 
-    def __init__(self, task: Task, op: GroupOp, unit: Unit, code: GroupCode, context: Context) -> None:
-        self.counts = {"rows": 0, "columns": 0}
-        self._task = task
-        self._context = context
-        self._letters = DeadLetters(unit, task)
-        takes = unit.task(task.inputs[0].producer).collection
-        self._takes = takes
-        self._layout = layout = layout_of(takes, task)
-        self._key_value = None if layout.key is None else value_of(layout.key_type)
-        self._code = fallible(code) if isinstance(op, ReduceByKey) and has_lambda(op.reducer) else code
+    def __init__(self, task: Task, unit: Unit, code: GroupCode, context: Context) -> None:
+        super().__init__(task, unit, code, context)
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
-        self._counts_nothing = isinstance(op, Count) and layout.key is None and takes.bounded and not takes.windowed
-        self._state = GroupState(self._code, layout, context, told=self._told)
+        self._state = GroupState(self._code, self._layout, context, told=self._told)
         self._frames = self._state.frames
         self._keyed = self._state.keyed
         self._windows = self._keyed.windows
         self._identity = self._keyed.identity
-        self._pending = Pending()
-        self._buffer = RowBuffer(layout.window)
-        self._results = GroupResults(task, takes, layout, self._code, context, self._letters)
+        self._buffer = RowBuffer(self._layout.window)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         if self._buffers():
             self._buffer.add(batch, outbox)
             if self._buffer.rows >= self._context.columnar_from:
                 self._settle()
         else:
-            self._take(batch, outbox, in_frames=columnar(batch, self._context))
-        return True
+            self._take(batch, outbox, in_frames=self._columnar(batch))
+        return ()
 
     def _buffers(self) -> bool:
         """Whether few records wait for more: those whose groups stay columns, if they are in windows, or many."""
@@ -87,40 +72,36 @@ class GroupOperator(Operator):
 
     def _take(self, batch: Batch, outbox: Outbox, *, in_frames: bool) -> None:
         if in_frames and self._code.partial is not None:
-            if self._columns(batch):
+            if self._take_columns(batch):
                 return
             sound = self._sound(batch, outbox) if self._frames is not None else batch
-            if len(sound) < len(batch) and self._columns(sound):
+            if len(sound) < len(batch) and self._take_columns(sound):
                 return
             batch = sound
-        self._rows(batch, outbox)
+        self._take_rows(batch, outbox)
 
     def _sound(self, batch: Batch, outbox: Outbox) -> Batch:
         """The batch without its records that fail, which become dead letters: one of them is no reason to keep the
         groups of the others as single states.
         """
-        first, parameters, timed, index = (
-            self._code.first,
-            self._context.parameters,
-            self._code.timed,
-            self._layout.value,
-        )
+        first, parameters = self._code.first, self._parameters
+        timed, index = self._code.timed, self._layout.value
         kept: list[Row] = []
         for row in batch.rows():
             value = None if index is None else row[index]
             try:
                 first((row[-2], value) if timed else value, parameters)
             except RecordFailure as failure:
-                self._dead(row, failure, outbox)
+                self._failed(row, failure, outbox)
             else:
                 kept.append(row)
         self.counts["rows"] += len(batch) - len(kept)
         return batch if len(kept) == len(batch) else batch.with_rows(batch.schema, kept)
 
-    def _columns(self, batch: Batch) -> bool:
+    def _take_columns(self, batch: Batch) -> bool:
         partial = self._code.partial
         assert partial is not None and self._code.states is not None
-        frame = in_columns(lambda: partial(batch.frame(), self._context.parameters))
+        frame = in_columns(lambda: partial(batch.frame(), self._parameters))
         if frame is None:
             return False
         self.counts["columns"] += len(batch)
@@ -132,10 +113,10 @@ class GroupOperator(Operator):
             self._state.merge(*read_groups(frame, self._layout.key_type, self._code.states))
         return True
 
-    def _rows(self, batch: Batch, outbox: Outbox) -> None:
+    def _take_rows(self, batch: Batch, outbox: Outbox) -> None:
         self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
-        first, add, parameters = self._code.first, self._code.add, self._context.parameters
+        first, add, parameters = self._code.first, self._code.add, self._parameters
         timed, told, changed = self._code.timed, self._told, self._state.changed
         groups: dict[object, object] = {} if layout.window is not None else self._keyed.of(UNWINDOWED)
         last = None
@@ -153,13 +134,13 @@ class GroupOperator(Operator):
             try:
                 groups[key] = add(groups[key], value, parameters) if key in groups else first(value, parameters)
             except RecordFailure as failure:
-                self._dead(row, failure, outbox)
+                self._failed(row, failure, outbox)
                 continue
             if told:
                 changed.add(key)
 
-    def _dead(self, row: Row, failure: RecordFailure, outbox: Outbox) -> None:
-        dead = self._letters.to(outbox)
+    def _failed(self, row: Row, failure: RecordFailure, outbox: Outbox) -> None:
+        dead = self._dead_to(outbox)
         for record in self._records(row):
             dead(self._task.id, record, failure.reason, failure.detail)
 
@@ -176,11 +157,8 @@ class GroupOperator(Operator):
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
+    def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.advance`: closes windows in the order of their ends."""
-        return self._pending.give(outbox, lambda: self._closed(watermark, outbox))
-
-    def _closed(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         if self._layout.window is None:
             return
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
@@ -199,9 +177,9 @@ class GroupOperator(Operator):
             self._state.spill(taken)
             taken = []
         closed = {window for window in self._windows if window[1] <= until}
-        made = self._results.made(taken[0].sort("end")) if taken and not closed else None
+        made = self._in_columns(taken[0].sort("end")) if taken and not closed else None
         if made is not None:
-            yield from self._results.cut(made)
+            yield from made
             return
         frames = {window: frame for each in taken for window, frame in by_window(each)}
         for window in sorted(closed | frames.keys(), key=itemgetter(1)):
@@ -209,24 +187,24 @@ class GroupOperator(Operator):
             if frame is not None and window in self._windows:
                 self._state.spill([frame])
             if window in self._windows:
-                yield from self._results.batches(self._windows.pop(window), window, outbox)
+                yield from self._single(self._windows.pop(window), window, outbox)
             elif frame is not None:
                 yield from self._of_frame(frame, window, outbox)
 
     def _of_frame(self, frame: pl.DataFrame, window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
         """The results of merged groups of one window, in columns if that can be."""
-        made = self._results.made(frame)
+        made = self._in_columns(frame)
         if made is not None:
-            yield from self._results.cut(made)
+            yield from made
             return
         self._state.spill([frame])
-        yield from self._results.batches(self._windows.pop(window or UNWINDOWED), window, outbox)
+        yield from self._single(self._windows.pop(window or UNWINDOWED), window, outbox)
 
     def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
         """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
         the next window that has its slice.
         """
-        merge, parameters = self._code.merge, self._context.parameters
+        merge, parameters = self._code.merge, self._parameters
         while self._windows:
             end = min(pane[1] for pane in self._windows)
             if not is_closed(end, self._lateness, watermark):
@@ -238,40 +216,37 @@ class GroupOperator(Operator):
                     merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
                 if end - size + every <= pane[0]:
                     self._keyed.add(self._keyed.of((pane[0], end + every)), list(states), list(states.values()))
-            yield from self._results.batches(merged, (end - size, end), outbox)
+            yield from self._single(merged, (end - size, end), outbox)
 
-    def flush(self, outbox: Outbox) -> bool:
+    def flush(self, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
         self._settle()
-        return not self._told or self._pending.give(outbox, lambda: self._latest(outbox))
+        return self._latest(outbox) if self._told else ()
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
-        state, results = self._state, self._results
+        state = self._state
         if self._identity is not None:
             state.spill_all()
         changed, found = state.renewed()
         keyed = self._keyed.unwindowed()
-        made = results.made(found[0]) if len(found) == 1 and state.apart(found[0]) else None
+        made = self._in_columns(found[0]) if len(found) == 1 and state.apart(found[0]) else None
         if made is not None:
-            yield from results.cut(made)
+            yield from made
             changed -= set(state.keys_of(found[0])) if changed else set()
         else:
             states = state.together(found)
-            yield from results.batches(state.both(states, keyed), None, outbox)
+            yield from self._single(state.both(states, keyed), None, outbox)
             changed -= states.keys()
-        yield from results.batches({key: state for key, state in keyed.items() if key in changed}, None, outbox)
+        yield from self._single({key: state for key, state in keyed.items() if key in changed}, None, outbox)
 
-    def finish(self, outbox: Outbox) -> bool:
+    def finish(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.finish`: the results of bounded unwindowed input."""
         self._settle()
-        return self._pending.give(outbox, lambda: self._last(outbox))
-
-    def _last(self, outbox: Outbox) -> Iterator[Batch]:
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:
             self._state.spill_all()
-            yield from self._results.batches(self._keyed.of(UNWINDOWED), None, outbox)
+            yield from self._single(self._keyed.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:
@@ -279,9 +254,9 @@ class GroupOperator(Operator):
                 return
             self._state.spill(taken)
             groups: dict[object, object] = self._windows.pop(UNWINDOWED, {})
-            if self._counts_nothing and not groups:
-                groups = {(): 0}
-            yield from self._results.batches(groups, None, outbox)
+            if not groups and isinstance(self._task.op, Count) and self._layout.key is None and self._takes.bounded:
+                groups = {(): 0}  # how many there are is known of nothing, too
+            yield from self._single(groups, None, outbox)
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
@@ -294,10 +269,10 @@ class GroupOperator(Operator):
             chosen = groups.items() if key is None else [(wanted, groups[wanted])] if wanted in groups else []
             for identity, state in chosen:
                 try:
-                    value = self._code.result(state, self._context.parameters)
+                    value = self._code.result(state, self._parameters)
                 except RecordFailure:
                     continue
-                found.append((self._key_value(identity) if self._key_value is not None else identity, value))
+                found.append((self._key_of(identity), value))
         return found
 
     # --- state -------------------------------------------------------------------------------------------------------

@@ -16,36 +16,33 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.native.code import JoinCode, JoinColumns, Parameters
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.dead_letters import DeadLetters
+from ghcm.runtime.operators.task_operator import TaskOperator, batch_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, Struct, Type
 
 
-class JoinedRows:
-    """Makes rows of the join's element, with the later of the two times and a watermark for which nothing is late;
-    those of lookups keep the watermark of the left record.
+class JoiningOperator(TaskOperator):
+    """Makes rows of the join's element, {left, right}, {key, value: {left, right}} of pairs joined by key, or the left
+    one alone; with the later of the two times and a watermark for which nothing is late; those of lookups keep the
+    watermark of the left record.
     """
 
     def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
-        left, right = (unit.task(edge.producer).collection for edge in task.inputs)
+        super().__init__(task, unit, context)
+        left, right = self._sides
         self._op = op
         self._code = code
-        self._parameters = context.parameters
-        self._letters = DeadLetters(unit, task)
         self._alone = op.kind.left_alone
-        self._by_key = op.by_key
         self._windowed = op.by_key and left.windowed
         self._lookup = is_lookup(left, right)
-        self._sides = (left, right)
-        self._timed = task.collection.timed
         self._widths = tuple(len(side.columns.fields) for side in self._sides)
         self._places = [
             (side.columns.index("key"), side.columns.index("value")) if op.by_key else (0, 0) for side in self._sides
         ]
 
-    def row(self, left: Row | None, right: Row | None) -> Row:
+    def _joined(self, left: Row | None, right: Row | None) -> Row:
         """What the two give; None for one that is missing (or, where the left one is given alone, not asked for)."""
         made = self._visible(left, right)
         if not self._timed:
@@ -54,14 +51,21 @@ class JoinedRows:
         times = [cast("int", row[-2]) for row, side in pairs if row is not None and side.timed]
         return (*made, max(times), left[-1] if self._lookup and left is not None else NEVER)
 
+    def _answers(self, left: Row, found: Sequence[Row]) -> list[Row]:
+        """What a left record gives that belongs to these right ones."""
+        match self._op.kind:
+            case JoinKind.SEMI | JoinKind.ANTI:
+                return [self._joined(left, None)] if bool(found) == (self._op.kind is JoinKind.SEMI) else []
+            case JoinKind.LEFT if not found:
+                return [self._joined(left, None)]
+            case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
+                return [self._joined(left, right) for right in found]
+
     def _visible(self, left: Row | None, right: Row | None) -> Row:
         if self._alone:
             assert left is not None, "a left record that is given alone is there"
             return tuple(left[: self._widths[0]])
-        one, two = self.records(left, right)
-        if not self._by_key:
-            return (one, two)
-        return self._keyed(left, right)
+        return self._keyed(left, right) if self._op.by_key else self._records(left, right)
 
     def _keyed(self, left: Row | None, right: Row | None) -> Row:
         (left_key, left_value), (right_key, right_value) = self._places
@@ -71,7 +75,7 @@ class JoinedRows:
         window = (row[self._sides[side].columns.index("window")],) if self._windowed else ()
         return (row[key], values, *window)
 
-    def keys(self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None) -> Sequence[tuple[object, ...] | None]:
+    def _keys(self, ordinal: int, rows: Sequence[Row], outbox: Outbox | None) -> Sequence[tuple[object, ...] | None]:
         """The keys of rows of one side, None of a record that fails, which is a dead letter unless it was before (no
         outbox).
         """
@@ -79,12 +83,12 @@ class JoinedRows:
 
         def dead(stage: str, record: object, reason: Failure, detail: str) -> None:
             if outbox is not None:
-                self._letters.other(outbox, record, element, reason, detail)
+                self._dead(outbox, record, element, reason, detail)
 
         keys = self._code.left if ordinal == 0 else self._code.right
         return keys(rows, dead, self._parameters)
 
-    def belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
+    def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
         """Whether two rows of one key belong together."""
         if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
             return False
@@ -93,26 +97,26 @@ class JoinedRows:
         if self._code.residual is None:
             return True
         try:
-            return self._code.residual(*self.records(left, right), self._parameters)
+            return self._code.residual(*self._records(left, right), self._parameters)
         except RecordFailure as failure:
-            pair, type_ = self.pair(left, right)
-            self._letters.other(outbox, pair, type_, failure.reason, failure.detail)
+            pair, type_ = self._pair_of(left, right)
+            self._dead(outbox, pair, type_, failure.reason, failure.detail)
             return False
 
-    def records(self, left: Row | None, right: Row | None) -> tuple[object, object]:
+    def _records(self, left: Row | None, right: Row | None) -> tuple[object, object]:
         """The two as canonical values."""
-        return self._record(0, left), self._record(1, right)
+        return self._record_of(0, left), self._record_of(1, right)
 
-    def _record(self, side: int, row: Row | None) -> object:
+    def _record_of(self, side: int, row: Row | None) -> object:
         if row is None:
             return None
         return tuple(row[: self._widths[side]]) if isinstance(self._sides[side].element, Struct) else row[0]
 
-    def pair(self, left: Row, right: Row) -> tuple[object, Type]:
+    def _pair_of(self, left: Row, right: Row) -> tuple[object, Type]:
         """Two records that were held against each other, as a dead letter has them, with their type."""
         first, second = self._sides
-        if not self._by_key:
-            return self.records(left, right), joined_element(first.element, second.element, JoinKind.INNER)
+        if not self._op.by_key:
+            return self._records(left, right), joined_element(first.element, second.element, JoinKind.INNER)
         one, two = (side.columns.fields for side in self._sides)
         type_ = joined_pair(
             (one[0].type, one[1].type), (two[0].type, two[1].type), JoinKind.INNER, windowed=self._windowed
@@ -216,7 +220,7 @@ def _side(
     parameters: Parameters,
 ) -> pl.DataFrame:
     """All records of a side with their keys; an empty side has its columns, too."""
-    taken = batches or [Batch.from_rows(side.columns, [], timed=side.timed)]
+    taken = batches or [batch_of(side, [])]
     return pl.concat([_done(partial(make, batch.frame(), parameters)) for batch in taken])
 
 

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any
 
-from ghcm.runtime.contract import Context, Operator, Outbox, Publication
+from ghcm.runtime.contract import Context, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.native.code import Parameters, PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
-from ghcm.runtime.operators.dead_letters import DeadLetters, group_type
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
-from ghcm.runtime.state.packing import pack, unpack
+from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Struct
 
 
-class PublishOperator(Operator):
+class PublishOperator(TaskOperator):
     """One counter for the policy. It keeps no records, only the aggregates that the next instruction will carry."""
 
     def __init__(self, task: Task, op: Publish, unit: Unit, code: PolicyCode, context: Context) -> None:
-        self.counts = {"rows": 0, "columns": 0}
+        super().__init__(task, unit, context)
         self._op = op
-        self._task = task
         self._code = code
-        self._context = context
-        self._letters = DeadLetters(unit, task)
-        takes = unit.task(task.inputs[0].producer).collection
-        self._takes = takes
-        self._window = takes.columns.index("window") if takes.windowed else None
+        self._window = self._takes.columns.index("window") if self._takes.windowed else None
         self._lateness = lateness_of(task, unit)
         self._state: object = code.zero
         self._records = 0
@@ -39,21 +33,18 @@ class PublishOperator(Operator):
         self._due: int | None = None
         self._windows: dict[tuple[int, int], object] = {}
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         self.counts["rows"] += len(batch)
-        dead = self._letters.to(outbox)
+        dead = self._dead_to(outbox)
         for row in batch.rows():
             try:
                 self._take(row, outbox)
             except RecordFailure as failure:
                 dead(self._task.id, self._record(row), failure.reason, failure.detail)
-        return True
-
-    def _record(self, row: Row) -> object:
-        return row[: len(self._takes.columns.fields)] if isinstance(self._takes.element, Struct) else row[0]
+        return ()
 
     def _take(self, row: Row, outbox: Outbox) -> None:
-        policy, code, parameters = self._op.policy, self._code, self._context.parameters
+        policy, code, parameters = self._op.policy, self._code, self._parameters
         if policy.on == "window_close":
             assert self._window is not None
             window: Any = row[self._window]
@@ -72,9 +63,9 @@ class PublishOperator(Operator):
         an argument that fails comes before a condition that does.
         """
         try:
-            return when(row, self._context.parameters)
+            return when(row, self._parameters)
         except RecordFailure:
-            self._code.add(self._code.zero, row, self._context.parameters)
+            self._code.add(self._code.zero, row, self._parameters)
             raise
 
     def _publish(self, outbox: Outbox) -> None:
@@ -83,40 +74,37 @@ class PublishOperator(Operator):
 
     def _send(self, state: object, outbox: Outbox) -> None:
         try:
-            arguments = self._code.arguments(state, self._context.parameters)
+            arguments = self._code.arguments(state, self._parameters)
         except RecordFailure as failure:
-            names = group_type(self._takes.columns)
-            nothing = type(names)(())
-            self._letters.other(outbox, (), nothing, failure.reason, failure.detail)
+            self._dead(outbox, (), Struct(()), failure.reason, failure.detail)
             return
         outbox.publish(Publication(self._op.call.unit, arguments, self._sequence, self._op.after))
         self._sequence += 1
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
+    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
         for window in sorted(self._windows, key=itemgetter(1)):
             if is_closed(window[1], self._lateness, watermark):
                 self._send(self._windows.pop(window), outbox)
-        return True
+        return ()
 
     def due(self) -> int | None:
         return self._due
 
-    def flush(self, outbox: Outbox) -> bool:
+    def flush(self, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.flush`: sends what the clock asks for."""
         if self._due is not None and self._context.now() >= self._due:
             self._publish(outbox)
-        return True
+        return ()
 
-    def finish(self, outbox: Outbox) -> bool:
+    def finish(self, outbox: Outbox) -> Iterable[Batch]:
         policy = self._op.policy
         if policy.on == "completion" or (policy.at_end and self._records):
             self._publish(outbox)
         self._due = None
-        return True
+        return ()
 
-    def save(self) -> Mapping[int, bytes]:
-        return {0: pack((self._state, self._records, self._sequence, self._due, self._windows))}
+    def _kept(self) -> object:
+        return self._state, self._records, self._sequence, self._due, self._windows
 
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        for data in state.values():
-            self._state, self._records, self._sequence, self._due, self._windows = unpack(data)
+    def _put_back(self, kept: Any) -> None:
+        self._state, self._records, self._sequence, self._due, self._windows = kept

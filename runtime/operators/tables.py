@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from ghcm.runtime.contract import Context, Operator, Outbox, Table
+from ghcm.runtime.contract import Context, Outbox, Table
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import grouping, identity_of
-from ghcm.runtime.operators.batches import Pending, chunks
+from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
-from ghcm.spg.graph import Task
+from ghcm.spg.graph import Task, Unit
 
 _FEW = 1024
 """Pairs that may be saved more than twice as often as needed."""
 
 
-class ChangesOperator(Operator):
+class ChangesOperator(TaskOperator):
     """Holds the last pair given of each key. A table gives its latest values at each commit and after a recovery some
     of them again, which are told from changes by that.
     """
 
-    def __init__(self, task: Task, context: Context) -> None:
-        self.counts = {"rows": 0, "columns": 0}
-        self._schema = task.schema
-        self._context = context
+    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
         self._key_type = task.schema.fields[0].type
         self._key = identity_of(self._key_type)
         self._value = identity_of(task.schema.fields[1].type)
@@ -33,12 +31,8 @@ class ChangesOperator(Operator):
         self._unsaved: dict[object, Row] = {}
         self._parts: dict[int, list[bytes]] = {}
         self._parted = 0
-        self._pending = Pending()
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        return self._pending.give(outbox, lambda: self._changed(batch))
-
-    def _changed(self, batch: Batch) -> Iterator[Batch]:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         self.counts["rows"] += len(batch)
         rows: list[Row] = []
         for row in batch.rows():
@@ -47,7 +41,7 @@ class ChangesOperator(Operator):
             if last is None or self._differs(last[1], row[1]):
                 self._given[key] = self._unsaved[key] = row
                 rows.append(row)
-        yield from chunks(self._schema, rows, self._context.rows, timed=False)
+        yield from self._cut(self._batch(rows))
 
     def _differs(self, one: object, other: object) -> bool:
         if self._value is not None:
@@ -80,28 +74,24 @@ class ChangesOperator(Operator):
                     self._given[row[0] if self._key is None else self._key(row[0])] = row
 
 
-class FinalOperator(Operator):
+class FinalOperator(TaskOperator):
     """Keeps nothing: at the end it reads the table where it stands, so that a value that the table gave at a commit and
     took back later is not taken for its last one.
     """
 
-    def __init__(self, task: Task, context: Context) -> None:
-        self.counts = {"rows": 0, "columns": 0}
-        self._schema = task.schema
-        self._context = context
+    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
         self._table: Table | None = None
-        self._pending = Pending()
 
     def reads(self, table: Table) -> None:
         self._table = table
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.process`: what a table gives before its end is not final."""
         self.counts["rows"] += len(batch)
-        return True
+        return ()
 
-    def finish(self, outbox: Outbox) -> bool:
+    def finish(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.finish`: all pairs of the table."""
-        table = self._table
-        assert table is not None, "wired to its table"
-        return self._pending.give(outbox, lambda: chunks(self._schema, table.copy(), self._context.rows, timed=False))
+        assert self._table is not None, "wired to its table"
+        yield from self._cut(self._batch(self._table.copy()))

@@ -13,24 +13,21 @@ from functools import partial
 from ghcm.errors import GhcmError
 from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Edge, Inlet
-from ghcm.runtime.engine.host import Host, Saved
+from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
-from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
-from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.watermarks import Idleness
-from ghcm.runtime.engine.wiring import AnyTasklet, Graph, wire
+from ghcm.runtime.engine.wiring import AnyTasklet, Begun, Graph, Running, wire
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.slot.policy_swap import add, drop
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, TaskState
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Publish, To
+from ghcm.spg.ops import Publish
 
 _log = logging.getLogger(__name__)
 
@@ -80,8 +77,16 @@ class UnitRun:
     def _loaded(self, snapshot: Snapshot | None) -> None:
         self._restored = snapshot
         try:
-            parts = UnitParts(self.unit, self._services, self, self._ready, self.snapshots.version, snapshot)
-            self.graph = wire(self.unit, parts)
+            running = Running(
+                self.unit,
+                self._services,
+                self,
+                self.snapshots.version,
+                ready=self._ready,
+                begun=self._goes_on_from,
+                idleness=Idleness(self.unit),
+            )
+            self.graph = wire(running)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
             return
@@ -109,12 +114,27 @@ class UnitRun:
         if self._restored is not None:
             self.publisher.send(self._restored.publications)
         for name, source in self.graph.sources.items():
-            saved = saved_state(self._restored, name)
+            saved = self._saved(name)
             try:
                 source.open(saved.position, finished=saved.finished)
             except Exception as error:  # a connector that cannot be read fails its unit, not the slot
                 self.failed(name, error)
                 return
+
+    def _goes_on_from(self, task: Task) -> Begun:
+        """A publish policy that began with a later version than the snapshot knows goes on from nothing; and what has
+        ended before it began is not for it to count, nor to complete.
+        """
+        snapshot, saved = self._restored, self._saved(task.id)
+        if isinstance(task.op, Publish):
+            known = snapshot is None or task.id in snapshot.tasks
+            if not known or saved.since != self._services.began(self.unit.name, task.id):
+                return Begun(finished=all(self._saved(edge.producer).finished for edge in task.inputs))
+        return Begun(saved.groups, saved.finished)
+
+    def _saved(self, task: str) -> TaskState:
+        """What a task goes on from; nothing where there is no snapshot or it did not know the task."""
+        return TaskState() if self._restored is None else self._restored.tasks.get(task, TaskState())
 
     def _ready(self) -> bool:
         """Whether sources may give anything."""
@@ -197,12 +217,7 @@ class UnitRun:
 
     def _close(self, state: State) -> None:
         self.state = state
-        for source in self.graph.sources.values():
-            source.close()
-        for operator in self.graph.operators.values():
-            operator.close()
-        for sink in self.graph.sinks.values():
-            sink.close()
+        self.graph.close()
         self._letters.close()
         self.publisher.close()
         self.snapshots.close()
@@ -242,89 +257,6 @@ class UnitRun:
         return [self.snapshots.saver, self._letters.worker, self.publisher.worker] + [
             sink.worker for sink in self.graph.sinks.values()
         ]
-
-
-class UnitParts:
-    """The `Parts` of a unit that nobody calls. `ready` says whether it takes anything just now; `version` names what a
-    sink commits with a snapshot; `restored` is the snapshot that the unit goes on from.
-    """
-
-    def __init__(
-        self,
-        unit: Unit,
-        services: Services,
-        host: Host,
-        ready: Callable[[], bool],
-        version: Callable[[int, str], str],
-        restored: Snapshot | None,
-    ) -> None:
-        self.scheduler: Scheduler = services.scheduler
-        self._unit = unit
-        self._services = services
-        self._host = host
-        self._ready = ready
-        self._version = version
-        self._restored = restored
-        self._idleness = Idleness(unit)
-
-    def source(self, task: Task, outputs: Sequence[Inlet]) -> SourceTasklet:
-        """The tasklet of a source."""
-        return SourceTasklet(
-            task.id,
-            self._services.source(task, self._unit, {}, {}),
-            outputs,
-            self._host,
-            letter=self._services.letter(task, self._unit),
-            ready=self._ready,
-        )
-
-    def operator(self, task: Task, inputs: Sequence[Edge], outputs: Sequence[Inlet]) -> OperatorTasklet:
-        """The tasklet of an operator with its state restored."""
-        saved = self._begun(task) if isinstance(task.op, Publish) else saved_state(self._restored, task.id)
-        operator = self._services.operator(task, self._unit, {})
-        if saved.groups:
-            operator.restore(saved.groups)
-        return OperatorTasklet(
-            task.id,
-            operator,
-            inputs,
-            outputs,
-            self._host,
-            done_before=saved.finished,
-            follower=self._idleness.follower(task.id),
-        )
-
-    def _begun(self, policy: Task) -> TaskState:
-        """What a publish policy goes on from: nothing where it began with a later version than the snapshot knows."""
-        snapshot = self._restored
-        if snapshot is None or policy.id in snapshot.tasks:
-            saved = saved_state(snapshot, policy.id)
-            if saved.since == self._services.began(self._unit.name, policy.id):
-                return saved
-        # What has ended before the policy began is not for it to count, nor to complete.
-        return TaskState(finished=all(saved_state(snapshot, edge.producer).finished for edge in policy.inputs))
-
-    def sink(self, task: Task, edge: Edge) -> SinkTasklet:
-        """The tasklet of a sink."""
-        assert isinstance(task.op, To)
-        return SinkTasklet(
-            task.id,
-            task.op.sink,
-            self._services.open_writer(task, self._unit),
-            Worker(f"{self._unit.name}-{task.id}", self.scheduler.post),
-            edge,
-            self._host,
-            lambda snapshot: self._version(snapshot, task.id),
-        )
-
-    def reply(self, task: Task, edge: Edge) -> ReplyTasklet:
-        """Only calls have replies."""
-        raise AssertionError("a unit that nobody calls cannot reply")
-
-
-def saved_state(snapshot: Snapshot | None, task: str) -> TaskState:
-    """What a task goes on from; nothing where there is no snapshot or it did not know the task."""
-    return TaskState() if snapshot is None else snapshot.tasks.get(task, TaskState())
 
 
 def tasklet_status(tasklet: AnyTasklet) -> dict[str, object]:

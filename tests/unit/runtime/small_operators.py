@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -65,38 +65,17 @@ class Compiled:
         raise AssertionError(name)
 
 
-class Rows:
-    """A row operation that remembers what was refused; subclasses say what to do with a batch."""
+class Rows(Operator):
+    """A row operation; subclasses say what to do with a batch."""
 
     def __init__(self, schema: Struct) -> None:
         self.schema = schema
-        self._ready: Batch | None = None
 
     def work(self, batch: Batch, outbox: Outbox) -> Batch:
         return batch
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        if self._ready is None:
-            self._ready = self.work(batch, outbox)
-        if not outbox.offer(self._ready):
-            return False
-        self._ready = None
-        return True
-
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        return True
-
-    def save(self) -> Mapping[int, bytes]:
-        return {}
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        pass
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        return [self.work(batch, outbox)]
 
 
 class Words(Rows):
@@ -171,43 +150,34 @@ class Counts(Rows):
         self._table = table
         self._counts: dict[tuple[object, ...], int] = {}
         self._changed: dict[tuple[object, ...], None] = {}
-        self._closed: list[Row] | None = None
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         for row in batch.rows():
             key = (row[2], row[0]) if self._windowed else (row[0],)
             self._counts[key] = self._counts.get(key, 0) + 1
             self._changed[key] = None
-        return True
+        return ()
 
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
+    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
         if not self._windowed:
-            return True
-        if self._closed is None:
-            ripe = [key for key in self._counts if key[0][1] <= watermark]  # type: ignore[index]
-            self._closed = [(key[1], self._counts.pop(key), key[0], key[0][1] - 1, NEVER) for key in sorted(ripe)]  # type: ignore[index]
-        return self._give(outbox, timed=True)
+            return ()
+        ripe = [key for key in self._counts if key[0][1] <= watermark]  # type: ignore[index]
+        closed = [(key[1], self._counts.pop(key), key[0], key[0][1] - 1, NEVER) for key in sorted(ripe)]  # type: ignore[index]
+        return self._given(closed, timed=True)
 
-    def flush(self, outbox: Outbox) -> bool:
+    def flush(self, outbox: Outbox) -> Iterable[Batch]:
         if not self._table:
-            return True
-        if self._closed is None:
-            self._closed = [(key[0], self._counts[key]) for key in self._changed]
-            self._changed = {}
-        return self._give(outbox)
+            return ()
+        changed, self._changed = self._changed, {}
+        return self._given([(key[0], self._counts[key]) for key in changed])
 
-    def finish(self, outbox: Outbox) -> bool:
+    def finish(self, outbox: Outbox) -> Iterable[Batch]:
         if self._table or self._windowed:
-            return True
-        if self._closed is None:
-            self._closed = [(key[0], count) for key, count in self._counts.items()]
-        return self._give(outbox)
+            return ()
+        return self._given([(key[0], count) for key, count in self._counts.items()])
 
-    def _give(self, outbox: Outbox, timed: bool = False) -> bool:
-        if not outbox.offer(Batch.from_rows(self.schema, self._closed or [], timed=timed)):
-            return False
-        self._closed = None
-        return True
+    def _given(self, rows: Sequence[Row], timed: bool = False) -> list[Batch]:
+        return [Batch.from_rows(self.schema, rows, timed=timed)]
 
     def save(self) -> Mapping[int, bytes]:
         return {0: pickle.dumps((self._counts, self._changed))}

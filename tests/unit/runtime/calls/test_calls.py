@@ -149,7 +149,7 @@ def test_a_call_whose_deadline_has_passed_expires(tmp_path: Path) -> None:
 def test_a_call_that_fails_is_answered_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.unit.runtime import small_operators
 
-    def broken(*_: object) -> bool:
+    def broken(*_: object) -> object:
         raise ZeroDivisionError("a bug")
 
     with started(serving(), tmp_path) as (_, connections):

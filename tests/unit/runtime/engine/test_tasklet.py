@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from ghcm.runtime.contract import Outbox
+from ghcm.runtime.contract import Operator, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.tasklet import OperatorTasklet
-from ghcm.runtime.operators.batches import Pending
 from ghcm.types import Field, Int, Struct
 
 NUMBER = Struct((Field("n", Int()),))
@@ -23,28 +20,11 @@ def batch(n: int) -> Batch:
     return Batch.from_rows(NUMBER, [(n,)])
 
 
-class Thrice:
+class Thrice(Operator):
     """Gives each batch three times."""
 
-    def __init__(self) -> None:
-        self._pending = Pending()
-
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> bool:
-        return self._pending.give(outbox, lambda: [batch] * 3)
-
-    def advance(self, watermark: int, outbox: Outbox) -> bool:
-        return True
-
-    def flush(self, outbox: Outbox) -> bool:
-        return True
-
-    def finish(self, outbox: Outbox) -> bool:
-        return True
-
-    def save(self) -> Mapping[int, bytes]:
-        return {}
-
-    def restore(self, state: Mapping[int, bytes]) -> None: ...
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> list[Batch]:
+        return [batch] * 3
 
 
 class Host:

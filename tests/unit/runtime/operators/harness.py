@@ -1,17 +1,19 @@
 """Runs operators as no engine would dare to, after Hazelcast Jet's test support.
 
-The outbox takes one batch and then refuses until it is emptied, or refuses every second offer; between any two calls
-the state is saved and a new operator restored from it. `run_unit` runs all operators of a unit this way, one after
-the other, on what the task before gave.
+The engine's own outbox stands before edges that take one batch and then refuse until they are emptied, or that refuse
+every second offer; between any two calls the state is saved and a new operator restored from it. `run_unit` runs all
+operators of a unit this way, one after the other, on what the task before gave.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from types import ModuleType
+from typing import cast
 
 from ghcm.codegen.engines import emit
 from ghcm.codegen.native import NATIVE
@@ -22,6 +24,7 @@ from ghcm.runtime.contract import (
     Form,
     Gate,
     Operator,
+    Outbox,
     Publication,
     Table,
     TableReader,
@@ -29,6 +32,7 @@ from ghcm.runtime.contract import (
 )
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.engine.host import Counters, Host, Outputs
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory, Mode
@@ -47,17 +51,24 @@ class Refusal(Enum):
     EVERY_SECOND = "refuses every second offer"
 
 
-@dataclass
-class Box:
+class Box(Outputs):
     """The outbox of an operator, and everything that went through it."""
 
-    refusal: Refusal
-    items: list[Batch | int] = field(default_factory=list)
-    letters: list[DeadLetter] = field(default_factory=list)
-    publications: list[Publication] = field(default_factory=list)
-    refused: int = 0
-    _held: bool = False
-    _offers: int = 0
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__("box", (), Counters(), cast("Host", None))
+        self.refusal = refusal
+        self.items: list[Batch | int] = []
+        self.letters: list[DeadLetter] = []
+        self.publications: list[Publication] = []
+        self.refused = 0
+        self._held = False
+        self._offers = 0
+
+    def all(self, call: Callable[[Outbox], Iterable[Batch]]) -> None:
+        """Take all that one call of an operator gives."""
+        self.empty()
+        while not self.give(lambda: call(self)):
+            self.empty()
 
     def offer(self, batch: Batch) -> bool:
         self._offers += 1
@@ -94,14 +105,9 @@ def drive(
     marks = [-(2**63)] * len(inputs)
     watermark = -(2**63)
 
-    def call(act: Callable[[], bool]) -> None:
-        box.empty()
-        while not act():
-            box.empty()
-
     def renew() -> None:
         nonlocal operator
-        call(lambda: operator.flush(box))
+        box.all(operator.flush)
         state = operator.save()
         assert all(0 <= group < 128 for group in state)
         _add(counts, operator)
@@ -113,15 +119,14 @@ def drive(
 
     def end(ordinal: int) -> None:
         if not left[ordinal] and isinstance(operator, Gate):
-            gate = operator
-            call(lambda: gate.ended(ordinal, box))
+            box.all(partial(operator.ended, ordinal))
 
     for ordinal in range(len(inputs)):
         end(ordinal)
     for ordinal, item in _in_turns(inputs):
         left[ordinal] -= 1
         if isinstance(item, Batch):
-            call(lambda: operator.process(ordinal, item, box))  # noqa: B023    called at once
+            box.all(partial(operator.process, ordinal, item))
             if isinstance(operator, Clock):
                 box.items.append(min(operator.watermarks().values(), default=watermark))
             elif isinstance(operator, WallClock):
@@ -130,14 +135,14 @@ def drive(
             marks[ordinal] = item
             if min(marks) > watermark and not isinstance(operator, Clock):
                 watermark = min(marks)
-                call(lambda: operator.advance(watermark, box))  # noqa: B023    called at once
+                box.all(partial(operator.advance, watermark))
                 box.items.append(watermark)
         end(ordinal)
         if restores:
             renew()
-    call(lambda: operator.advance(INFINITY, box))
-    call(lambda: operator.finish(box))
-    call(lambda: operator.flush(box))
+    box.all(partial(operator.advance, INFINITY))
+    box.all(operator.finish)
+    box.all(operator.flush)
     _add(counts, operator)
     return box, counts, operator
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import pickle
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -59,16 +60,16 @@ def test_a_policy_by_the_clock_is_due_after_its_first_record() -> None:
     publish, box = build(unit.task("publish"), unit, tasks["publish"], Context(now=lambda: now)), Box(Refusal.NEVER)
     assert isinstance(publish, Timer)
     assert publish.due() is None
-    publish.process(0, Batch.from_rows(EVENT, [(1,), (2,)]), box)
+    box.all(partial(publish.process, 0, Batch.from_rows(EVENT, [(1,), (2,)])))
     assert publish.due() == 1_500
-    publish.flush(box)
+    box.all(publish.flush)
     assert box.publications == []
     now = 1_500
-    publish.flush(box)
+    box.all(publish.flush)
     assert [each.sequence for each in box.publications] == [0]
     assert publish.due() is None
-    publish.process(0, Batch.from_rows(EVENT, [(3,)]), box)
-    publish.finish(box)
+    box.all(partial(publish.process, 0, Batch.from_rows(EVENT, [(3,)])))
+    box.all(publish.finish)
     assert [each.sequence for each in box.publications] == [0, 1]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 
 from ghcm.functions import Failure
@@ -52,7 +53,7 @@ def operator(unit: Unit = UNIT) -> Operator:
 
 
 def take(sums: Operator, box: Box, *rows: tuple[str | None, int]) -> None:
-    assert sums.process(0, Batch.from_rows(PAIR, rows), box)
+    box.all(partial(sums.process, 0, Batch.from_rows(PAIR, rows)))
 
 
 def rows_of(box: Box) -> list[Sequence[object]]:
@@ -65,12 +66,12 @@ def test_a_commit_gives_the_keys_that_changed() -> None:
     sums, box = operator(), Box(Refusal.NEVER)
     take(sums, box, ("a", 1), ("b", 2), (None, 3), ("a", 4))
     assert rows_of(box) == []
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert sorted(rows_of(box), key=str) == [("a", 5), ("b", 2), (None, 3)]
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert rows_of(box) == []
     take(sums, box, ("b", 5))
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert rows_of(box) == [("b", 7)]
 
 
@@ -78,7 +79,7 @@ def test_the_end_of_the_input_gives_what_columns_hold_too() -> None:
     sums, box = operator(), Box(Refusal.NEVER)
     take(sums, box, *[("a", 1)] * 1000)
     take(sums, box, ("a", 1))
-    assert sums.finish(box)
+    box.all(sums.finish)
     assert rows_of(box) == [("a", 1001)]
 
 
@@ -98,8 +99,7 @@ def test_a_table_can_be_read_between_commits_and_after_a_restore() -> None:
 def test_a_refused_commit_goes_on_where_it_was() -> None:
     sums, box = operator(), Box(Refusal.ONE_SLOT)
     take(sums, box, ("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5))
-    while not sums.flush(box):
-        box.empty()
+    box.all(sums.flush)
     assert sorted(rows_of(box), key=str) == [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]
     assert box.refused == 2
 
@@ -107,23 +107,23 @@ def test_a_refused_commit_goes_on_where_it_was() -> None:
 def test_a_sum_that_does_not_fit_is_a_dead_letter_and_not_in_the_copy() -> None:
     sums, box = operator(), Box(Refusal.NEVER)
     take(sums, box, ("over", INT_MAX), ("over", 1), ("fine", 1))
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert rows_of(box) == [("fine", 1)]
     assert [(each.reason, each.input) for each in box.letters] == [(Failure.OVERFLOW, '{"key":"over"}')]
     assert isinstance(sums, Table)
     assert sums.copy() == [("fine", 1)]
     take(sums, box, ("over", -1))
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert rows_of(box) == [("over", INT_MAX)]
 
 
 def test_a_table_that_nobody_takes_gives_nothing_at_commits_and_can_be_read() -> None:
     sums, box = operator(replace(UNIT, tasks=UNIT.tasks[:2])), Box(Refusal.NEVER)
     take(sums, box, ("a", 1), ("b", INT_MAX), ("b", 1))
-    assert sums.flush(box)
+    box.all(sums.flush)
     assert rows_of(box) == []
     assert isinstance(sums, Table)
     assert sums.copy("a") == [("a", 1)]
     assert not box.letters
-    assert sums.finish(box)
+    box.all(sums.finish)
     assert [letter.reason for letter in box.letters] == [Failure.OVERFLOW]

@@ -153,7 +153,7 @@ def test_a_bug_in_an_operator_fails_the_unit_and_leaves_what_is_committed(
 
     original, calls = Counts.process, [0]
 
-    def broken(self: Counts, *arguments: object) -> bool:
+    def broken(self: Counts, *arguments: object) -> object:
         calls[0] += 1
         if calls[0] == 3:
             raise ZeroDivisionError("a bug")

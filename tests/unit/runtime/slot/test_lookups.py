@@ -2,6 +2,7 @@
 
 import socket
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -83,10 +84,10 @@ def test_records_see_what_a_table_holds_when_they_come(form: Form) -> None:
     operator, box = build(task, unit, code, Context(form=form)), Box(Refusal.NEVER)
 
     def flow(*rows: tuple[str, int]) -> None:
-        operator.process(0, Batch.from_rows(flows, rows, partition="p"), box)
+        box.all(partial(operator.process, 0, Batch.from_rows(flows, rows, partition="p")))
 
     def table(*rows: tuple[str, int]) -> None:
-        operator.process(1, Batch.from_rows(totals, rows), box)
+        box.all(partial(operator.process, 1, Batch.from_rows(totals, rows)))
 
     flow(("a", 1))
     table(("a", 10), ("b", 20))
