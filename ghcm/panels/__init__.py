@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ghcm.panels.board import BOARD_SUFFIX, Board, board_file, board_of, default_board, read_board
-from ghcm.panels.check import Mistake, check
-from ghcm.panels.panel import CHARTS, KINDS, Kind, Panel
+from ghcm.panels.panel import CHARTS, KINDS, Kind, Mistake, Panel, check
 
 __all__ = [
     "BOARD_SUFFIX",

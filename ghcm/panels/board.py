@@ -13,17 +13,26 @@ from pathlib import Path
 from typing import Any, cast
 
 from ghcm.errors import Diagnostics, suggest
-from ghcm.panels.check import check, is_number
-from ghcm.panels.panel import KINDS, LEVELS, OPTIONS, Option, Panel, options_of
+from ghcm.panels.panel import KINDS, LEVELS, OPTIONS, WORDS, Panel, check, is_number, options_of
 from ghcm.source import Source, Span
-from ghcm.spg.graph import Program, Sink
-from ghcm.types import Field, Struct, Timestamp, strip
+from ghcm.spg.graph import Program
+from ghcm.types import Timestamp, strip
 
 BOARD_SUFFIX = ".watch.toml"
 
 _CODE = "GHCM-620"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_WORDS = {"from": "source", "to": "target"}
+_TABLE = 'a table of texts such as { up = "good" }'
+_WANTED = {
+    "text": "a text",
+    "texts": "a text or a list of texts",
+    "count": "a number from 1 to 10,000",
+    "seconds": 'a time such as "90s", "5m" or "1h"',
+    "flag": "true or false",
+    "pairs": _TABLE,
+    "levels": f"{_TABLE}, each {' or '.join(LEVELS)}",
+}
+_FIELDS = {word: name for name, word in WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ def default_board(program: Program) -> Board:
     """A table of each sink, below a chart of it over time where it has a time and a number."""
     panels: list[Panel] = []
     for sink in program.sinks:
-        columns = _columns(sink)
+        columns = sink.columns
         time = next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
         number = next((each.name for each in columns.fields if is_number(each)), None)
         if time is not None and number is not None:
@@ -117,7 +126,7 @@ class _Reader:
                 self.found.error(_CODE, message, self._at(index, key), detail=detail, hint=hint)
                 continue
             try:
-                values[_WORDS.get(key, key)] = _value(OPTIONS[key], value)
+                values[_FIELDS.get(key, key)] = _value(OPTIONS[key].form, value)
             except ValueError as error:
                 self.found.error(_CODE, f'"{key}" has to be {error}', self._at(index, key))
         if len(self.found.found) > before:
@@ -133,7 +142,7 @@ class _Reader:
             hint = suggest(panel.sink, self._sinks)
             self.found.error(_CODE, message, self._at(index, "sink"), detail=f"It has {has}.", hint=hint)
             return False
-        mistakes = check(panel, _columns(sink))
+        mistakes = check(panel, sink.columns)
         for each in mistakes:
             message = f'sink "{sink.name}": {each.message}' if "column" in each.message else each.message
             span = self._at(index, each.option, each.found)
@@ -172,53 +181,26 @@ class _Reader:
         return Span(self._source, match.start() + lead, match.end())
 
 
-def _columns(sink: Sink) -> Struct:
-    element = sink.element
-    return element if isinstance(element, Struct) else Struct((Field("value", element),))
-
-
-def _value(option: Option, given: object) -> object:
-    """The value of an option; ValueError says what it has to be."""
-    match option.form:
-        case "text":
-            if isinstance(given, str):
-                return given
-            raise ValueError("a text")
-        case "texts":
-            if isinstance(given, str):
-                return (given,)
-            texts = cast("list[object]", given) if isinstance(given, list) else []
-            if texts and all(isinstance(each, str) for each in texts):
-                return tuple(texts)
-            raise ValueError("a text or a list of texts")
-        case "count":
-            if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= 10_000:
-                return given
-            raise ValueError("a number from 1 to 10,000")
-        case "seconds":
-            return _seconds(given)
-        case "flag":
-            if isinstance(given, bool):
-                return given
-            raise ValueError("true or false")
-        case _:
-            return _pairs(given, LEVELS if option.form == "levels" else ())
-
-
-def _seconds(given: object) -> float:
-    if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
-        return float(given)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|d)", given) if isinstance(given, str) else None
-    if found is None:
-        raise ValueError('a time such as "90s", "5m" or "1h"')
-    return float(found[1]) * _UNITS[found[2]]
-
-
-def _pairs(given: object, allowed: tuple[str, ...]) -> dict[str, str]:
-    if isinstance(given, dict):
-        pairs = cast("dict[str, object]", given)
-        texts = {name: value if isinstance(value, str) else str(value).lower() for name, value in pairs.items()}
-        if not allowed or all(value in allowed for value in texts.values()):
-            return texts
-    wanted = f", each {' or '.join(allowed)}" if allowed else ""
-    raise ValueError(f'a table of texts such as {{ up = "good" }}{wanted}')
+def _value(form: str, given: object) -> object:
+    """The value of an option of that form; ValueError says what it has to be."""
+    match form, given:
+        case ("text", str()) | ("flag", bool()):
+            return given
+        case "texts", str():
+            return (given,)
+        case "texts", [str(), *others] if all(isinstance(each, str) for each in others):
+            return tuple(cast("list[str]", given))
+        case "count", int(number) if not isinstance(number, bool) and 0 < number <= 10_000:
+            return number
+        case "seconds", int(number) | float(number) if not isinstance(number, bool) and number > 0:
+            return float(number)
+        case "seconds", str(text) if found := re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|d)", text):
+            return float(found[1]) * _UNITS[found[2]]
+        case (("pairs" | "levels"), dict()):
+            pairs = cast("dict[str, object]", given).items()
+            texts = {name: value if isinstance(value, str) else str(value).lower() for name, value in pairs}
+            if form == "pairs" or all(value in LEVELS for value in texts.values()):
+                return texts
+        case _:  # anything else is no value of the form
+            pass
+    raise ValueError(_WANTED[form])

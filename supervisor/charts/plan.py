@@ -1,6 +1,6 @@
 """What a chart of rows consists of: sums by axis and series, the greatest by themselves and the rest together.
 
-Pure: rows in, drawing out. Columns have been checked (`ghcm.panels.check`).
+Pure: rows in, drawing out. Columns have been checked (`ghcm.panels.panel`).
 """
 
 from __future__ import annotations
