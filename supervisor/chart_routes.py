@@ -13,7 +13,7 @@ from fastapi import Depends, FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from ghcm.errors import suggest
-from ghcm.panels import CHARTS, Panel
+from ghcm.panels import CHARTS, Panel, check
 from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
@@ -194,7 +194,7 @@ def _drawing(panel: Panel, chosen: Selection, snapshot: SinkSnapshot) -> Drawing
 
 
 def _fits(panel: Panel, columns: Struct) -> None:
-    mistakes = panel(panel, columns)
+    mistakes = check(panel, columns)
     if mistakes:
         first = mistakes[0]
         more = [each.message for each in mistakes[1:]]
