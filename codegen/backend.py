@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,6 +20,17 @@ class Artifact:
     """What a back end makes of a unit: the text of its module."""
 
     module: str
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """A zip file of these files by their paths, the same bytes wherever it is made."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))  # the earliest date that a zip file can hold
+            entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(entry, files[path])
+    return target.getvalue()
 
 
 class Backend(Protocol):

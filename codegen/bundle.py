@@ -7,15 +7,14 @@ Reading one is the business of `ghcm.runtime.bundle`, which needs none of the co
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ghcm.codegen.backend import zipped
 from ghcm.codegen.engines import backend_of, module_path
 from ghcm.errors import GhcmError
 from ghcm.spg.graph import Program, Unit
@@ -24,8 +23,6 @@ from ghcm.values import to_json
 from ghcm.version import __version__
 
 FORMAT = 1
-_OLDEST = (1980, 1, 1, 0, 0, 0)
-"""The date of every entry: the earliest that a zip file can hold."""
 
 
 def write(
@@ -84,7 +81,7 @@ def build(
     files["spg.json"] = _json(program_to_json(program))
     files["plan.json"] = _json(program_to_json(optimised))
     files["manifest.json"] = _json(_manifest(optimised, files, requirements))
-    return _zip(files)
+    return zipped(files)
 
 
 def _manifest(program: Program, files: Mapping[str, bytes], requirements: Sequence[str]) -> dict[str, object]:
@@ -126,15 +123,3 @@ def _cache(program: Program, unit: Unit) -> str:
 
 def _json(document: object) -> bytes:
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
-
-
-def _zip(files: Mapping[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path in sorted(files):
-            entry = zipfile.ZipInfo(path, _OLDEST)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[path])
-    return target.getvalue()

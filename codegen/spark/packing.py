@@ -6,16 +6,13 @@ Nothing of it is imported here, so that the compiler needs no pyspark.
 from __future__ import annotations
 
 import ast
-import io
-import zipfile
 from functools import cache
 from pathlib import Path
 
+from ghcm.codegen.backend import zipped
 from ghcm.codegen.spark import library
 
 PACKAGE = "ghcm_spark"
-_OLDEST = (1980, 1, 1, 0, 0, 0)
-"""The date of every entry: the earliest that a zip file can hold."""
 
 
 @cache
@@ -28,13 +25,7 @@ def library_modules() -> dict[str, str]:
 @cache
 def library_zip() -> bytes:
     """The bytes of the zip, which are the same wherever it is made."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, text in library_modules().items():
-            entry = zipfile.ZipInfo(f"{PACKAGE}/{name}.py", _OLDEST)
-            entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-            archive.writestr(entry, text.encode())
-    return target.getvalue()
+    return zipped({f"{PACKAGE}/{name}.py": text.encode() for name, text in library_modules().items()})
 
 
 @cache
