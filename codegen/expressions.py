@@ -6,7 +6,7 @@ Answers err on the safe side: `can_fail` may say yes for what never fails, never
 from __future__ import annotations
 
 from ghcm import types
-from ghcm.expr import Call, Expr, Literal, Param, Try, children, free_names, walk
+from ghcm.expr import Call, Expr, Literal, Try, children
 from ghcm.functions import FUNCTIONS
 from ghcm.types import strip
 from ghcm.types.unification import unify
@@ -59,16 +59,6 @@ def _is_nonzero(expr: Expr) -> bool:
 def constant(expr: Expr) -> object:
     """The value of a literal; None for anything else (and for the literal null)."""
     return expr.value if isinstance(expr, Literal) else None
-
-
-def mentions_record(expr: Expr) -> bool:
-    """Whether the value differs from record to record."""
-    return bool(free_names(expr))
-
-
-def parameters_of(*exprs: Expr) -> list[str]:
-    """The parameters of the unit that the expressions mention, sorted."""
-    return sorted({part.name for expr in exprs for part in walk(expr) if isinstance(part, Param)})
 
 
 def plainly_ordered(type_: types.Type) -> bool:

@@ -8,10 +8,9 @@ from decimal import Decimal as Number
 from typing import assert_never, cast
 
 from ghcm import types
-from ghcm.codegen.expressions import mentions_record
 from ghcm.codegen.native.rows.text import literal as python_literal
 from ghcm.codegen.native.texts import ATOM, BITAND, BITOR
-from ghcm.expr import Expr
+from ghcm.expr import Expr, free_names
 
 
 class Unsupported(Exception):
@@ -37,7 +36,7 @@ class Column:
 
 def varies(expr: Expr, column: Column) -> bool:
     """Whether a column differs from record to record; where it does not, Polars makes one row of it."""
-    return mentions_record(expr) and "pl.col(" in column.text
+    return bool(free_names(expr)) and "pl.col(" in column.text
 
 
 def either(*masks: Column | None) -> Column | None:
