@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
-from ghcm.codegen.spark.functions.arithmetic import decimal_of_units, decimal_units
+from ghcm.codegen.spark.functions.numbers import WIDE, decimal_of_units, decimal_units, narrow
 from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
 from ghcm.codegen.spark.sql import Checked, ddl, first, variable
 from ghcm.expr import Lambda
@@ -153,14 +153,7 @@ def _hashed(value: str, type_: Type) -> str:
 
 def wide_sum(value: str) -> str:
     """A sum without a bound; it is checked when it is emitted."""
-    return f"cast(sum(cast({value} AS decimal(19, 0))) AS decimal(38, 0))"
-
-
-def narrow(value: str) -> Checked:
-    """A wide sum as a number of 64 bits."""
-    fits = f"{value} BETWEEN {-(2**63)}BD AND {2**63 - 1}BD"
-    error = fails(f"NOT ({fits})", "overflow", "the sum does not fit into 64 bits")
-    return Checked(when(fits, f"bigint({value})"), error)
+    return f"cast(sum(cast({value} AS decimal(19, 0))) AS {WIDE})"
 
 
 PART = "100000000000000000000BD"

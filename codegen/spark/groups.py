@@ -12,15 +12,15 @@ from ghcm.codegen.spark.aggregates import (
     folded,
     grouped_columns,
     is_exact,
-    narrow,
     read_columns,
     wide_sum,
 )
 from ghcm.codegen.spark.expressions import OF_VALUES, value_binding
+from ghcm.codegen.spark.functions.numbers import narrow
 from ghcm.codegen.spark.library.sql import named, part, quoted
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
-from ghcm.codegen.spark.text import sql_text
+from ghcm.codegen.spark.text import selected, sql_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.ops import AggregateByKey, ReduceByKey
 from ghcm.spg.traits import TIME
@@ -74,8 +74,7 @@ _SAYING_NOTHING = {
 
 def without_order(rows: str, names: list[str]) -> str:
     """The rows with hidden columns that say nothing: no time, no watermark, and any order."""
-    columns = [sql_text(named(_SAYING_NOTHING[name], name)) for name in names]
-    return f'{rows}.selectExpr("*", {", ".join(columns)})'
+    return selected(rows, "*", *(named(_SAYING_NOTHING[name], name) for name in names))
 
 
 # --- reduce ----------------------------------------------------------------------------------------------------------
@@ -202,5 +201,4 @@ def count_body(scope: Scope) -> list[str]:
 
 def distinct_body(scope: Scope) -> list[str]:
     """Each different record once."""
-    names = ", ".join(sql_text(quoted(name)) for name in scope.names)
-    return [f"rows = rows.selectExpr({names}).distinct()", *_times(scope), "return rows"]
+    return [f"rows = {selected('rows', *map(quoted, scope.names))}.distinct()", *_times(scope), "return rows"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function
+from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function, SqlFailure
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
 from ghcm.support import Never
-from ghcm.types import INT_MIN, Decimal, Duration, Float, List, String, Type
+from ghcm.types import INT_MIN, Decimal, Duration, Float, List, String, Timestamp, Type
 from ghcm.types.unification import as_decimal, decimal_of, unify
 
 
@@ -92,6 +92,15 @@ ABSOLUTE_FAILS: dict[Choice, str] = {
 }  # fmt: skip
 UNARY = first(fixed(INT, INT), fixed(FLOAT, FLOAT), fixed(DURATION, DURATION), same_decimal)
 
+
+def _overflows(value: str) -> tuple[SqlFailure, ...]:
+    return ((value + " IS NULL{given:after}", Failure.OVERFLOW, "the result does not fit into 64 bits"),)
+
+
+OVERFLOWS = _overflows("{value}")
+_LATER, _EARLIER = "try_add(unix_micros({0}), {1})", "try_subtract(unix_micros({0}), {1})"
+_BY_ZERO = (("{0:given}{1} = 0", Failure.ZERO_DIVISOR, "division by zero"),)
+
 _PRICE = ("{ price: decimal(10, 2) }", "{ price: 10 }")
 
 # fmt: off
@@ -112,6 +121,11 @@ TABLE = (
             Float: "{0} + {1}", String: "{0} + {1}", List: "{0} + {1}",
             Decimal: "decimals.EXACT.add({0}, {1})", ELSE: "row_numbers.add({0}, {1})",
         },
+        spark={
+            Float: "({0} + {1})", Decimal: "cast(({0} + {1}) AS {type})", List: "concat({0}, {1})",
+            Timestamp: f"timestamp_micros({_LATER})", ELSE: "try_add({0}, {1})",
+        },
+        spark_fails={Timestamp: _overflows(_LATER), ELSE: OVERFLOWS},
     ),
     Function(
         "sub", "a - b", DIFFERENCE, says="the difference; of two timestamps a duration",
@@ -125,6 +139,11 @@ TABLE = (
             Float: "{0} - {1}",
             Decimal: "decimals.EXACT.subtract({0}, {1})", ELSE: "row_numbers.subtract({0}, {1})",
         },
+        spark={
+            Float: "({0} - {1})", Decimal: "cast(({0} - {1}) AS {type})",
+            Timestamp: f"timestamp_micros({_EARLIER})", ELSE: "try_subtract({0}, {1})",
+        },
+        spark_fails={Timestamp: _overflows(_EARLIER), ELSE: OVERFLOWS},
     ),
     Function(
         "mul", "a * b", PRODUCT, method=False, failures=(Failure.OVERFLOW,),
@@ -140,6 +159,7 @@ TABLE = (
             Float: "{0} * {1}",
             Decimal: "decimals.EXACT.plus(decimals.EXACT.multiply({0}, {1}))", ELSE: "row_numbers.multiply({0}, {1})",
         },
+        spark={Float: "({0} * {1})", ELSE: "try_multiply({0}, {1})"}, spark_fails=OVERFLOWS,
     ),
     Function(
         "div", "a / b", first(fixed(FLOAT, FLOAT, FLOAT), fixed(FLOAT, DURATION, DURATION)),
@@ -156,6 +176,7 @@ TABLE = (
             ELSE: "column_numbers.divided({0}, {1})",
         },
         polars_fails={SAFE: "", Duration: "columns.micros({1}) == 0", ELSE: "{1} == 0"},
+        spark={Duration: "(double({0}) / double({1}))", ELSE: "({0} / {1})"}, spark_fails=_BY_ZERO,
     ),
     Function(
         "floordiv", "a // b", FLOORED, says="the quotient rounded towards minus infinity, as Python's; floats too",
@@ -197,6 +218,7 @@ TABLE = (
             Duration: "columns.duration(-columns.micros({0}))", ELSE: "-{0}",
         },
         polars_fails=ABSOLUTE_FAILS,
+        spark={Float: "negative({0})", ELSE: "try_subtract(0L, {0})"}, spark_fails=OVERFLOWS,
     ),
     Function(
         "abs", "(a)", UNARY, says="the magnitude", failures=(Failure.OVERFLOW,),
@@ -207,6 +229,8 @@ TABLE = (
             Duration: "columns.duration(columns.micros({0}).abs())", ELSE: "{0}.abs()",
         },
         polars_fails=ABSOLUTE_FAILS,
+        spark={Float: "abs({0})", ELSE: "CASE WHEN {0} < 0 THEN try_subtract(0L, {0}) ELSE {0} END"},
+        spark_fails=OVERFLOWS,
     ),
     Function(
         "round_half_up", "(a, scale)", round_half_up,
@@ -219,5 +243,6 @@ TABLE = (
         ),
         python="row_numbers.round_half_up({0}, {scale})",
         polars="column_numbers.round_half_up({0}, {0.scale}, {precision}, {scale})",
+        spark="cast({0} AS {type})",
     ),
 )

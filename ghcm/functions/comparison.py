@@ -35,7 +35,7 @@ _POLARS: dict[Choice, str | Never] = {Struct: NESTED, List: NESTED, Null: Never(
 
 def _compared(name: str, form: str, says: str, *examples: Example, of: Rule = compare) -> Function:
     sign = {"==": "="}.get(form[2:-2], form[2:-2])
-    spark = f"({{0}} {sign} {{1}})" if of is compare else None
+    spark = f"({{0}} {sign} {{1}})" if of is compare else f"{{given:then}}{name}({{0}}, {{1}})"
     polars = _POLARS if of is compare else _POLARS | {ELSE: f"column_numbers.{name}({{0}}, {{1}})"}
     return Function(name, form, of, says=says, method=False, examples=examples, polars=polars, spark=spark)
 
@@ -69,5 +69,6 @@ TABLE = (
         ),
         python="row_numbers.ensure({0}, {1})",
         polars="{0}", polars_fails="~{0}",
+        spark="{0}", spark_fails=(("NOT {0}", Failure.BAD_RECORD, "{1}"),),
     ),
 )

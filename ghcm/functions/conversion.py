@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ghcm.functions.arithmetic import ABSOLUTE_FAILS
+from ghcm.functions.arithmetic import ABSOLUTE_FAILS, OVERFLOWS
 from ghcm.functions.table import ELSE, SAFE, Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, first, fixed
 from ghcm.support import Never
@@ -59,6 +59,10 @@ def of_decimal(result: Type) -> Rule:
     return rule
 
 
+_NO_INT = (
+    ("isnan({0}) OR abs({0}) = double('inf')", Failure.BAD_CAST, "it is no whole number"),
+    (f"NOT ({{0}} >= {-(2.0**63)}D AND {{0}} < {2.0**63}D)", Failure.OVERFLOW, "the number does not fit into 64 bits"),
+)
 _NO_TEXT = Never("Polars writes the exponents of floats otherwise than Python")
 _NO_DECIMAL = Never("Polars reads texts as decimals of another form")
 
@@ -94,6 +98,8 @@ TABLE = (
             Float: "column_numbers.float_to_int_fails({0})", String: "column_numbers.string_to_int_fails({0})",
             Decimal: "column_numbers.decimal_to_int_fails({0}, {0.scale})",
         },
+        spark={Int: "{0}", Decimal: "try_cast({0} AS bigint)", ELSE: "bigint({0})"},
+        spark_fails={Float: _NO_INT, Decimal: OVERFLOWS},
     ),
     Function(
         "to_float", "(a)", first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),
@@ -109,6 +115,7 @@ TABLE = (
             String: "column_numbers.string_to_float_fails({0})",
             Decimal: "column_numbers.decimal_to_float_fails({0})",
         },
+        spark="double({0})",
     ),
     Function(
         "to_string", "(a)", to_string,
@@ -132,6 +139,10 @@ TABLE = (
         polars_fails={
             Timestamp: "column_time.outside(columns.micros({0}))", Date: "column_time.date_outside({0})",
             Duration: ABSOLUTE_FAILS[Duration],
+        },
+        spark={
+            Float: "float_repr({0})",
+            Duration: "string((cast({0} AS decimal(19, 0)) * cast('0.000001' AS decimal(6, 6))))", ELSE: "string({0})",
         },
     ),
     Function(

@@ -103,6 +103,7 @@ TABLE = (
         python={Map: "{0}.get({1})", ELSE: "row_collections.item({0}, {1})"},
         polars={Map: "column_collections.value({0}, {1}, {type})", ELSE: "column_collections.item({0}, {1})"},
         polars_fails={Map: "", ELSE: "column_collections.item_fails({0}, {1})"},
+        spark={Map: "try_element_at({0}, {1})"},
     ),
     Function(
         "list_sum", "list.sum(), list.sum(x => ...)", _total,

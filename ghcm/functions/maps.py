@@ -5,41 +5,31 @@ Keys are exact scalars: no floats, and never null. Where an order shows, it is t
 
 from __future__ import annotations
 
+from ghcm import types
 from ghcm.functions.table import Example, Failure, Function
 from ghcm.signatures import BOOL, Resolution, Rule
-from ghcm.types import (
-    Bool,
-    Date,
-    Duration,
-    Enumeration,
-    Int,
-    Int32,
-    List,
-    Map,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    pair_of,
-)
+from ghcm.types import pair_of
 from ghcm.types.unification import unify
 
-_KEYS = (Bool, Int, Int32, String, Enumeration, Timestamp, Date, Duration)
+_KEYS = (
+    *(types.Bool, types.Int, types.Int32, types.String, types.Enumeration),
+    *(types.Timestamp, types.Date, types.Duration),
+)
 
 
-def _with_key(arguments: tuple[Type, ...]) -> Resolution | None:
+def _with_key(arguments: tuple[types.Type, ...]) -> Resolution | None:
     """A map and a key give bool."""
     match arguments:
-        case (Map(key=key) as map_, given) if isinstance(key, _KEYS) and unify(given, key) == key:
+        case (types.Map(key=key) as map_, given) if isinstance(key, _KEYS) and unify(given, key) == key:
             return Resolution((map_, key), BOOL)
         case _:  # these do not fit
             return None
 
 
-def _value_of(arguments: tuple[Type, ...]) -> Resolution | None:
+def _value_of(arguments: tuple[types.Type, ...]) -> Resolution | None:
     """A map and a key give a value."""
     match arguments:
-        case (Map(key=key, value=value) as map_, _) if _with_key(arguments):
+        case (types.Map(key=key, value=value) as map_, _) if _with_key(arguments):
             return Resolution((map_, key), value)
         case _:  # these do not fit
             return None
@@ -48,22 +38,22 @@ def _value_of(arguments: tuple[Type, ...]) -> Resolution | None:
 def _listed(field: str) -> Rule:
     """A map gives a list of that part of its entries, or of the entries."""
 
-    def rule(arguments: tuple[Type, ...]) -> Resolution | None:
+    def rule(arguments: tuple[types.Type, ...]) -> Resolution | None:
         match arguments:
-            case (Map(key=key, value=value),) if isinstance(key, _KEYS):
-                parts: dict[str, Type] = {"key": key, "value": value, "": pair_of(key, value)}
-                return Resolution(arguments, List(parts[field]))
+            case (types.Map(key=key, value=value),) if isinstance(key, _KEYS):
+                parts: dict[str, types.Type] = {"key": key, "value": value, "": pair_of(key, value)}
+                return Resolution(arguments, types.List(parts[field]))
             case _:  # these do not fit
                 return None
 
     return rule
 
 
-def _from_entries(arguments: tuple[Type, ...]) -> Resolution | None:
+def _from_entries(arguments: tuple[types.Type, ...]) -> Resolution | None:
     """A list of records of a key and a value gives a map."""
     match arguments:
-        case (List(item=Struct(fields=(key, value))),) if (key.name, value.name) == ("key", "value"):
-            return Resolution(arguments, Map(key.type, value.type)) if isinstance(key.type, _KEYS) else None
+        case (types.List(item=types.Struct(fields=(key, value))),) if (key.name, value.name) == ("key", "value"):
+            return Resolution(arguments, types.Map(key.type, value.type)) if isinstance(key.type, _KEYS) else None
         case _:  # these do not fit
             return None
 

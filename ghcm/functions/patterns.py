@@ -48,6 +48,7 @@ TABLE = (
         examples=(Example(r'replace_pattern("a1b22", r"\d+", "#")', '"a#b#"'),),
         python="row_texts.replace_pattern({pattern}, {0}, {2})",
         polars='{0}.str.replace_all({pattern}, {2:given}.str.replace_all("$", "$$", literal=True))',
+        spark=r"regexp_replace({0}, {pattern}, replace(replace({2}, '\\', '\\\\'), '\u0024', '\\\u0024'))",
     ),
     Function(
         "split_pattern", "(s, pattern)", (STRING, STRING), List(STRING), "the parts between matches", constants=(1,),

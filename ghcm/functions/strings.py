@@ -64,6 +64,12 @@ _BOTH, _START, _END = (
 )
 
 _TRIMMED = r"trim({} {{1|' \u0009\u000a\u000d\u000b\u000c'}} FROM {{0}})"
+_PADDED = "{{given:then}}(CASE WHEN {} THEN {{0}} ELSE {}({{0}}, int(least({{1}}, {}L)), {{2}}) END)"
+_STAYS = "{1} <= char_length({0}) OR {2} = ''"
+_TOO_LONG = "the text gets too long"
+_PADDED_FAILS = ((f"{{given}}NOT ({_STAYS}) AND {{1}} > {LONGEST_TEXT}", Failure.OVERFLOW, _TOO_LONG),)
+_FITS = f"(char_length({{0}}) = 0 OR {{1}} <= {LONGEST_TEXT} div char_length({{0}}))"
+_REPEATS = f"CASE WHEN {{given}}{{1}} >= 0 AND {_FITS}"
 _NEGATIVE = (("{given}{1} < 0", Failure.OUT_OF_RANGE, "a negative count"),)
 
 # fmt: off
@@ -134,6 +140,7 @@ TABLE = (
         says="whether part occurs in it; whether a list has the item",
         examples=(Example('contains("/docs/install", "install")', "true"), Example("contains([1, 2], 3)", "false")),
         polars={List: "{0}.list.contains({1:given})", ELSE: "{0}.str.contains({1}, literal=True)"},
+        spark="contains({0}, {1})",
     ),
     Function(
         "replace", "(s, old, new)", (STRING, STRING, STRING), STRING,
@@ -152,6 +159,8 @@ TABLE = (
         python="row_texts.substring({0}, {1}, {2})",
         polars="{0}.str.slice({1:given}.clip(0), {2:given}.clip(0))",
         polars_fails={SAFE: "", ELSE: "({1} < 0) | ({2} < 0)"},
+        spark="{given:then}substring({0}, int(least({1}, 2147483646L)) + 1, int(least({2}, 2147483646L)))",
+        spark_fails=(("{given}({1} < 0 OR {2} < 0)", Failure.OUT_OF_RANGE, "a negative start or count"),),
     ),
     Function(
         "split", "(s, separator)", (STRING, STRING), List(STRING),
@@ -182,6 +191,8 @@ TABLE = (
         "the lines, which end in a newline or in a carriage return and a newline; the last need not",
         examples=(Example(r'lines("a\nb\n")', '["a", "b"]'),),
         python="row_texts.lines({0})", polars="column_texts.lines({0})",
+        spark=r"CASE WHEN {0} = '' THEN cast(array() AS array<string>) ELSE transform(split(regexp_replace({0}, "
+        r"'\\n\\z', ''), '\u000a', -1), {each} -> regexp_replace({each}, '\\r\\z', '')) END",
     ),
     Function(
         "words", "(s)", (STRING,), List(STRING), f"the parts between {_SPACE}, none of them empty",
@@ -213,6 +224,11 @@ TABLE = (
         examples=(Example('repeat("ab", 3)', '"ababab"'), Example('repeat("ab", -1)', fails=Failure.OUT_OF_RANGE)),
         python="row_texts.repeat({0}, {1})", polars="column_texts.repeat({0}, {1})",
         polars_fails="column_texts.repeat_fails({0}, {1})",
+        spark=f"{_REPEATS} THEN repeat({{0}}, int(least({{1}}, {LONGEST_TEXT}L))) END",
+        spark_fails=(
+            ("{given}{1} < 0", Failure.OUT_OF_RANGE, "a negative number of times"),
+            (f"{{given}}NOT {_FITS}", Failure.OVERFLOW, _TOO_LONG),
+        ),
     ),
     Function(
         "pad_start", "(s, width, fill)", (STRING, INT, STRING), STRING,
@@ -225,6 +241,7 @@ TABLE = (
         ),
         python="row_texts.pad_start({0}, {1}, {2})", polars="column_texts.pad_start({0}, {1}, {2})",
         polars_fails="column_texts.pad_fails({0}, {1}, {2})",
+        spark=_PADDED.format(_STAYS, "lpad", LONGEST_TEXT), spark_fails=_PADDED_FAILS,
     ),
     Function(
         "pad_end", "(s, width, fill)", (STRING, INT, STRING), STRING, "the same with fill behind it",
@@ -235,6 +252,7 @@ TABLE = (
         ),
         python="row_texts.pad_end({0}, {1}, {2})", polars="column_texts.pad_end({0}, {1}, {2})",
         polars_fails="column_texts.pad_fails({0}, {1}, {2})",
+        spark=_PADDED.format(_STAYS, "rpad", LONGEST_TEXT), spark_fails=_PADDED_FAILS,
     ),
     Function(
         "index_of", "(s, part)", (STRING, STRING), INT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ghcm.signatures import Resolution, Rule, fixed
 from ghcm.support import YES, Engine, Never, Yes
@@ -56,13 +56,17 @@ Text: TypeAlias = "str | Never | Mapping[Choice, str | Never]"
 argument is not given, `{*}` all arguments between commas. Of constants: `{1:bare}` as Python writes it, `{1:zone}` a
 time zone with a comma before it (nothing for UTC), `{pattern}` the regular expression of the second argument. Of types:
 `{type}`, `{precision}` and `{scale}` of the result, `{0.precision}` and `{0.scale}` of an argument. Of Polars: where
-an argument `{1:given}` is null, so is the result, whatever Polars says.
+an argument `{1:given}` is null, so is the result, whatever Polars says. Of SQL: `{each}` is a name for the items of a
+list, and what follows `{given:then}` is for arguments that are not null.
 """
 
 
+_Case = TypeVar("_Case")
+
 SqlFailure: TypeAlias = tuple[str, Failure, str]
 """A condition for which a record fails on Spark, the reason and the detail. In the condition `{given}` says that no
-argument is null, and goes on with AND; `{value}` is the text of the call.
+argument is null, and goes on with AND; `{0:given}` says it of one, `{given:after}` begins with AND; `{value}` is the
+text of the call. In the detail `{0}` is an argument, `{0:40}` the first 40 characters of it.
 """
 
 
@@ -130,7 +134,7 @@ class Function:
     polars: Text | None = None
     polars_fails: Text = ""
     spark: Text | None = None
-    spark_fails: tuple[SqlFailure, ...] = ()
+    spark_fails: tuple[SqlFailure, ...] | Mapping[Choice, tuple[SqlFailure, ...]] = ()
 
     @property
     def signature(self) -> str:
@@ -168,8 +172,11 @@ def resolve(function: Function, arguments: tuple[Type, ...]) -> Resolution | Non
 
 def chosen(text: Text | None, kind: Type | None, count: int, *, safe: bool) -> str | Never | None:
     """The text for a call by the type of its first argument, its number of arguments, and whether it cannot fail."""
-    if text is None or isinstance(text, str | Never):
-        return text
+    return choose(text, kind, count, safe=safe) if isinstance(text, Mapping) else text
+
+
+def choose(cases: Mapping[Choice, _Case], kind: Type | None, count: int, *, safe: bool) -> _Case | None:
+    """Of what depends on a call the first that holds; None where nothing does."""
 
     def holds(choice: Choice) -> bool:
         match choice:
@@ -182,4 +189,4 @@ def chosen(text: Text | None, kind: Type | None, count: int, *, safe: bool) -> s
             case _:
                 return isinstance(kind, choice)
 
-    return next((found for choice, found in text.items() if holds(choice)), None)
+    return next((found for choice, found in cases.items() if holds(choice)), None)

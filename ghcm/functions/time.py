@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ghcm.errors import suggest
+from ghcm.functions.arithmetic import OVERFLOWS
 from ghcm.functions.table import ELSE, BadConstant, Choice, ConstantRule, Example, Failure, Function
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
 from ghcm.types import Date, Float, String, Timestamp, Type
@@ -62,37 +63,39 @@ def written_by(text: str, types: tuple[Type, ...], zone: bool) -> None:
     check_format(text, of_date=isinstance(types[0], Date))
 
 
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The first and the last microsecond of the calendar."""
+_LEAVES = (("{value} IS NULL{given:after}", Failure.OVERFLOW, "it leads out of the years 1 to 9999"),)
+_MILLIS = "({0} div 1000L - CASE WHEN {0} % 1000L < 0 THEN 1L ELSE 0L END)"
+_TRUNCATED = "try_subtract(unix_micros({0}), pmod(unix_micros({0}), CASE WHEN {1} > 0 THEN {1} END))"
+
+
+def _after_1970(size: int) -> str:
+    """The timestamp so many units of microseconds after 1970 in SQL, null where the calendar has none."""
+    few = f"{{0}} BETWEEN {-(-_FIRST // size)}L AND {_LAST // size}L"
+    return f"timestamp_micros(CASE WHEN {few} THEN {{0}} * {size}L END)"
+
+
 _OUTSIDE: dict[Choice, str] = {Date: "column_time.date_outside({0})"}
 _LATER = "from_micros(9223372036854775807)"
 """A moment far behind the year 9999."""
 _MOMENT = 'to_timestamp("2026-03-29T00:30:05.000006Z")'
 
 
+# fmt: off
 def part(
-    name: str,
-    says: str,
-    python: str,
-    polars: str,
-    *more: Example,
-    gives: str,
-    zoned_gives: str = "",
-    dates: bool = True,
+    name: str, says: str, python: str, polars: str, *more: Example,
+    gives: str, zoned_gives: str = "", dates: bool = True,
 ) -> Function:
     """A number that the calendar or the clock says of a moment or day: what Python and Polars call it, and examples."""
     rules: list[Rule] = [fixed(INT, TIMESTAMP), *([fixed(INT, DATE)] if dates else []), fixed(INT, TIMESTAMP, STRING)]
     in_berlin = Example(f'{name}(to_timestamp("2026-03-29T23:30:05Z"), "Europe/Berlin")', zoned_gives)
     return Function(
-        name,
-        "(t[, zone])",
-        first(*rules),
-        says=says,
-        failures=(Failure.OVERFLOW,),
-        constants=(1,),
-        bad_constant=zoned(1),
+        name, "(t[, zone])", first(*rules), says=says, failures=(Failure.OVERFLOW,),
+        constants=(1,), bad_constant=zoned(1),
         examples=(
             *more,
-            Example(f"{name}({_MOMENT})", gives),
-            *([in_berlin] if zoned_gives else []),
+            Example(f"{name}({_MOMENT})", gives), *([in_berlin] if zoned_gives else []),
             Example(f"{name}({_LATER})", fails=Failure.OVERFLOW),
         ),
         python={
@@ -107,7 +110,6 @@ def part(
     )
 
 
-# fmt: off
 PARTS = (
     part("year", "the year, 1 to 9999", "@.year", "year", gives="2026"),
     part("quarter", "the quarter, 1 to 4", "(@.month + 2) // 3", "quarter", gives="1"),
@@ -154,6 +156,7 @@ NUMBERS = (
         says="whole milliseconds since 1970, or of the duration, rounded towards minus infinity",
         examples=(Example("to_millis(1500us)", "1"), Example("to_millis(from_micros(-1))", "-1")),
         python="{0} // 1000", polars="columns.micros({0}) // 1000",
+        spark={Timestamp: _MILLIS.format("unix_micros({0})"), ELSE: _MILLIS},
     ),
     Function(
         "from_millis", "(n)", (INT,), TIMESTAMP, "the timestamp so many milliseconds after 1970",
@@ -164,6 +167,7 @@ NUMBERS = (
         ),
         python="row_time.inside({0} * 1000)",
         polars="columns.timestamp({0} * 1_000)", polars_fails="column_time.whole_fails({0}, 1_000)",
+        spark=_after_1970(1000), spark_fails=_LEAVES,
     ),
     Function(
         "to_seconds", "(t)", first(fixed(FLOAT, TIMESTAMP), fixed(FLOAT, DURATION)),
@@ -193,6 +197,7 @@ NUMBERS = (
             Float: "column_time.float_timestamp_fails({0})",
             ELSE: "column_time.whole_fails({0}, 1_000_000)",
         },
+        spark=_after_1970(1_000_000), spark_fails=_LEAVES,
     ),
     Function(
         "to_duration", "(n)", first(fixed(DURATION, INT), fixed(DURATION, FLOAT)),
@@ -215,6 +220,7 @@ NUMBERS = (
         polars_fails={
             Float: "column_time.float_seconds_fails({0})", ELSE: "column_time.seconds_fails({0})",
         },
+        spark="try_multiply({0}, 1000000L)", spark_fails=OVERFLOWS,
     ),
 )
 
@@ -230,6 +236,11 @@ CALENDAR = (
         python="row_time.truncate({0}, {1})",
         polars="columns.timestamp(column_time.truncate(columns.micros({0}), columns.micros({1})))",
         polars_fails="column_time.truncate_fails(columns.micros({0}), columns.micros({1}))",
+        spark=f"timestamp_micros({_TRUNCATED})",
+        spark_fails=(
+            ("{0:given}{1} <= 0", Failure.ZERO_DIVISOR, "the unit is not positive"),
+            (_TRUNCATED + " IS NULL{0:after} AND {1} > 0", Failure.OVERFLOW, "before the first timestamp"),
+        ),
     ),
     Function(
         "truncate_to", "(t, unit[, zone])",

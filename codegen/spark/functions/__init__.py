@@ -5,7 +5,7 @@ Many are texts of that table; what no text can say has an emitter here.
 
 from __future__ import annotations
 
-from ghcm.codegen.spark.functions import arithmetic, conversion, json, lists, logic, maps, network, strings, time
+from ghcm.codegen.spark.functions import collections, network, numbers, texts, time, time_texts
 from ghcm.codegen.spark.functions.emitting import Emit, written
 from ghcm.functions import FUNCTIONS
 
@@ -13,14 +13,11 @@ __all__ = ["EMITTED"]
 
 EMITTED: dict[str, Emit] = {
     **{name: written for name, function in FUNCTIONS.items() if function.spark is not None},
-    **arithmetic.EMITTERS,
-    **logic.EMITTERS,
-    **conversion.EMITTERS,
-    **strings.EMITTERS,
-    **lists.EMITTERS,
-    **maps.EMITTERS,
-    **json.EMITTERS,
+    **numbers.EMITTERS,
+    **texts.EMITTERS,
+    **collections.EMITTERS,
     **time.EMITTERS,
+    **time_texts.EMITTERS,
     **network.EMITTERS,
 }
 """How each function of `ghcm.functions` is written; a test holds it total."""

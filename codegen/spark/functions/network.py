@@ -10,14 +10,8 @@ from ghcm.expr import Call
 from ghcm.values.texts import parse_subnet
 
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-
-
 DOTTED = OCTET + r"(?:\." + OCTET + "){3}"
-
-
 IPV4 = r"\A" + DOTTED + r"\z"
-
-
 GROUP = "[0-9A-Fa-f]{1,4}"
 
 
@@ -133,17 +127,16 @@ def subnet_of(a: Checked, prefix: Checked) -> Checked:
     return Checked(value.value, first(a.error, prefix.error, when(given, first(own_error(a), wrong) or "NULL")))
 
 
-def is_private(a: Checked) -> Checked:
-    """Whether an address is private, loopback, link-local or unique local."""
-    inner = "(?:0{20}ffff)?(?:(?:0a|7f).{6}|(?:c0a8|a9fe).{4}|ac1.{5})"
-    form = r"\A(?:" + inner + r"|f[cd].{30}|fe[89ab].{29}|0{31}1)\z"
-    return let(address_digits(a), lambda digits: Checked(matching(digits.value, form)))
+_INNER = "(?:0{20}ffff)?(?:(?:0a|7f).{6}|(?:c0a8|a9fe).{4}|ac1.{5})"
+_PRIVATE = r"\A(?:" + _INNER + r"|f[cd].{30}|fe[89ab].{29}|0{31}1)\z"
+_MULTICAST = r"\A(?:(?:0{20}ffff)?e.{7}|ff.{30})\z"
 
 
-def is_multicast(a: Checked) -> Checked:
-    """Whether an address is one of many receivers."""
-    form = r"\A(?:(?:0{20}ffff)?e.{7}|ff.{30})\z"
-    return let(address_digits(a), lambda digits: Checked(matching(digits.value, form)))
+def _has_digits(form: str) -> Emit:
+    """Whether the digits of an address are of a form."""
+    return lambda writer, call: let(
+        address_digits(writer.emit(call.arguments[0])), lambda digits: Checked(matching(digits.value, form))
+    )
 
 
 def address_digits(a: Checked) -> Checked:
@@ -244,7 +237,7 @@ EMITTERS: dict[str, Emit] = {
     "ip_to_int": plain(ip_to_int),
     "int_to_ip": plain(int_to_ip),
     "subnet_of": plain(subnet_of),
-    "is_private": plain(is_private),
-    "is_multicast": plain(is_multicast),
+    "is_private": _has_digits(_PRIVATE),
+    "is_multicast": _has_digits(_MULTICAST),
     "in_subnet": _in_subnet,
 }

@@ -1,46 +1,117 @@
-"""Calendar and clocks as SQL."""
+"""Moments, days, calendar and clocks as SQL, where no text of the table can say it.
+
+Moments are microseconds since 1970, of the years 1 to 9999. Texts of them stand in `time_texts`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, constant_text, kind, plain
-from ghcm.codegen.spark.functions.time_numbers import (
-    DAY,
-    LEAVES,
-    date_inside,
-    day_inside,
-    day_of,
-    duration_of_float,
-    duration_of_seconds,
-    from_millis,
-    known,
-    micros,
-    moment,
-    moment_inside,
-    moment_of_float,
-    moment_of_seconds,
-    shown,
-    whole_millis,
-)
-from ghcm.codegen.spark.functions.time_texts import read_date, read_time, write_date, write_time
-from ghcm.codegen.spark.library.sql import fails, text, when
-from ghcm.codegen.spark.sql import Checked, all_of, given, partial
+from ghcm.codegen.spark.library.sql import bound, fails, text, when
+from ghcm.codegen.spark.sql import Checked, all_of, given, partial, variable
 from ghcm.expr import Call
-from ghcm.types import Date, Float, String, Timestamp
-from ghcm.values.timestamps import DATE_UNITS, ISO_DATE, ISO_TIMESTAMP, layout_of, pieces_of
+from ghcm.types import Date, Float, Timestamp
+
+FIRST_MICROS = -62135596800000000
+LAST_MICROS = 253402300799999999
+FIRST_DAY = -719162
+LAST_DAY = 2932896
+DAY = 86400000000
+LEAVES = "it leads out of the years 1 to 9999"
 
 
-def truncate(a: Checked, unit: Checked) -> Checked:
-    """The last multiple of the unit since 1970 that is not after the timestamp."""
-    moment = f"unix_micros({a})"
-    value = f"try_subtract({moment}, pmod({moment}, {when(f'{unit} > 0', unit.value)}))"
-    positive = fails(f"{a} IS NOT NULL AND {unit} <= 0", "zero_divisor", "the unit is not positive")
-    before_first = f"{value} IS NULL AND {a} IS NOT NULL AND {unit} > 0"
-    return partial(
-        f"timestamp_micros({value})", (a, unit), positive, fails(before_first, "overflow", "before the first timestamp")
-    )
+def known(value: str, *arguments: Checked) -> Checked:
+    """A value that is null where the years 1 to 9999 are left."""
+    return partial(value, arguments, fails(all_of(f"{value} IS NULL", *given(*arguments)), "overflow", LEAVES))
 
+
+def moment_inside(value: str) -> str:
+    """The moment, null outside of the years 1 to 9999."""
+    return when(f"{value} BETWEEN {FIRST_MICROS}L AND {LAST_MICROS}L", value)
+
+
+def day_inside(value: str) -> str:
+    """The number of a day, null outside of the years 1 to 9999."""
+    return when(f"{value} BETWEEN {FIRST_DAY} AND {LAST_DAY}", value)
+
+
+def shown(value: str, zone: str | None) -> str:
+    """What the clocks of a zone show at a moment; null outside of the years 1 to 9999."""
+    return moment_inside(value) if zone is None else f"clocks_at({value}, {text(zone)})"
+
+
+def moment(value: str, zone: str | None) -> str:
+    """The moment at which clocks show it; null outside of the years 1 to 9999."""
+    return value if zone is None else f"moment_of_clocks({value}, {text(zone)})"
+
+
+def day_of(value: str) -> str:
+    """The date of what clocks show."""
+    return f"date(timestamp_micros({value}))"
+
+
+def date_inside(a: Checked) -> str:
+    """A date, null outside of the years 1 to 9999."""
+    return when(f"unix_date({a}) BETWEEN {FIRST_DAY} AND {LAST_DAY}", a.value)
+
+
+def time_of(writer: Writer, call: Call) -> Checked:
+    """The first argument: a date, or the microseconds of a timestamp."""
+    a = writer.emit(call.arguments[0])
+    return Checked(f"unix_micros({a})", a.error, a.nullable) if isinstance(kind(call), Timestamp) else a
+
+
+def zone_of(call: Call, index: int) -> str | None:
+    """The time zone that an argument names, unless it is UTC."""
+    name = constant_text(call, index) if index < len(call.arguments) else "UTC"
+    return None if name == "UTC" else name
+
+
+def day_in(call: Call, a: Checked, zone: str | None = None) -> str:
+    """The date that the first argument is, or that calendars of a zone show; null outside of the years 1 to 9999."""
+    return date_inside(a) if isinstance(kind(call), Date) else day_of(shown(a.value, zone))
+
+
+# --- seconds ---------------------------------------------------------------------------------------------------------
+
+
+def moment_of_float(a: Checked) -> Checked:
+    """The moment so many seconds after 1970, to the nearest microsecond, half to even."""
+    fits = f"{a} >= {FIRST_MICROS / 1000000}D AND {a} < {(LAST_MICROS + 1) / 1000000}D"
+    value = rounded(when(fits, a.value))
+    return partial(f"timestamp_micros({value})", (a,), *no_seconds(a, fits))
+
+
+def duration_of_float(a: Checked) -> Checked:
+    """The duration of so many seconds, to the nearest microsecond, half to even."""
+    fits = f"abs({a}) <= 9223372036854.775D"
+    return partial(rounded(when(fits, a.value)), (a,), *no_seconds(a, fits))
+
+
+def no_seconds(a: Checked, fits: str) -> tuple[str, str]:
+    """The errors where a float is no number of seconds, or too many."""
+    endless = fails(f"isnan({a}) OR abs({a}) = double('inf')", "bad_cast", "it is no number of seconds")
+    return endless, fails(f"{a} IS NOT NULL AND NOT ({fits})", "overflow", "these are too many seconds")
+
+
+def rounded(value: str) -> str:
+    """Seconds as microseconds, to the nearest, half to even.
+
+    The product of the fraction and a million is taken exactly, as a float and the error of that float (Dekker): beside
+    a half the error decides.
+    """
+    size, rest = variable("size"), variable("rest")
+    high = f"(134217729.0D * {rest} - (134217729.0D * {rest} - {rest}))"
+    error = f"(({high} * 1000000.0D - {rest} * 1000000.0D) + ({rest} - {high}) * 1000000.0D)"
+    floor = f"floor({rest} * 1000000.0D)"
+    half = f"({rest} * 1000000.0D - double({floor}))"
+    tie = f"{error} > 0.0D OR ({error} = 0.0D AND {floor} % 2L = 1L)"
+    up = when(f"{half} > 0.5D OR ({half} = 0.5D AND ({tie}))", "1L", "0L")
+    whole = f"bigint(floor({size})) * 1000000L"
+    micros = f"{whole} + {bound(f'{size} - double(floor({size}))', rest, f'{floor} + {up}')}"
+    return f"{when(f'{value} < 0', '-1L', '1L')} * {bound(f'abs({value})', size, micros)}"
+
+
+# --- calendar and clocks ---------------------------------------------------------------------------------------------
 
 PARTS = {
     "year": "year({0})",
@@ -51,6 +122,8 @@ PARTS = {
     "day": "day({0})",
     "day_of_week": "(weekday({0}) + 1)",
     "day_of_year": "dayofyear({0})",
+}
+CLOCK_PARTS = {
     "hour": "hour(timestamp_micros({0}))",
     "minute": "minute(timestamp_micros({0}))",
     "second": "second(timestamp_micros({0}))",
@@ -58,57 +131,42 @@ PARTS = {
 }
 
 
-def part_of_time(a: Checked, name: str, zone: str | None = None) -> Checked:
-    """What calendar or clock show at a moment."""
-    there = shown(a.value, zone)
-    of = there if name in ("hour", "minute", "second", "microsecond") else day_of(there)
-    return known(f"bigint({PARTS[name].format(of)})", a)
+def _part(writer: Writer, call: Call) -> Checked:
+    """What the calendar says of a day, or calendar and clock show at a moment."""
+    a, zone = time_of(writer, call), zone_of(call, 1)
+    if call.function in PARTS:
+        return known(f"bigint({PARTS[call.function].format(day_in(call, a, zone))})", a)
+    return known(f"bigint({CLOCK_PARTS[call.function].format(shown(a.value, zone))})", a)
 
 
-def part_of_date(a: Checked, name: str) -> Checked:
-    """What the calendar says of a date."""
-    return known(f"bigint({PARTS[name].format(date_inside(a))})", a)
+_CLOCK_UNITS = {"second": 1000000, "minute": 60000000, "hour": 3600000000}
 
 
-def clock_start(a: Checked, unit: str, zone: str | None = None) -> Checked:
-    """The beginning of the second, minute or hour."""
-    size = {"second": 1000000, "minute": 60000000, "hour": 3600000000}[unit]
-    start = f"({a} - pmod({shown(a.value, zone)}, {size}L))"
-    return known(f"timestamp_micros({moment_inside(start)})", a)
+def _truncate_to(writer: Writer, call: Call) -> Checked:
+    """The beginning of a unit; weeks begin on Monday."""
+    a, unit, zone = time_of(writer, call), constant_text(call, 1), zone_of(call, 2)
+    if unit in _CLOCK_UNITS:
+        start = f"({a} - pmod({shown(a.value, zone)}, {_CLOCK_UNITS[unit]}L))"
+        return known(f"timestamp_micros({moment_inside(start)})", a)
+    day = day_in(call, a, zone)
+    first = day if unit == "day" else f"trunc({day}, {text(unit.upper())})"
+    return known(first if isinstance(kind(call), Date) else midnight(first, zone), a)
 
 
-def day_start(a: Checked, unit: str, zone: str | None = None) -> Checked:
-    """The beginning of the day, or of a longer unit."""
-    first = f"(unix_date({first_day(day_of(shown(a.value, zone)), unit)}) * {DAY}L)"
-    return known(f"timestamp_micros({moment(first, zone)})", a)
+def midnight(day: str, zone: str | None) -> str:
+    """The moment at which a date begins."""
+    return f"timestamp_micros({moment(f'(unix_date({day}) * {DAY}L)', zone)})"
 
 
-def date_start(a: Checked, unit: str) -> Checked:
-    """The first day of the unit."""
-    return known(first_day(date_inside(a), unit), a)
-
-
-def first_day(day: str, unit: str) -> str:
-    """The first date of a unit; weeks begin on Monday."""
-    return day if unit == "day" else f"trunc({day}, {text(unit.upper())})"
-
-
-def months_after(a: Checked, months: Checked) -> Checked:
-    """The moment so many months after one."""
-    day = moved(day_of(moment_inside(a.value)), months.value)
-    return known(f"timestamp_micros(unix_date({day}) * {DAY}L + pmod({a}, {DAY}L))", a, months)
-
-
-def months_after_date(a: Checked, months: Checked) -> Checked:
-    """The date so many months after one."""
-    return known(moved(date_inside(a), months.value), a, months)
-
-
-def moved(day: str, months: str) -> str:
-    """A date so many months later, null outside of the years 1 to 9999; 200,000 months lead out of all years."""
-    few = f"int(least(greatest({months}, -200000L), 200000L))"
+def _add_months(writer: Writer, call: Call) -> Checked:
+    """The time so many months later, null outside of the years 1 to 9999; 200,000 months lead out of all years."""
+    a, months = time_of(writer, call), writer.emit(call.arguments[1])
+    day, few = day_in(call, a), f"int(least(greatest({months}, -200000L), 200000L))"
     number = f"(year({day}) * 12 + month({day}) - 1 + {few})"
-    return when(f"{months} IS NOT NULL AND {number} BETWEEN 12 AND 119999", f"add_months({day}, {few})")
+    moved = when(f"{months} IS NOT NULL AND {number} BETWEEN 12 AND 119999", f"add_months({day}, {few})")
+    if isinstance(kind(call), Date):
+        return known(moved, a, months)
+    return known(f"timestamp_micros(unix_date({moved}) * {DAY}L + pmod({a}, {DAY}L))", a, months)
 
 
 def days_after(a: Checked, days: Checked) -> Checked:
@@ -135,17 +193,10 @@ def date_of(year: Checked, month: Checked, day: Checked) -> Checked:
     return partial(value, (year, month, day), no_such(value, year, month, day))
 
 
-def timestamp_of(
-    year: Checked,
-    month: Checked,
-    day: Checked,
-    hour: Checked,
-    minute: Checked,
-    second: Checked,
-    zone: str | None = None,
-) -> Checked:
+def _timestamp_of(writer: Writer, call: Call) -> Checked:
     """The moment at which calendar and clock show this."""
-    arguments = (year, month, day, hour, minute, second)
+    zone = zone_of(call, 6)
+    year, month, day, hour, minute, second = arguments = [writer.emit(each) for each in call.arguments[:6]]
     clock = f"{hour} BETWEEN 0 AND 23 AND {minute} BETWEEN 0 AND 59 AND {second} BETWEEN 0 AND 59"
     seconds = f"(({hour} * 60L + {minute}) * 60L + {second})"
     there = when(clock, f"(unix_date({of_numbers(year, month, day)}) * 86400L + {seconds}) * 1000000L")
@@ -155,97 +206,13 @@ def timestamp_of(
     return partial(f"timestamp_micros({value})", arguments, *errors)
 
 
-def day_at(a: Checked, zone: str | None = None) -> Checked:
-    """The date of a moment."""
-    return known(day_of(shown(a.value, zone)), a)
-
-
-def date_midnight(a: Checked, zone: str | None = None) -> Checked:
-    """The moment at which a date begins."""
-    return known(f"timestamp_micros({moment(f'(unix_date({date_inside(a)}) * {DAY}L)', zone)})", a)
-
-
-def _zone(call: Call, index: int) -> str | None:
-    """The time zone that an argument names, unless it is UTC."""
-    name = constant_text(call, index) if index < len(call.arguments) else "UTC"
-    return None if name == "UTC" else name
-
-
-def _first(writer: Writer, call: Call) -> Checked:
-    """The first argument; a timestamp as microseconds."""
-    given = writer.emit(call.arguments[0])
-    return micros(given) if isinstance(kind(call), Timestamp) else given
-
-
-def _part(name: str) -> Emit:
-    def emit(writer: Writer, call: Call) -> Checked:
-        if isinstance(kind(call), Date):
-            return part_of_date(writer.emit(call.arguments[0]), name)
-        return part_of_time(_first(writer, call), name, _zone(call, 1))
-
-    return emit
-
-
-def _truncate_to(writer: Writer, call: Call) -> Checked:
-    unit = constant_text(call, 1)
-    if isinstance(kind(call), Date):
-        return date_start(writer.emit(call.arguments[0]), unit)
-    return (day_start if unit in DATE_UNITS else clock_start)(_first(writer, call), unit, _zone(call, 2))
-
-
-def _add_months(writer: Writer, call: Call) -> Checked:
-    moved_by = months_after_date if isinstance(kind(call), Date) else months_after
-    return moved_by(_first(writer, call), writer.emit(call.arguments[1]))
-
-
-def _timestamp_of(writer: Writer, call: Call) -> Checked:
-    year, month, day, hour, minute, second = map(writer.emit, call.arguments[:6])
-    return timestamp_of(year, month, day, hour, minute, second, _zone(call, 6))
-
-
-def _on_micros(write: Callable[[Checked], Checked]) -> Emit:
-    return lambda writer, call: write(_first(writer, call))
-
-
-def _to_date(writer: Writer, call: Call) -> Checked:
-    if isinstance(kind(call), String):
-        return read_date(writer.emit(call.arguments[0]), ISO_DATE.regex, "".join(ISO_DATE.fields))
-    return day_at(_first(writer, call), _zone(call, 1))
-
-
-def _to_timestamp(writer: Writer, call: Call) -> Checked:
-    given = writer.emit(call.arguments[0])
-    if isinstance(kind(call), String):
-        return read_time(given, ISO_TIMESTAMP.regex, "".join(ISO_TIMESTAMP.fields))
-    return date_midnight(given, _zone(call, 1))
-
-
-def _parse_time(writer: Writer, call: Call) -> Checked:
-    layout = layout_of(constant_text(call, 1))
-    return read_time(writer.emit(call.arguments[0]), layout.regex, "".join(layout.fields), _zone(call, 2))
-
-
-def _format_time(writer: Writer, call: Call) -> Checked:
-    pieces = pieces_of(constant_text(call, 1))
-    if isinstance(kind(call), Date):
-        return write_date(writer.emit(call.arguments[0]), pieces)
-    return write_time(_first(writer, call), pieces, _zone(call, 2))
-
-
 EMITTERS: dict[str, Emit] = {
-    "truncate": plain(truncate),
     "truncate_to": _truncate_to,
     "add_months": _add_months,
     "add_days": plain(days_after),
     "date_of": plain(date_of),
     "timestamp_of": _timestamp_of,
-    **{name: _part(name) for name in PARTS},
-    "to_millis": _on_micros(whole_millis),
-    "from_millis": plain(from_millis),
-    "from_seconds": by_kind({Float: plain(moment_of_float)}, plain(moment_of_seconds)),
-    "to_duration": by_kind({Float: plain(duration_of_float)}, plain(duration_of_seconds)),
-    "to_date": _to_date,
-    "to_timestamp": _to_timestamp,
-    "parse_time": _parse_time,
-    "format_time": _format_time,
+    **dict.fromkeys((*PARTS, *CLOCK_PARTS), _part),
+    "from_seconds": by_kind({Float: plain(moment_of_float)}),
+    "to_duration": by_kind({Float: plain(duration_of_float)}),
 }

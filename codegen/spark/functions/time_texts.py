@@ -5,21 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ghcm.codegen.spark.functions.time_numbers import (
+from ghcm.codegen.spark.functions.emitting import Emit, Writer, constant_text, kind
+from ghcm.codegen.spark.functions.time import (
     DAY,
     FIRST_MICROS,
     LAST_MICROS,
     LEAVES,
     date_inside,
+    day_in,
     day_of,
     known,
+    midnight,
     moment,
     moment_inside,
     shown,
+    time_of,
+    zone_of,
 )
 from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when
 from ghcm.codegen.spark.sql import Checked, partial, variable
-from ghcm.values.timestamps import Directive
+from ghcm.expr import Call
+from ghcm.types import Date, String
+from ghcm.values.timestamps import ISO_DATE, ISO_TIMESTAMP, Directive, layout_of, pieces_of
 
 
 def read_date(a: Checked, pattern: str, fields: str) -> Checked:
@@ -148,3 +155,35 @@ def directive(letter: str, there: str, offset: str) -> str:
 def two(value: str) -> str:
     """A number of two digits."""
     return f"lpad(string({value}), 2, '0')"
+
+
+def _to_date(writer: Writer, call: Call) -> Checked:
+    if isinstance(kind(call), String):
+        return read_date(writer.emit(call.arguments[0]), ISO_DATE.regex, "".join(ISO_DATE.fields))
+    a = time_of(writer, call)
+    return known(day_in(call, a, zone_of(call, 1)), a)
+
+
+def _to_timestamp(writer: Writer, call: Call) -> Checked:
+    a = writer.emit(call.arguments[0])
+    if isinstance(kind(call), String):
+        return read_time(a, ISO_TIMESTAMP.regex, "".join(ISO_TIMESTAMP.fields))
+    return known(midnight(date_inside(a), zone_of(call, 1)), a)
+
+
+def _parse_time(writer: Writer, call: Call) -> Checked:
+    layout = layout_of(constant_text(call, 1))
+    return read_time(writer.emit(call.arguments[0]), layout.regex, "".join(layout.fields), zone_of(call, 2))
+
+
+def _format_time(writer: Writer, call: Call) -> Checked:
+    pieces, a = pieces_of(constant_text(call, 1)), time_of(writer, call)
+    return write_date(a, pieces) if isinstance(kind(call), Date) else write_time(a, pieces, zone_of(call, 2))
+
+
+EMITTERS: dict[str, Emit] = {
+    "to_date": _to_date,
+    "to_timestamp": _to_timestamp,
+    "parse_time": _parse_time,
+    "format_time": _format_time,
+}
