@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ghcm.codegen.spark.functions import EMITTED
-from ghcm.codegen.spark.schemas import Schemas
 from ghcm.codegen.spark.sql import (
     Checked,
     attempt,
@@ -23,6 +22,7 @@ from ghcm.codegen.spark.sql import (
     parameter,
     part_of,
 )
+from ghcm.codegen.spark.text import Schemas
 from ghcm.errors import GhcmError
 from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FAMILIES

@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import format_python
-from ghcm.codegen.spark.hidden import hidden_columns, live_tasks
 from ghcm.codegen.spark.packing import library_names
-from ghcm.codegen.spark.schemas import Schemas, identifier, record_text
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sql import Names, fresh_names
 from ghcm.codegen.spark.tasks import task_body
-from ghcm.codegen.spark.text import local_name, quote
+from ghcm.codegen.spark.text import Schemas, identifier, local_name, quote, record_text
 from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
+from ghcm.expr import fresh
+from ghcm.reducers import Aggregate
 from ghcm.source import SourceLine
 from ghcm.spg.graph import Program, Task, Unit, entry_of, step_unit
-from ghcm.spg.ops import Fused, Iterate, Publish, Reply, To
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, To
+from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
 from ghcm.types import Struct
 
 _OWN = frozenset({"job", "rows", "state", "step", "steps", "run", "UNIT", "F", "DataFrame"})
@@ -214,11 +215,8 @@ def _function_names(tasks: tuple[Task, ...], schemas: Schemas) -> dict[str, str]
     others = schemas.taken | set(keyword.kwlist) | set(dir(builtins))
     for task in tasks:
         plain = identifier(task.id)
-        wanted = f"{plain}_task" if plain in others or plain.startswith("rows_") or plain.isupper() else plain
-        name, number = wanted, 2
-        while name in names.values():
-            name, number = f"{wanted}_{number}", number + 1
-        names[task.id] = name
+        odd = plain in others or plain.startswith("rows_") or plain.isupper()
+        names[task.id] = fresh(f"{plain}_task" if odd else plain, names.values())
     return names
 
 
@@ -238,3 +236,61 @@ def _shared(tasks: tuple[Task, ...]) -> set[str]:
         task.id: [other for other in tasks if any(edge.producer == task.id for edge in other.inputs)] for task in tasks
     }
     return {id for id, reached in ends.items() if len(reached) > 1 and len(consumers[id]) > 1}
+
+
+# --- hidden columns --------------------------------------------------------------------------------------------------
+# Event time, watermark and the position in a partition are carried only where a later task asks for them, so that a
+# job without windows has none of them.
+
+_ORDER = frozenset({"@partition", "@order"})
+
+
+def live_tasks(unit: Unit, result: str | None = None) -> tuple[Task, ...]:
+    """The tasks whose records reach an end, or the result of a step, in order."""
+    live: set[str] = set()
+    for task in reversed(unit.tasks):
+        if traits_of(task.op).role.ends or task.id in live or task.id == result:
+            live |= {task.id, *(edge.producer for edge in task.inputs)}
+    return tuple(task for task in unit.tasks if task.id in live)
+
+
+def hidden_columns(unit: Unit, result: str | None = None) -> dict[str, frozenset[str]]:
+    """By task the hidden columns that its consumers need from it; `result` is the end of a step."""
+    needed: dict[str, frozenset[str]] = {task.id: frozenset() for task in unit.tasks}
+    for task in reversed(live_tasks(unit, result)):
+        for edge, taken in zip(task.inputs, _from_inputs(unit, task, needed[task.id]), strict=True):
+            timeless = not unit.task(edge.producer).collection.timed
+            needed[edge.producer] |= taken - {TIME, WATERMARK} if timeless else taken
+    return needed
+
+
+def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozenset[str]]:
+    """What a task needs from each of its inputs to give those columns."""
+    if isinstance(task.op, Iterate):
+        inner = hidden_columns(step_unit(unit, task, task.op), task.op.result)
+        return [frozenset(), *(inner[entry_of(index)] for index in range(1, len(task.inputs)))]
+    return [_taken(task.op, given)] * len(task.inputs)
+
+
+def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
+    """What a task needs from its inputs to give those columns."""
+    facts = traits_of(op)
+    match op:
+        case EventTime(disorder_us=disorder):
+            own = _ORDER if WATERMARK in given and disorder is not None else frozenset[str]()
+            return (given - {TIME, WATERMARK}) | own
+        case Fused(stages=stages):
+            return given.union(*(traits_of(stage.op).hidden for stage in stages))
+        case Join():
+            return frozenset({TIME}) if op.by_time else given & {TIME}
+        case AggregateByKey(aggregates=aggregates):
+            return _placing(aggregates)
+        case Publish(call=call):
+            return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
+        case _:  # the others read the same columns whatever their arguments are: their traits say it
+            return facts.hidden | (given if facts.time is Time.KEEPS else frozenset[str]())
+
+
+def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:
+    """What aggregates read that go by event time."""
+    return frozenset({TIME} if any(each.by_time for each in aggregates) else ())

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ghcm.codegen.spark.expressions import Binding, Emitter, columns_binding, value_binding
 from ghcm.codegen.spark.library.sql import named, quoted, text
-from ghcm.codegen.spark.schemas import Schemas
 from ghcm.codegen.spark.sql import Checked, col, first, null
-from ghcm.codegen.spark.text import quote, sql_text
+from ghcm.codegen.spark.text import Schemas, also, quote, selected, sql_text
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.functions import comparable
 from ghcm.spg.graph import Program, Unit
@@ -42,6 +41,11 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         """The columns of the input."""
         return self.takes.columns.names
+
+    @property
+    def kept(self) -> list[str]:
+        """The hidden columns that it gives on, as SQL."""
+        return [quoted(name) for name in sorted(self.keep)]
 
     def type(self, type_: Type) -> str:
         """A type as the job writes it."""
@@ -87,17 +91,15 @@ class Scope:
 
     def select(self, columns: Mapping[str, Checked], rows: str = "rows", *, hidden: bool = True) -> str:
         """Rows with these columns behind the hidden ones."""
-        kept = [quoted(name) for name in sorted(self.keep)] if hidden else []
-        texts = [*kept, *(named(value.value, name) for name, value in columns.items())]
-        return f"{rows}.selectExpr({', '.join(map(sql_text, texts))})"
+        texts = (named(value.value, name) for name, value in columns.items())
+        return selected(rows, *(self.kept if hidden else ()), *texts)
 
     def count(self, count: Expr) -> str:
         """How many are asked for; none where that fails."""
         if isinstance(count, Literal):
             return str(max(0, int(str(count.value or 0))))
         given = self.emitter.emit(count)
-        error = "" if given.error is None else f", {sql_text(given.error)}"
-        return f"top_count(job, {self.step()}, {sql_text(given.value)}{error})"
+        return f"top_count(job, {self.step()}, {sql_text(given.value)}{also(given.error)})"
 
     def comparable_names(self) -> list[str]:
         """The columns by which records can be ordered."""

@@ -13,27 +13,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
+from ghcm import types
 from ghcm.codegen.spark.library.sql import bound, constant, fails, part, quoted, text, when
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
+from ghcm.expr import fresh
+from ghcm.types import strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,34 +80,34 @@ def overflows(value: str, *arguments: Checked) -> str:
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
-def ddl(type_: Type) -> str:
+def ddl(type_: types.Type) -> str:
     """A type as SQL writes it; a duration is held as microseconds."""
     match plain := strip(type_):
-        case Bool():
+        case types.Bool():
             return "boolean"
-        case Int() | Duration():
+        case types.Int() | types.Duration():
             return "bigint"
-        case Int32():
+        case types.Int32():
             return "int"
-        case Float():
+        case types.Float():
             return "double"
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return f"decimal({precision},{scale})"
-        case String() | Enumeration():
+        case types.String() | types.Enumeration():
             return "string"
-        case Bytes():
+        case types.Bytes():
             return "binary"
-        case Timestamp():
+        case types.Timestamp():
             return "timestamp"
-        case Date():
+        case types.Date():
             return "date"
-        case List(item=item):
+        case types.List(item=item):
             return f"array<{ddl(item)}>"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f"map<{ddl(key)}, {ddl(value)}>"
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return f"struct<{', '.join(f'{quoted(each.name)}: {ddl(each.type)}' for each in fields)}>"
-        case Null() | Nullable():
+        case types.Null() | types.Nullable():
             return "void"
         case _:
             assert_never(plain)
@@ -149,50 +132,52 @@ def part_of(of: Checked, name: str) -> Checked:
     return pure(part(of.value, name), of)
 
 
-def null(type_: Type) -> Checked:
+def null(type_: types.Type) -> Checked:
     """Null, typed."""
-    return Checked("NULL" if isinstance(strip(type_), Null) else f"cast(NULL AS {ddl(type_)})")
+    return Checked("NULL" if isinstance(strip(type_), types.Null) else f"cast(NULL AS {ddl(type_)})")
 
 
-def make_struct(type_: Struct, values: Iterable[Checked], *, exact: bool = False) -> Checked:
+def make_struct(type_: types.Struct, values: Iterable[Checked], *, exact: bool = False) -> Checked:
     """A record of these values; `exact`: they are of the types of its fields."""
     parts = tuple(values)
     record = f"named_struct({', '.join(f'{text(n)}, {value}' for n, value in zip(type_.names, parts, strict=True))})"
     return pure(record if exact else f"cast({record} AS {ddl(type_)})", *parts)
 
 
-def make_list(type_: Type, items: Iterable[Checked], *, exact: bool = False) -> Checked:
+def make_list(type_: types.Type, items: Iterable[Checked], *, exact: bool = False) -> Checked:
     """A list of these items; `exact`: there are some, of the list's own type."""
     parts = tuple(items)
     listed = f"array({', '.join(map(str, parts))})"
     return pure(listed if exact else f"cast({listed} AS {ddl(type_)})", *parts)
 
 
-def literal(value: object, type_: Type) -> Checked:
+def literal(value: object, type_: types.Type) -> Checked:
     """A canonical value of a type as a constant."""
     if value is None:
         return null(type_)
     match plain := strip(type_):
-        case Bool() | Int() | Duration() | Float() | String() | Enumeration() | Bytes():
+        case types.Bool() | types.Int() | types.Duration() | types.Float():
             return Checked(constant(value), nullable=False, constant=value)
-        case Int32():
+        case types.String() | types.Enumeration() | types.Bytes():
+            return Checked(constant(value), nullable=False, constant=value)
+        case types.Int32():
             return Checked(f"int({value})", nullable=False, constant=value)
-        case Timestamp():
+        case types.Timestamp():
             return Checked(f"timestamp_micros({value}L)")
-        case Date():
+        case types.Date():
             return Checked(f"date_from_unix_date({value})")
-        case Decimal():
+        case types.Decimal():
             return Checked(f"cast('{value}' AS {ddl(plain)})")
-        case List(item=item):
+        case types.List(item=item):
             return make_list(plain, (literal(each, item) for each in cast("list[object]", value)))
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             pairs = cast("Mapping[object, object]", value).items()
             entries = ", ".join(f"{literal(k, key)}, {literal(v, held)}" for k, v in pairs)
             return Checked(f"cast(map({entries}) AS {ddl(plain)})")
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             parts = zip(cast("tuple[object, ...]", value), fields, strict=True)
             return make_struct(plain, (literal(each, field.type) for each, field in parts))
-        case Null() | Nullable():
+        case types.Null() | types.Nullable():
             return Checked("NULL")
         case _:
             assert_never(plain)
@@ -201,45 +186,45 @@ def literal(value: object, type_: Type) -> Checked:
 # --- forms that Python reads exactly ---------------------------------------------------------------------------------
 
 
-def python_form(value: str, type_: Type) -> str:
+def python_form(value: str, type_: types.Type) -> str:
     """The value in a form that Python reads exactly: moments as microseconds, days as a number."""
-    return _changed(value, type_, {Timestamp: "unix_micros", Date: "unix_date"})
+    return _changed(value, type_, {types.Timestamp: "unix_micros", types.Date: "unix_date"})
 
 
-def spark_form(value: str, type_: Type) -> str:
+def spark_form(value: str, type_: types.Type) -> str:
     """The inverse of `python_form`."""
-    return _changed(value, type_, {Timestamp: "timestamp_micros", Date: "date_from_unix_date"})
+    return _changed(value, type_, {types.Timestamp: "timestamp_micros", types.Date: "date_from_unix_date"})
 
 
-def _changed(value: str, type_: Type, functions: Mapping[type[Type], str]) -> str:
+def _changed(value: str, type_: types.Type, functions: Mapping[type[types.Type], str]) -> str:
     """The value with these functions of what is of these types in it."""
     if not _has_moments(type_):
         return value
     match plain := strip(type_):
-        case List(item=item):
+        case types.List(item=item):
             each = variable("item")
             return f"transform({value}, {each} -> {_changed(each, item, functions)})"
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             each = variable("entry")
             name, of = _changed(f"{each}.key", key, functions), _changed(f"{each}.value", held, functions)
             entry = f"named_struct('key', {name}, 'value', {of})"
             return f"map_from_entries(transform(map_entries({value}), {each} -> {entry}))"
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             changed = ((each.name, _changed(part(value, each.name), each.type, functions)) for each in fields)
             return when(f"{value} IS NOT NULL", f"named_struct({', '.join(f'{text(n)}, {v}' for n, v in changed)})")
         case _:  # a moment or a day
             return f"{functions[type(plain)]}({value})"
 
 
-def _has_moments(type_: Type) -> bool:
+def _has_moments(type_: types.Type) -> bool:
     match strip(type_):
-        case Timestamp() | Date():
+        case types.Timestamp() | types.Date():
             return True
-        case List(item=item):
+        case types.List(item=item):
             return _has_moments(item)
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return _has_moments(key) or _has_moments(value)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return any(_has_moments(each.type) for each in fields)
         case _:  # other scalars are the same on both sides
             return False
@@ -340,9 +325,6 @@ def variable(word: str = "each") -> str:
     """A name for the parameter of a SQL lambda that nothing else has: the word, with a number behind it if need be."""
     taken = _known_names().taken
     plain = re.sub(r"\W", "_", word, flags=re.ASCII).lstrip("_0123456789") or "each"
-    wanted = name = plain if quoted(plain) == plain else f"{plain}_"
-    number = 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
+    name = fresh(plain if quoted(plain) == plain else f"{plain}_", taken)
     taken.add(name)
     return name

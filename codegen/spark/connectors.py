@@ -1,4 +1,4 @@
-"""What sinks, replies and publish policies become."""
+"""What sources, reads, sinks, replies and publish policies become."""
 
 from __future__ import annotations
 
@@ -8,12 +8,56 @@ from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, 
 from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sql import Checked, col
-from ghcm.codegen.spark.text import quote, sql_dict, sql_text
+from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Mode, Parquet, Redis
-from ghcm.spg.ops import Publish, To
+from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
+
+
+def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
+    """Records from outside."""
+    element = scope.element(task.collection.element)
+    connector = op.connector
+    match connector:
+        case Files():
+            return [_files(scope, task, connector)]
+        case Memory(rows=rows):
+            lines = [f"    {python_text(row)}," for row in rows]
+            return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
+        case Generate(rows=rows, start_us=start, step_us=step_us):
+            return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
+        case _:  # the engine does not take it
+            raise ValueError(f"Spark does not support {op}")
+
+
+def _files(scope: Scope, task: Task, files: Files) -> str:
+    """The call that reads files of a format."""
+    step, format_ = scope.step(task.collection.element), files.format
+    options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
+    options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
+    name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
+    return f"return read_{name}(job, {step}, {quote(files.path)}{scope.keeping()}{options})"
+
+
+def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
+    """The records of a sink."""
+    sink = scope.program.sink(op.sink)
+    step, name, connector = scope.step(task.collection.element), quote(sink.name), sink.connector
+    match connector:
+        case Parquet(path=path):
+            call = f"read_parquet(job, {step}, {name}, {quote(path)})"
+        case Files(path=path, format=format_):
+            separator = f", {quote(format_.separator)}" if format_.separator != "," else ""
+            call = f"read_table(job, {step}, {name}, {quote(path)}, {quote(format_.name)}{separator})"
+        case Redis(place=prefix):
+            call = f"read_redis(job, {step}, {name}, {quote(prefix)}, mode={quote(sink.mode.value)})"
+        case _:  # the engine does not take it
+            raise ValueError(f"Spark does not support {op}")
+    return [f"return arrived({call}, {quote(task.id)}{scope.keeping()})" if scope.keep else f"return {call}"]
 
 
 def reply_body(scope: Scope) -> list[str]:
@@ -62,21 +106,21 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
                 totals, value = dict(grouped_columns(own, quoted(f"@{name}"))), final_value(own)
             case _:
                 totals, value = {}, scope.emitter.emit(what)  # no aggregate, which of no records would be null
-        error = "" if value.error is None else f", {sql_text(value.error)}"
-        arguments[name] = f"Argument({sql_dict(totals)}, {sql_text(value.value)}, {scope.type(what.type)}{error})"
+        given = f"{sql_dict(totals)}, {sql_text(value.value)}, {scope.type(what.type)}"
+        arguments[name] = f"Argument({given}{also(value.error)})"
     policy = op.policy
     due = None if policy.when is None else scope.on_record(policy.when)
     options = f", every={policy.every_records}" if policy.every_records is not None else ""
-    options += f", due={sql_text(due.value)}" if due is not None else ""
+    options += also(None if due is None else due.value, "due=")
     options += ", window=True" if policy.on == "window_close" else ""
     options += ", completion=True" if policy.on == "completion" else ""
     options += ", at_end=True" if policy.at_end else ""
     after = None if op.after is None else quote(op.after)
-    given = ", ".join(f"{quote(name)}: {text}" for name, text in arguments.items())
+    listed = ", ".join(f"{quote(name)}: {text}" for name, text in arguments.items())
     return [
         *scope.passed(*values.values(), *([due] if due is not None else [])),
         f"values: dict[str, str] = {sql_dict({name: value.value for name, value in values.items()})}",
-        f"arguments = {{{given}}}",
+        f"arguments = {{{listed}}}",
         f"call_with(job, rows, {scope.step()}, unit={quote(op.call.unit)}, after={after}, values=values, "
         f"arguments=arguments{options})",
     ]
