@@ -6,20 +6,36 @@ Nothing of it is imported here, so that the compiler needs no pyspark.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
+import ghcm
 from ghcm.codegen.backend import zipped
 from ghcm.codegen.spark import library
+from ghcm.version import __version__
 
 PACKAGE = "ghcm_spark"
+_VENDORED = "vendored"
+"""The part of the package with what the library needs of GHCM, under the names that it has there."""
+_NEEDED = ("errors.py", "source.py", "types/__init__.py", "values/*.py", "formats/*.py")
 
 
 @cache
 def library_modules() -> dict[str, str]:
     """The texts of the library's modules as they stand in the zip, by their names."""
-    files = sorted(Path(library.__file__).parent.glob("*.py"))
-    return {path.stem: path.read_text(encoding="utf-8").replace(library.__name__, PACKAGE) for path in files}
+    home, root = Path(library.__file__).parent, Path(ghcm.__file__).parent
+    found = {path.stem: _text(path) for path in sorted(home.glob("*.py"))}
+    found[f"{_VENDORED}/__init__"] = f'"""What the library needs of GHCM {__version__}."""\n'
+    for path in (path for pattern in _NEEDED for path in sorted(root.glob(pattern))):
+        found[f"{_VENDORED}/{path.relative_to(root).with_suffix('')}"] = _text(path)
+    return found
+
+
+def _text(path: Path) -> str:
+    """A module whose imports name the package instead of GHCM."""
+    text = path.read_text(encoding="utf-8").replace(library.__name__, PACKAGE)
+    return re.sub(r"(?m)^( *from|import) ghcm(?=[. ])", rf"\1 {PACKAGE}.{_VENDORED}", text)
 
 
 @cache
@@ -32,7 +48,8 @@ def library_zip() -> bytes:
 def library_names() -> dict[str, str]:
     """Where each name of the library is defined: its module, as a job imports it."""
     found: dict[str, str] = {}
-    for module, text in library_modules().items():
+    modules = {name: text for name, text in library_modules().items() if "/" not in name}
+    for module, text in modules.items():
         for node in ast.parse(text).body:
             found |= dict.fromkeys(_bound(node), f"{PACKAGE}.{module}")
     return found

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from ghcm.errors import GhcmError
+from ghcm.formats.files import BYTE_ORDER_MARK, UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.inference.sample import Decoded, Sample, TableSample, table_columns, take
 from ghcm.inference.types import cell_type, json_struct, zeek_columns
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK
-from ghcm.runtime.formats.file_pieces import UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.schemas.records import distinct, field_name, named, record_name
 from ghcm.spg.connectors import Format
 from ghcm.types import Bytes, Field, List, Map, Nullable, String, Struct, Type, as_nullable, strip

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
+from ghcm.formats.files import BYTE_ORDER_MARK, open_file
 from ghcm.functions import Failure
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.chunks import BYTE_ORDER_MARK, Chunk, lines_of
+from ghcm.runtime.formats.chunks import Chunk, lines_of
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.runtime.formats.file_pieces import open_file
 from ghcm.schemas.arrow import type_of
 from ghcm.schemas.records import Unmapped, distinct, field_name
 from ghcm.spg.connectors import Format
@@ -82,7 +82,8 @@ class TableSample:
 
     def decode(self, struct: Struct) -> Decoded:
         """The records as the engine reads them."""
-        from ghcm.runtime.formats.tables import Tables, read_tables  # a tenth of a second that lines never need
+        from ghcm.formats.tables import read_tables  # a tenth of a second that lines never need
+        from ghcm.runtime.formats.tables import Tables  # a tenth of a second that lines never need
 
         dead: list[str] = []
         found: list[Row] = []
@@ -149,7 +150,7 @@ def _open_field(name: str, field: Field) -> Field:
 
 
 def _schema(path: Path, format_: str) -> pa.Schema:
-    from ghcm.runtime.formats.tables import open_table
+    from ghcm.formats.tables import open_table
 
     try:
         with open_table(path, format_) as (found, _):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from ghcm.runtime.formats.fields import from_json_field, from_text_field
+from ghcm.formats.fields import from_json_field, from_text_field
 from ghcm.schemas.records import Unmapped, distinct, field_name
 from ghcm.types import (
     Bool,

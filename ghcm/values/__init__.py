@@ -15,20 +15,23 @@ import json
 from collections.abc import Callable
 from typing import NoReturn, cast
 
-from ghcm.types import String, Struct, Type, strip
+from ghcm.types import Float, String, Struct, Type, strip
 from ghcm.values.decimals import WrittenFloat, has_decimal
 from ghcm.values.reading import reader, refuse_value
-from ghcm.values.writing import Json, own_writer, writer
+from ghcm.values.writing import Json, make_writer, own_writer, writer
 
 __all__ = [
     "Json",
     "WrittenFloat",
+    "cell_writer",
+    "compact",
     "decode",
     "encode",
     "encoder",
     "from_json",
     "has_decimal",
     "key_text",
+    "key_writer",
     "own_writer",
     "reader",
     "refuse_value",
@@ -37,6 +40,11 @@ __all__ = [
 ]
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def compact(data: Json) -> str:
+    """JSON data as compact text."""
+    return _COMPACT.encode(data)
 
 
 def to_json(value: object, type_: Type) -> Json:
@@ -89,12 +97,38 @@ def key_text(value: object, type_: Type) -> str:
     >>> key_text((1, "a"), tuple_of(Int(), String()))
     '[1,"a"]'
     """
+    return key_writer(type_)(value)
+
+
+def key_writer(type_: Type) -> Callable[[object], str]:
+    """The function that does `key_text` for many keys of one type."""
     inner = strip(type_)
-    if isinstance(inner, Struct) and value is not None:
-        parts = cast("tuple[object, ...]", value)
-        return _COMPACT.encode([to_json(part, field.type) for part, field in zip(parts, inner.fields, strict=True)])
-    data = to_json(value, type_)
-    return data if isinstance(data, str) else _COMPACT.encode(data)
+    if not isinstance(inner, Struct):
+        return _text_writer(make_writer(type_))
+    parts = [make_writer(field.type) for field in inner.fields]
+
+    def to_json(value: object) -> Json:
+        if value is None:
+            return None
+        return [write(part) for write, part in zip(parts, cast("tuple[object, ...]", value), strict=True)]
+
+    return _text_writer(to_json)
+
+
+def cell_writer(type_: Type) -> Callable[[object], str | None]:
+    """The function that gives the cells of CSV: a text as itself, null as none, a float as Python writes it, anything
+    else as its JSON text.
+    """
+    write = repr if isinstance(strip(type_), Float) else _text_writer(make_writer(strip(type_)))
+    return lambda value: None if value is None else write(value)
+
+
+def _text_writer(to_json: Callable[[object], Json]) -> Callable[[object], str]:
+    def write(value: object) -> str:
+        data = to_json(value)
+        return data if isinstance(data, str) else compact(data)
+
+    return write
 
 
 def _no_constant(name: str) -> NoReturn:

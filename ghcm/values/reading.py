@@ -41,20 +41,22 @@ from ghcm.values.decimals import WrittenFloat, at_scale
 from ghcm.values.timestamps import parse_date, parse_timestamp
 from ghcm.values.writing import MICROS, Json
 
+MISSING: Json = ...
+"""Stands for what a record does not have; no JSON says it."""
+
 _REASONABLE = 12
 """So many values of an enum a message lists."""
 _DIGITS = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-@lru_cache(maxsize=4096)
-def reader(type_: Type) -> Callable[[Json], object]:
+def make_reader(type_: Type) -> Callable[[Json], object]:
     """The function that gives the canonical value of JSON forms of `type_`; it raises ValueError."""
     match type_:
         case Null():
-            return lambda data: None if data is None else _refuse("null", data)
+            return lambda data: None if data is None else refuse("null", data)
         case Bool():
-            return lambda data: data if isinstance(data, bool) else _refuse("bool", data)
+            return lambda data: data if isinstance(data, bool) else refuse("bool", data)
         case Int():
             return lambda data: _read_int(data, "int", INT_MIN, INT_MAX)
         case Int32():
@@ -64,45 +66,54 @@ def reader(type_: Type) -> Callable[[Json], object]:
         case Decimal():
             return lambda data: _read_decimal(data, type_)
         case String():
-            return _read_string
+            return read_string
         case Enumeration():
             return lambda data: data if data in type_.values else refuse_value(type_, data)
         case Bytes():
             return _read_bytes
         case Timestamp():
-            return lambda data: parse_timestamp(data) if isinstance(data, str) else _refuse("timestamp", data)
+            return lambda data: parse_timestamp(data) if isinstance(data, str) else refuse("timestamp", data)
         case Date():
-            return lambda data: parse_date(data) if isinstance(data, str) else _refuse("date", data)
+            return lambda data: parse_date(data) if isinstance(data, str) else refuse("date", data)
         case Duration():
             return _read_duration
         case Nullable(of=of):
-            inner = reader(of)
+            inner = make_reader(of)
             return lambda data: None if data is None else inner(data)
         case List(item=item):
-            return _list_reader(reader(item))
+            return _list_reader(make_reader(item))
         case Map(key=key, value=held):
-            return _map_reader(key, reader(key), reader(held))
+            return _map_reader(key, make_reader(key), make_reader(held))
         case Struct():
             return _struct_reader(type_)
         case _:
             assert_never(type_)
 
 
-def _refuse(expected: str, data: Json) -> NoReturn:
+reader = lru_cache(maxsize=4096)(make_reader)
+"""As `make_reader`, which is asked once for each type."""
+
+
+def refuse(expected: str, data: Json) -> NoReturn:
+    """Say what was expected, and what was found."""
+    if data is MISSING:
+        raise ValueError(f"expected {expected}, found nothing")
     text = json.dumps(data, ensure_ascii=False, default=str)
     raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
 
 
 def refuse_value(type_: Enumeration, data: Json) -> NoReturn:
-    """Say that a text is no value of an enum."""
+    """Say that data is no value of an enum."""
+    if data is MISSING:
+        refuse(str(type_), data)
     values = ", ".join(map(member_text, type_.values[:_REASONABLE]))
     further = ", ..." if len(type_.values) > _REASONABLE else ""
-    _refuse(f"one of {values}{further}", data)
+    refuse(f"one of {values}{further}", data)
 
 
 def _read_int(data: Json, name: str, least: int, greatest: int) -> int:
     if not isinstance(data, int) or isinstance(data, bool):
-        _refuse(name, data)
+        refuse(name, data)
     if not least <= data <= greatest:
         raise ValueError(f"{data} does not fit into {name}")
     return data
@@ -112,7 +123,7 @@ def _read_float(data: Json) -> float:
     if isinstance(data, str) and data in _SPECIAL:
         return _SPECIAL[data]
     if not isinstance(data, int | float) or isinstance(data, bool):
-        _refuse("float", data)
+        refuse("float", data)
     try:
         return float(data)
     except OverflowError:
@@ -122,13 +133,13 @@ def _read_float(data: Json) -> float:
 def _read_decimal(data: Json, type_: Decimal) -> Number:
     if isinstance(data, WrittenFloat):
         digits = data.digits()
-        return _refuse(f"{type_}, without an exponent", data) if digits is None else _read_decimal(digits, type_)
+        return refuse(f"{type_}, without an exponent", data) if digits is None else _read_decimal(digits, type_)
     if isinstance(data, float):
-        _refuse(f"{type_} as a text or a whole number", data)
+        refuse(f"{type_} as a text or a whole number", data)
     if not isinstance(data, str | int) or isinstance(data, bool):
-        _refuse(str(type_), data)
+        refuse(str(type_), data)
     if isinstance(data, str) and not _DIGITS.fullmatch(data):
-        _refuse(str(type_), data)
+        refuse(str(type_), data)
     try:
         exact = at_scale(Number(data), type_.scale)
     except ArithmeticError:
@@ -138,9 +149,10 @@ def _read_decimal(data: Json, type_: Decimal) -> Number:
     return exact
 
 
-def _read_string(data: Json) -> str:
+def read_string(data: Json) -> str:
+    """The text; ValueError where it is none, or holds half a surrogate pair."""
     if not isinstance(data, str):
-        _refuse("string", data)
+        refuse("string", data)
     if not data.isascii():
         try:
             data.encode()
@@ -151,11 +163,11 @@ def _read_string(data: Json) -> str:
 
 def _read_bytes(data: Json) -> bytes:
     if not isinstance(data, str):
-        _refuse("bytes", data)
+        refuse("bytes", data)
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:
-        _refuse("bytes in base64", data)
+        refuse("bytes in base64", data)
 
 
 def _read_duration(data: Json) -> int:
@@ -167,7 +179,7 @@ def _read_duration(data: Json) -> int:
     elif isinstance(data, float) and math.isfinite(data):
         micros = round(Fraction(data) * MICROS)
     else:
-        _refuse("duration in seconds", data)
+        refuse("duration in seconds", data)
     if not INT_MIN <= micros <= INT_MAX:
         raise ValueError(f"{data} seconds do not fit into duration")
     return micros
@@ -176,7 +188,7 @@ def _read_duration(data: Json) -> int:
 def _list_reader(each: Callable[[Json], object]) -> Callable[[Json], object]:
     def read(data: Json) -> object:
         if not isinstance(data, list):
-            _refuse("list", data)
+            refuse("list", data)
         return [_at(f"[{index}]", each, part) for index, part in enumerate(cast("list[Json]", data))]
 
     return read
@@ -187,34 +199,35 @@ def _map_reader(
 ) -> Callable[[Json], object]:
     def read_object(data: Json) -> object:
         if not isinstance(data, dict):
-            _refuse("map as an object", data)
+            refuse("map as an object", data)
         pairs = cast("dict[str, Json]", data).items()
         return {_at(name, of_key, name): _at(name, of_value, held) for name, held in pairs}
 
     def read_pairs(data: Json) -> object:
         if not isinstance(data, list):
-            _refuse("map as an array of [key, value]", data)
+            refuse("map as an array of [key, value]", data)
         result: dict[object, object] = {}
         for index, pair in enumerate(cast("list[Json]", data)):
-            name, held = _two(pair)
+            name, held = read_pair(pair)
             result[_at(f"[{index}]", of_key, name)] = _at(f"[{index}]", of_value, held)
         return result
 
     return read_object if isinstance(key, String | Enumeration) else read_pairs
 
 
-def _two(data: Json) -> list[Json]:
+def read_pair(data: Json) -> list[Json]:
+    """The key and the value of a map."""
     pair: list[Json] = cast("list[Json]", data) if isinstance(data, list) else [data]
-    return pair if len(pair) == 2 else _refuse("[key, value]", pair)
+    return pair if len(pair) == 2 else refuse("[key, value]", pair)
 
 
 def _struct_reader(type_: Struct) -> Callable[[Json], object]:
-    parts = [(part.name, reader(part.type), isinstance(part.type, Nullable | Null)) for part in type_.fields]
+    parts = [(part.name, make_reader(part.type), isinstance(part.type, Nullable | Null)) for part in type_.fields]
     names = set(type_.names)
 
     def read(data: Json) -> object:
         if not isinstance(data, dict):
-            _refuse("object", data)
+            refuse("object", data)
         given = cast("dict[str, Json]", data)
         for name in given:
             if name not in names:

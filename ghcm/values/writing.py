@@ -21,8 +21,7 @@ Json: TypeAlias = object
 MICROS = 1_000_000
 
 
-@lru_cache(maxsize=4096)
-def writer(type_: Type, *, in_order: bool = False) -> Callable[[object], Json]:
+def make_writer(type_: Type, *, in_order: bool = False) -> Callable[[object], Json]:
     """The function that gives the JSON form of values of `type_`; maps `in_order` of their keys, else as they are."""
     match type_:
         case types.Null() | types.Bool() | types.Int() | types.Int32() | types.String() | types.Enumeration():
@@ -40,20 +39,24 @@ def writer(type_: Type, *, in_order: bool = False) -> Callable[[object], Json]:
         case types.Duration():
             return _write_duration
         case types.Nullable(of=of):
-            inner = writer(of, in_order=in_order)
+            inner = make_writer(of, in_order=in_order)
             return inner if inner is _same else lambda value: None if value is None else inner(value)
         case types.List(item=item):
-            each = writer(item, in_order=in_order)
+            each = make_writer(item, in_order=in_order)
             return lambda value: [each(part) for part in cast("list[object]", value)]
         case types.Map(key=key, value=held):
-            return _map_writer(key, writer(key), writer(held, in_order=in_order), in_order=in_order)
+            return _map_writer(key, make_writer(key), make_writer(held, in_order=in_order), in_order=in_order)
         case types.Struct(fields=fields):
-            parts = [(part.name, writer(part.type, in_order=in_order)) for part in fields]
+            parts = [(part.name, make_writer(part.type, in_order=in_order)) for part in fields]
             return lambda value: {
                 name: write(part) for (name, write), part in zip(parts, cast("tuple[object, ...]", value), strict=True)
             }
         case _:
             assert_never(type_)
+
+
+writer = lru_cache(maxsize=4096)(make_writer)
+"""As `make_writer`, which is asked once for each type."""
 
 
 def own_writer(type_: Type) -> Callable[[object], Json]:
@@ -66,13 +69,13 @@ def own_writer(type_: Type) -> Callable[[object], Json]:
             each = own_writer(item)
             return lambda value: [each(part) for part in cast("list[object]", value)]
         case types.Map(key=key, value=held):
-            return _map_writer(key, writer(key), own_writer(held))
+            return _map_writer(key, make_writer(key), own_writer(held))
         case types.Struct(fields=fields, cases=cases):
             tags = dict(cases)
             parts = [(part.name, own_writer(part.type), tags.get(part.name)) for part in fields]
             return lambda value: _own_fields(parts, cast("tuple[object, ...]", value))
         case _:  # no part of other types is a union
-            return writer(type_)
+            return make_writer(type_)
 
 
 _Parts: TypeAlias = list[tuple[str, Callable[[object], Json], tuple[str, ...] | None]]

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from ghcm.formats.zeek_log import Dialect
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, columns_of, dtype
 from ghcm.runtime.formats.chunks import Chunk
@@ -42,17 +43,6 @@ _LONGEST = 1.9e15
 _DATE = "^[12][0-9]{3}-[01][0-9]-[0-3][0-9]$"
 _CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
 _ISO = re.compile(rf"{_DATE[1:-1]}([T ]){_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How cells are written. `unset`: the text of null, "" in CSV. `empty`: the text of what is empty, None in CSV."""
-
-    unset: str = ""
-    empty: str | None = None
-    set_separator: str = ","
-    true: str = "true"
-    false: str = "false"
 
 
 def has_columns(type_: Type, dialect: Dialect) -> bool:
@@ -336,8 +326,6 @@ class CellColumns:
         )
 
     def _merged(self, frame: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
-        from ghcm.types import Int
-
         names = [*self._schema.names, _LINE]
         types = [*((field.name, field.type) for field in self._schema.fields), (_LINE, Int())]
         return pl.concat([frame.select(names), columns_of(rows, types)]).sort(_LINE)

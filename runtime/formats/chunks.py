@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from ghcm.errors import GhcmError
+from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 
@@ -14,9 +15,6 @@ Letters: TypeAlias = Callable[[Failure, str, str], None]
 """Takes a record that cannot be decoded: reason, detail, raw text."""
 
 BadRecord = Failure.BAD_RECORD
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""What some programs put before UTF-8; it is no part of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,6 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 def count_lines(data: bytes) -> int:
     """How many lines it has."""
     return data.count(b"\n") + (len(data) > 0 and not data.endswith(b"\n"))
-
-
-def bare(line: str) -> str:
-    """The line without its end."""
-    return line.removesuffix("\n").removesuffix("\r")
 
 
 def texts_of(chunk: Chunk, letters: Letters) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
-from ghcm.runtime.formats.arrow import conform
+from ghcm.runtime.formats.tables import conform
 from ghcm.spg.connectors import Files, Parquet
 from ghcm.types import (
     Bool,

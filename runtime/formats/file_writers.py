@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, TextIO, cast
+from typing import Protocol, TextIO
 
 import polars as pl
 import pyarrow.parquet as pq
 
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
-from ghcm.runtime.formats.arrow import to_arrow
+from ghcm.runtime.formats.tables import to_arrow
 from ghcm.spg.connectors import Files, Parquet
-from ghcm.types import Float, Struct, Type, strip
-from ghcm.values import own_writer, writer
+from ghcm.types import Struct, Type
+from ghcm.values import cell_writer, compact, own_writer
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _GROUP_ROWS = 64 * 1024
 
 
@@ -93,10 +91,10 @@ class _JsonWriter:
     def __init__(self, path: Path, columns: Struct) -> None:
         self._columns = columns
         self._file = _open_text(path)
-        self._encode = _line_encoder(columns)
+        self._to_json = own_writer(columns)
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._file.writelines(map(self._encode, _as_rows(rows, self._columns)))
+        self._file.writelines(f"{compact(self._to_json(row))}\n" for row in _as_rows(rows, self._columns))
 
     def close(self) -> None:
         self._file.close()
@@ -108,7 +106,7 @@ class _CsvWriter:
         self._file = _open_text(path)
         self._separator = separator
         self._special = re.compile(f'[{re.escape(separator)}"\\r\\n]')
-        self._writers = [_field_writer(field.type) for field in columns.fields]
+        self._writers = [cell_writer(field.type) for field in columns.fields]
         self._write_line(columns.names)
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
@@ -147,21 +145,3 @@ def _quoted(text: str) -> str:
 
 def _open_text(path: Path) -> TextIO:
     return open(path, "w", encoding="utf-8", newline="", buffering=1 << 18)
-
-
-def _field_writer(type_: Type) -> Callable[[object], str | None]:
-    """A field of csv: a text as itself, null as none, a float as Python writes it, anything else as its JSON text."""
-    if isinstance(strip(type_), Float):
-        return lambda value: None if value is None else repr(float(cast("float", value)))
-    to_json = writer(type_)
-
-    def to_text(value: object) -> str | None:
-        data = to_json(value)
-        return data if data is None or isinstance(data, str) else _COMPACT.encode(data)
-
-    return to_text
-
-
-def _line_encoder(columns: Struct) -> Callable[[Row], str]:
-    to_json = own_writer(columns)
-    return lambda row: _COMPACT.encode(to_json(row)) + "\n"

@@ -19,7 +19,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.arrow import conform, to_arrow
+from ghcm.runtime.formats.tables import conform, to_arrow
 from ghcm.runtime.native.code import RowCode
 from ghcm.runtime.native.python import exchange_of
 from ghcm.runtime.operators.task_operator import TaskOperator

@@ -15,7 +15,7 @@ from ghcm.runtime.sinks.backend import Commit, KeyOf, SinkSnapshot
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Sink
 from ghcm.types import Struct, Type
-from ghcm.values import Json, key_text, own_writer, reader
+from ghcm.values import Json, compact, key_writer, own_writer, reader
 
 
 class KeyedForm:
@@ -24,16 +24,15 @@ class KeyedForm:
     def __init__(self, columns: Struct, key: KeyOf, key_type: Type) -> None:
         self._columns = columns
         self._key = key
-        self._key_type = key_type
+        self._key_text = key_writer(key_type)
         self._to_json = own_writer(columns)
-        self._encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
     def pairs(self, rows: Sequence[Row] | pl.DataFrame) -> Iterator[tuple[str, str]]:
         """Field and value of each row, in order."""
         if isinstance(rows, pl.DataFrame):
             rows = rows_of(rows, [(field.name, field.type) for field in self._columns.fields])
         for row in rows:
-            yield key_text(self._key(row), self._key_type), self._encode(self._to_json(row))
+            yield self._key_text(self._key(row)), compact(self._to_json(row))
 
 
 def form_of(sink: Sink, key: KeyOf | None) -> KeyedForm:

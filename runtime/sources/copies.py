@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from ghcm.runtime.formats.file_pieces import GONE, unreadable
+from ghcm.formats.files import GONE, unreadable
 from ghcm.runtime.sources.growing_file import (
     SIDE,
     Found,

@@ -16,17 +16,10 @@ from pathlib import Path
 from threading import Event
 from typing import TypeAlias, cast
 
+from ghcm.formats.files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.formats.file_pieces import (
-    FIRST_PIECE,
-    UNREADABLE,
-    Decoded,
-    decoded,
-    find_files,
-    nothing_to_read,
-    unreadable,
-)
+from ghcm.runtime.formats.file_pieces import FIRST_PIECE, Decoded, decoded
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct

@@ -15,11 +15,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeAlias, cast
 
+from ghcm.formats.files import GONE, UNREADABLE, unreadable
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Lines
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.runtime.formats.file_pieces import GONE, UNREADABLE, unreadable
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 

@@ -16,9 +16,9 @@ from threading import Event
 from time import monotonic
 from typing import cast
 
+from ghcm.formats.files import find_files, packed
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.formats.file_pieces import find_files, packed
 from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved, still_bears
 from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Position, find
 from ghcm.runtime.sources.source import Mailbox

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.formats.arrow import to_arrow
+from ghcm.runtime.formats.tables import to_arrow
 from ghcm.spg.connectors import Files, Format
 from ghcm.types import Decimal, Duration, Enumeration, Field, Nullable, String, Struct, Type, as_nullable
 from tests.laws.cell_files import cell_files

@@ -2,95 +2,42 @@
 
 from __future__ import annotations
 
-import glob
-import gzip
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.job import Job, Refused, Step, letters, parted
+from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
 from ghcm.codegen.spark.library.sql import named, quoted, text, when
 from ghcm.codegen.spark.library.types import columns_of, plain_type, unplain
+from ghcm.errors import GhcmError
+from ghcm.formats.files import find_files as files_of
+from ghcm.formats.files import nothing_to_read, open_lines, packed
 
 
 def find_files(job: Job, step: Step, pattern: str, compression: str = "ending") -> list[str]:
     """The files that a path, directory or pattern means, as it names them, in order."""
     job.at = step
-    if os.path.isdir(job.where(pattern)):
-        names = [os.path.join(pattern, name) for name in os.listdir(job.where(pattern)) if name[0] not in "._"]
-    else:
-        names = glob.glob(pattern, root_dir=job.where("."), recursive=True) if glob.has_magic(pattern) else [pattern]
-    found = sorted(name for name in names if os.path.isfile(job.where(name)))
-    if not found:
-        raise nothing_to_read(job, pattern)
+    try:
+        found = files_of(pattern, Path(job.where(".")))
+        if not found:
+            raise nothing_to_read(pattern, Path(job.where(".")))
+    except GhcmError as error:
+        raise refusal(error) from None
     job.reading.update((name, (step, compression)) for name in found)
     return found
-
-
-def nothing_to_read(job: Job, pattern: str) -> Refused:
-    """What is wrong where a path means no file."""
-    path = job.where(pattern)
-    what, hint = "no file matches", "see that the path is right; --directory names another folder to start from."
-    if os.path.isdir(path):
-        what = "it is a folder without files"
-        hint = "files in folders below it are found by a glob such as folder/**/*."
-    elif os.path.exists(path):
-        what, hint = "it is no file", "what comes through a pipe is read from a socket, or put into a file first."
-    elif near := near_file(path):
-        hint = f'did you mean "{os.path.join(os.path.dirname(pattern), near)}"?'
-    return Refused("GHCM-735", f'cannot read files "{pattern}": {what}', f'Paths start from "{job.where(".")}".', hint)
-
-
-def near_file(path: str) -> str:
-    """The file beside a path that is not there whose name is the most like it; empty if none is."""
-    folder, (stem, ending) = os.path.dirname(path), os.path.splitext(os.path.basename(path))
-    programs = (".istream", ".py", ".ghcm", ".toml")
-    names = [name for name in os.listdir(folder) if not name.endswith(programs)] if os.path.isdir(folder) else []
-    stems = {os.path.splitext(name)[0]: name for name in sorted(names, key=lambda name: (name.endswith(ending), name))}
-    close = get_close_matches(stem, stems, n=1)
-    return stems[close[0]] if close else ""
-
-
-def compression_of(name: str, compression: str) -> str:
-    """How a file is compressed: as its ending says, unless the program says it."""
-    if compression != "ending":
-        return compression
-    return {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}.get(os.path.splitext(name)[1], "none")
-
-
-def open_lines(path: str, compression: str) -> Any:
-    """The lines of a file with their ends, for Spark's Python workers; without a byte order mark, as Spark has them."""
-    lines = opened(path, compression)
-    if lines.peek(3)[:3] == b"\xef\xbb\xbf":
-        lines.read(3)
-    return lines
-
-
-def opened(path: str, compression: str) -> Any:
-    """The bytes of a file."""
-    kind = compression_of(path, compression)
-    if kind == "gzip":
-        return gzip.open(path)
-    if kind == "zstd":
-        import pyarrow
-
-        stream: Any = pyarrow.input_stream(path, compression="zstd")
-        return io.BufferedReader(stream)
-    return open(path, "rb")
 
 
 def is_sparks(name: str, compression: str) -> bool:
     """Whether Spark itself reads a file as it is meant: it goes by the ending, and has no codec for zstd everywhere."""
     by_ending = os.path.splitext(name)[1] in (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
-    kind = compression_of(name, compression)
+    kind = packed(Path(name).suffix, compression)
     return (kind == "gzip" and name.endswith(".gz")) or (kind == "none" and not by_ending)
 
 
@@ -150,7 +97,7 @@ def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
         for batch in batches:
             for file, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                with open_lines(path, compression) as lines:
+                with open_lines(Path(path), compression) as lines:
                     number = 0
                     while part := [line.removesuffix(b"\n").removesuffix(b"\r") for line in islice(lines, 10_000)]:
                         texts = pyarrow.array(part, pyarrow.binary()).view(pyarrow.string())

@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.sql import named, text
-from ghcm.codegen.spark.library.types import plain_record
-from ghcm.codegen.spark.library.values import encode
+from ghcm.codegen.spark.library.types import plain_record, type_of
+from ghcm.errors import GhcmError
+from ghcm.values import encoder
 
 
 class Refused(ValueError):
@@ -28,6 +29,11 @@ class Refused(ValueError):
     def __init__(self, code: str, message: str, detail: str = "", hint: str = "", **more: str) -> None:
         self.parts = {"code": code, "message": message, "detail": detail, "hint": hint, **more}
         super().__init__(f"{message}\n{json.dumps(self.parts)}")
+
+
+def refusal(error: GhcmError, **more: str) -> Refused:
+    """The same as what a job refuses."""
+    return Refused(error.code, error.message, error.detail, error.hint, **more)
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__package__])  # type: ignore[no-untyped-call]
@@ -134,4 +140,5 @@ def reply_with(job: Job, rows: DataFrame, element: DataType) -> None:
     """Answer the call with these rows."""
     job.progress(0.5, "making the reply")
     taken = rows.selectExpr(named(plain_record(element), "@row")).collect()
-    job.replied = [*(job.replied or ()), *(encode(row[0], element) for row in taken)]
+    encode = encoder(type_of(element, nullable=True))
+    job.replied = [*(job.replied or ()), *(encode(row[0]) for row in taken)]

@@ -10,8 +10,8 @@ from pyspark.sql.types import DataType, StructType
 
 from ghcm.codegen.spark.library.job import Job, Step, passed
 from ghcm.codegen.spark.library.sql import first, named
-from ghcm.codegen.spark.library.types import plain
-from ghcm.codegen.spark.library.values import json_value
+from ghcm.codegen.spark.library.types import plain, type_of
+from ghcm.values import to_json
 
 
 class Argument(NamedTuple):
@@ -71,5 +71,5 @@ def note_calls(
         groups = passed(job, groups, step._replace(input=StructType([])), error)
     columns = [named(plain(each.value, each.type), name) for name, each in arguments.items()]
     for row in groups.selectExpr(*columns).collect() if columns else groups.collect():
-        parameters = {name: json_value(row[name], each.type) for name, each in arguments.items()}
+        parameters = {name: to_json(row[name], type_of(each.type, nullable=True)) for name, each in arguments.items()}
         job.calls.append({"task": step.task, "unit": unit, "after": after, "parameters": parameters})

@@ -40,9 +40,9 @@ from ghcm.codegen.spark.library.types import (
     plain_columns,
     plain_record,
     plain_type,
+    type_of,
     unplain,
 )
-from ghcm.codegen.spark.library.values import words
 
 
 def python_folder(job: Job) -> str:
@@ -180,7 +180,7 @@ def taken_form(value: Any, type_: DataType, nullable: bool = False) -> Any:
 
     def check(holds: bool, form: Any) -> Any:
         if not holds:
-            raise ValueError(f"expected {words(type_)}, found {type(value).__name__}")
+            raise ValueError(f"expected {type_of(type_)}, found {type(value).__name__}")
         return form
 
     if value is None:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NoReturn, cast
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.job import Job
-from ghcm.codegen.spark.library.json_files import MOMENT_FORM
-from ghcm.codegen.spark.library.types import EnumType, plain_type
-from ghcm.codegen.spark.library.values import Json, day_number, encode, is_number, is_whole, values_of, words
+from ghcm.codegen.spark.library.types import plain_type, type_of
+from ghcm.formats.fields import from_json_field
+from ghcm.values import WrittenFloat, compact, has_decimal
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
+from ghcm.values.writing import make_writer
 
 
 def know_float_repr(job: Job) -> None:
@@ -46,12 +29,6 @@ def know_float_repr(job: Job) -> None:
 def float_repr(value: float | None) -> str | None:
     """The shortest text that reads back as the same float, which Java has only from version 19 on."""
     return None if value is None else repr(float(value))
-
-
-FIRST_MICROS = -62135596800000000
-
-
-LAST_MICROS = 253402300799999999
 
 
 def know_zones(job: Job) -> None:
@@ -84,8 +61,10 @@ def moment_of_clocks(value: int | None, zone: str) -> int | None:
 def know_json_written(job: Job, name: str, type_: DataType) -> None:
     """Have Spark know the function of that name that gives plain values of a type as compact JSON text."""
 
+    to_json = make_writer(type_of(type_))
+
     def written(value: Any) -> str | None:
-        return None if value is None else encode(in_json_order(value, type_), type_)
+        return None if value is None else compact(to_json(in_json_order(value, type_)))
 
     job.spark.udf.register(name, F.udf(written, "string", useArrow=False))
 
@@ -100,7 +79,7 @@ def in_json_order(value: Any, type_: DataType) -> Any:
         case MapType():
             return {key: in_json_order(value[key], type_.valueType) for key in sorted(value)}
         case StructType():
-            parts = zip(type_.fields, values_of(value), strict=True)
+            parts = zip(type_.fields, value, strict=True)
             return [in_json_order(each, part.dataType) for part, each in parts]
         case _:
             return value
@@ -116,7 +95,7 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if given is None:
         return None
     try:
-        found: Json = json_data(given)
+        found: Any = json_data(given)
         for step in json.loads(path):
             if isinstance(step, str):
                 found = found.get(step) if isinstance(found, dict) else None
@@ -185,7 +164,7 @@ def json_text(data: Any) -> str | None:
     return given
 
 
-def compact_json(data: Json) -> str:
+def compact_json(data: Any) -> str:
     """A value as compact JSON, numbers as they were written."""
     match data:
         case Number():
@@ -206,135 +185,16 @@ def know_json_read(job: Job, name: str, type_: DataType) -> None:
 
 def json_reader(type_: DataType) -> Callable[[str | None], tuple[str | None, Any]]:
     """The function that gives why a text does not hold the type, or else its value in the form that `plain` gives."""
+    wanted = type_of(type_)
+    value_of, parse_float = from_json_field(wanted), WrittenFloat if has_decimal(wanted) else None
 
     def read(given: str | None) -> tuple[str | None, Any]:
         if given is None:
             return None, None
         try:
             json_text([json_data(given)])
-            return None, from_json(
-                json.loads(given, parse_float=WrittenFloat, parse_constant=no_constant), type_, False
-            )
+            return None, value_of(json.loads(given, parse_float=parse_float, parse_constant=no_constant))
         except (ValueError, OverflowError) as error:
             return f"bad_cast: {error}".encode("utf-8", "backslashreplace").decode(), None
 
     return read
-
-
-def from_json(data: Json, type_: DataType, nullable: bool) -> Any:
-    """A value in the form that `plain` gives; ValueError where the data does not fit the type."""
-    if data is None and nullable:
-        return None
-    match type_:
-        case BooleanType() if isinstance(data, bool):
-            return data
-        case LongType() if is_whole(data) and -(2**63) <= data < 2**63:
-            return data
-        case IntegerType() if is_whole(data) and -(2**31) <= data < 2**31:
-            return data
-        case DoubleType() if is_number(data):
-            return float(data)
-        case EnumType(values=values) if data in values:
-            return data
-        case StringType() if isinstance(data, str) and not isinstance(type_, EnumType):
-            return data
-        case TimestampType() if is_number(data):
-            return json_micros(data)
-        case TimestampType() if isinstance(data, str):
-            return json_moment(data)
-        case DateType() if isinstance(data, str):
-            return day_number(data)
-        case DayTimeIntervalType() if is_number(data):
-            return json_micros(data)
-        case DecimalType() if is_whole(data) or isinstance(data, str | WrittenFloat):
-            return json_decimal(data, type_)
-        case BinaryType() if isinstance(data, str):
-            return base64.b64decode(data, validate=True)
-        case ArrayType() if isinstance(data, list):
-            return [from_json(each, type_.elementType, type_.containsNull) for each in data]
-        case MapType() if isinstance(data, dict | list):
-            return from_json_map(data, type_)
-        case StructType() if isinstance(data, dict):
-            return tuple(from_json(json_field(data, part), part.dataType, part.nullable) for part in type_.fields)
-        case _:
-            raise ValueError(f"expected {words(type_)}, found {'nothing' if data is None else compact_json(data)[:60]}")
-
-
-def json_field(data: dict[str, Any], part: StructField) -> Any:
-    """What stands where a field is read from: under its whole path as a name, else step by step."""
-    path = part.metadata.get("path", part.name)
-    if path in data:
-        return data[path]
-    found: Json = data
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
-
-
-def from_json_map(data: dict[str, Any] | list[Any], type_: MapType) -> dict[Any, Any]:
-    """A map from an object, or from an array of [key, value]."""
-    if isinstance(data, dict) and not isinstance(type_.keyType, StringType):
-        raise ValueError("expected [key, value], found an object")
-    pairs = data.items() if isinstance(data, dict) else data
-    if not all(map(is_pair, pairs)):
-        raise ValueError("expected [key, value]")
-    key, value = type_.keyType, type_.valueType
-    return {from_json(k, key, False): from_json(v, value, type_.valueContainsNull) for k, v in pairs}
-
-
-def is_pair(data: Json | tuple[str, Any]) -> bool:
-    """Whether data may be the key and the value of a map."""
-    return isinstance(data, list | tuple) and len(data) == 2
-
-
-def json_micros(seconds: int | float) -> int:
-    """Microseconds, rounded half to even from the exact number of seconds."""
-    micros = round(Fraction(seconds) * 1_000_000)
-    if not -(2**63) <= micros < 2**63:
-        raise ValueError("the number of seconds is too large")
-    return micros
-
-
-def json_moment(given: str) -> int:
-    """A moment in ISO 8601; without an offset it is UTC."""
-    found = re.fullmatch(MOMENT_FORM.removeprefix(r"\A").removesuffix(r"\z"), given, re.ASCII)
-    if found is None or found[1] < "0001":
-        raise ValueError("expected timestamp")
-    hours, minutes, seconds = (int(part or 0) for part in found.group(2, 3, 4))
-    if hours > 23 or minutes > 59 or seconds > 59:
-        raise ValueError("expected timestamp")
-    total = ((day_number(found[1]) * 24 + hours) * 60 + minutes) * 60 + seconds
-    shift = (int(found[7] or 0) * 60 + int(found[8] or 0)) * (-60 if found[6] == "-" else 60)
-    return (total - shift) * 1_000_000 + int((found[5] or "")[:6].ljust(6, "0"))
-
-
-class WrittenFloat(float):
-    """A JSON number with a point or an exponent, and its text."""
-
-    given: str
-
-    def __new__(cls, given: str) -> WrittenFloat:
-        """The number in a text."""
-        made = super().__new__(cls, given)
-        made.given = given
-        return made
-
-
-def written_digits(number: WrittenFloat) -> str:
-    """A number as it is written, nothing where it has an exponent or more digits than Spark's decimals; zero is "0"."""
-    whole, _, behind = number.given.lstrip("-").partition(".")
-    fits = (whole + behind).isdigit() and len(behind) <= 38 and len((whole + behind).lstrip("0")) <= 38
-    return "0" if not number else number.given if fits else ""
-
-
-def json_decimal(data: str | int | WrittenFloat, type_: DecimalType) -> Decimal:
-    """A decimal number all of whose digits the type holds."""
-    given = written_digits(data) if isinstance(data, WrittenFloat) else f"{data}"
-    if re.fullmatch(r"[+-]?[0-9]+([.][0-9]+)?", given, re.ASCII) is None:
-        raise ValueError("expected decimal")
-    sign, (whole, _, behind) = given[:1] == "-", given.lstrip("+-").partition(".")
-    digits, kept = whole.lstrip("0"), behind.rstrip("0")
-    if len(kept) > type_.scale or len(digits) > type_.precision - type_.scale:
-        raise ValueError("the decimal has more digits")
-    units = int(digits + kept.ljust(type_.scale, "0") or 0)
-    return Decimal((int(sign and units > 0), tuple(map(int, str(units))), -type_.scale))

@@ -10,13 +10,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
-from ghcm.codegen.spark.library.json_files import document, json_columns
+from ghcm.codegen.spark.library.records import BROKEN, record_columns, with_records
 from ghcm.codegen.spark.library.sql import named
-from ghcm.codegen.spark.library.types import columns_of, plain, plain_columns
-from ghcm.codegen.spark.library.values import compact, json_value, own_value, values_of
+from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_type, type_of
+from ghcm.values import compact, key_writer, own_writer
 
 
 def redis_client(url: str) -> Any:
@@ -71,6 +71,8 @@ def redis_writer(
     url: str, name: str, key_type: DataType, element: DataType
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that writes batches of keys and rows in Spark's Python workers and gives how many it wrote."""
+    key, record = type_of(key_type, nullable=True), record_type(element)
+    key_of, row_of, key_text, row_json = from_arrow(key), from_arrow(record), key_writer(key), own_writer(record)
 
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
@@ -78,26 +80,13 @@ def redis_writer(
         client = redis_client(url)
         for batch in batches:
             keys, rows = (column.to_pylist(maps_as_pydicts="strict") for column in batch.columns)
-            pairs = (
-                (key_text(key, key_type), compact(own_value(row, columns_of(element))))
-                for key, row in zip(keys, rows, strict=True)
-            )
-            while part := dict(islice(pairs, 1000)):
+            texts = zip(map(key_text, map(key_of, keys)), map(compact, map(row_json, map(row_of, rows))), strict=True)
+            while part := dict(islice(texts, 1000)):
                 client.hset(name, mapping=part)
             yield pyarrow.record_batch([pyarrow.array([len(keys)], pyarrow.int64())], names=["rows"])
         client.close()
 
     return write
-
-
-def key_text(key: Any, type_: DataType) -> str:
-    """The text of a key: a string as itself, other scalars as JSON without quotes, a tuple as an array."""
-    if isinstance(type_, StructType) and key is not None:
-        return compact(
-            [json_value(each, part.dataType) for part, each in zip(type_.fields, values_of(key), strict=True)]
-        )
-    data = json_value(key, type_)
-    return data if isinstance(data, str) else compact(data)
 
 
 def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> DataFrame:
@@ -114,10 +103,9 @@ def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> Da
         name = prefix
     pairs = () if name is None else client.hscan_iter(name, count=1000)
     texts = [(held.decode("utf-8", "replace"),) for _, held in pairs]
-    lines = job.spark.createDataFrame(texts, "`@text` string").selectExpr("*", document())
-    columns, error = json_columns(step.input, ours=True)
-    rows = parted(job, lines, error, lambda failed: letters(job, failed, step, "`@text`"), None)
-    return rows.selectExpr(*columns)
+    lines = with_records(job.spark.createDataFrame(texts, "`@text` string"), step.input, own=True)
+    rows = parted(job, lines, BROKEN, lambda failed: letters(job, failed, step, "`@text`"), None)
+    return rows.selectExpr(*record_columns(step.input))
 
 
 def redis_url(job: Job) -> str:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import os
 import re
 import sys
 import time
 import uuid
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from ghcm.codegen.spark.library.files import compression_of, open_lines
-from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, Written
+from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, Written, refusal
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import commit_files, committed, staged
-from ghcm.codegen.spark.library.types import ddl, plain_type, unplain
-from ghcm.codegen.spark.library.values import compact, encode, read_value
+from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
+from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
+from ghcm.values import compact, encoder, from_json
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -143,9 +142,10 @@ def failed_in(counted: Observation, until: float) -> int | None:
 
 def letter_lines(failed: Failures) -> Iterator[str]:
     """Dead letters as lines of JSON; the record in them is JSON text, or the raw text that could not be read."""
+    encode = None if failed.input is None else encoder(type_of(failed.input, nullable=True))
     for row in failed.letters().toLocalIterator():
         letter = row.asDict(recursive=False)
-        yield compact(letter if failed.input is None else letter | {"input": encode(letter["input"], failed.input)})
+        yield compact(letter if encode is None else letter | {"input": encode(letter["input"])})
 
 
 def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:
@@ -159,7 +159,7 @@ def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:
             raise cannot_call(unit, f'parameter "{part.name}" is missing')
         data = given.get(part.name, part.metadata.get("default"))
         try:
-            value = plain_literal(read_value(data, part.dataType, part.nullable), part.dataType)
+            value = plain_literal(from_json(data, type_of(part.dataType, nullable=part.nullable)), part.dataType)
             values[part.name] = unplain(f"cast({value} AS {ddl(plain_type(part.dataType))})", part.dataType)
         except (ValueError, TypeError, ArithmeticError) as error:
             raise cannot_call(unit, f'parameter "{part.name}": {error}') from None
@@ -237,7 +237,7 @@ def refused(job: Job, error: Exception) -> Exception:
     elif found:
         parts = json.loads(found[0])
     else:
-        parts = unwritable(job, error) or unreadable(job)
+        parts = unwritable(job, error) or first_unreadable(job)
     if parts is None:
         return error
     at, _ = job.reading.get(parts.get("file", ""), (job.at, ""))
@@ -245,27 +245,17 @@ def refused(job: Job, error: Exception) -> Exception:
     return Refused(**{**parts, **where})
 
 
-def unreadable(job: Job) -> dict[str, str] | None:
+def first_unreadable(job: Job) -> dict[str, str] | None:
     """What is wrong with the first file of the run that cannot be read, if one cannot."""
     for file, (_, compression) in job.reading.items():
+        path = Path(job.where(file))
         try:
-            with open_lines(job.where(file), compression) as lines:
-                while lines.read(1 << 20) and compression_of(file, compression) != "none":
+            with open_lines(path, compression) as lines:
+                while lines.read(1 << 20) and packed(path.suffix, compression) != "none":
                     pass
-        except (OSError, EOFError, zlib.error) as error:
-            return cannot_read(file, error).parts
+        except UNREADABLE as error:
+            return refusal(unreadable(file, error), file=file).parts
     return None
-
-
-def cannot_read(file: str, error: Exception) -> Refused:
-    """What is wrong with a file that cannot be read."""
-    number, said = getattr(error, "errno", None), getattr(error, "strerror", None) or str(error)
-    hint = "see that it is whole, and that it is packed as its ending says."
-    if number == errno.ENOENT:
-        hint = "it has gone since the run began: see what moves or removes it."
-    elif number in (errno.EACCES, errno.EPERM):
-        hint = "let the user of this process read it."
-    return Refused("GHCM-735", f'cannot read "{file}": {said}', "", hint, file=file)
 
 
 def unwritable(job: Job, error: Exception) -> dict[str, str] | None:

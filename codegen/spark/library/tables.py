@@ -30,10 +30,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from ghcm.codegen.spark.library.csv_files import decode_csv
 from ghcm.codegen.spark.library.files import empty, escaped, read_lines, readable
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, passed
-from ghcm.codegen.spark.library.json_files import decode_json
+from ghcm.codegen.spark.library.records import csv_file, decode_json, read_files
 from ghcm.codegen.spark.library.sql import (
     MOMENT,
     decimal_text,
@@ -47,8 +46,16 @@ from ghcm.codegen.spark.library.sql import (
     text,
     variable,
 )
-from ghcm.codegen.spark.library.types import columns_of, inside, plain_columns, stored_record, whole_record
-from ghcm.codegen.spark.library.values import compact, json_value, own_value
+from ghcm.codegen.spark.library.types import (
+    columns_of,
+    from_arrow,
+    inside,
+    plain_columns,
+    record_type,
+    stored_record,
+    whole_record,
+)
+from ghcm.values import cell_writer, compact, own_writer
 
 KEPT_US = 3600 * 1_000_000
 """How long replaced versions can still be read. It equals `KEPT_US` of `ghcm.runtime.sinks.table_directory`, which jobs
@@ -258,22 +265,21 @@ def in_python(
 
 def json_lines(element: DataType) -> Callable[[list[Any]], list[list[str | None]]]:
     """The function that gives the lines of rows in a JSON file."""
-    type_ = columns_of(element)
-    return lambda rows: [[compact(own_value(row, type_)) for row in rows]]
+    record = record_type(element)
+    row_of, to_json = from_arrow(record), own_writer(record)
+    return lambda rows: [[compact(to_json(row_of(row))) for row in rows]]
 
 
 def csv_cells(element: DataType) -> Callable[[list[Any]], list[list[str | None]]]:
     """The function that gives the columns of rows in a CSV file."""
-    parts = columns_of(element).fields
-    return lambda rows: [[csv_cell(row[part.name], part.dataType) for row in rows] for part in parts]
+    record = record_type(element)
+    row_of, writers = from_arrow(record), [cell_writer(part.type) for part in record.fields]
 
+    def cells(rows: list[Any]) -> list[list[str | None]]:
+        taken = [row_of(row) for row in rows]
+        return [[write(row[index]) for row in taken] for index, write in enumerate(writers)]
 
-def csv_cell(value: Any, type_: DataType) -> str | None:
-    """A plain value as the text of a field of CSV."""
-    if value is None or isinstance(type_, DoubleType):
-        return None if value is None else repr(value)
-    data = json_value(value, type_)
-    return data if isinstance(data, str) else compact(data)
+    return cells
 
 
 def json_sql(value: str) -> str:
@@ -391,8 +397,8 @@ def read_table(job: Job, step: Step, sink: str, path: str, format: str, separato
     if not files:
         return empty(job, stored_record(columns_of(step.input)))
     if format == "json":
-        return decode_json(job, step, files, ours=True)
+        return decode_json(job, step, read_lines(job, files), files, own=True)
     if format == "csv":
-        return decode_csv(job, step, files, separator=separator)
+        return read_files(job, step, files, (), "restarts", csv_file(record_type(step.input), separator, "ending"))
     line = named("`@text`", columns_of(step.input).fields[0].name)
     return readable(job, step, read_lines(job, files), files).selectExpr(line)

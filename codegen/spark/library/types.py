@@ -25,7 +25,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from ghcm import types
 from ghcm.codegen.spark.library.sql import part, quoted, text, variable, when
+from ghcm.types import Struct, Type, as_nullable
 
 BOOL, INT, INT32, FLOAT = BooleanType(), LongType(), IntegerType(), DoubleType()
 STRING, BYTES, NULL = StringType(), BinaryType(), NullType()
@@ -131,6 +133,53 @@ def columns_of(element: DataType) -> StructType:
     return element if has_columns(element) else StructType([StructField("value", element)])
 
 
+def type_of(type_: DataType, *, nullable: bool = False) -> Type:
+    """The type as the program has it, by which Python reads and writes values."""
+    if nullable:
+        return as_nullable(type_of(type_))
+    match type_:
+        case EnumType(values=values):
+            return types.Enumeration(values)
+        case DecimalType():
+            return types.Decimal(type_.precision, type_.scale)
+        case ArrayType():
+            return types.List(type_of(type_.elementType, nullable=type_.containsNull))
+        case MapType():
+            return types.Map(type_of(type_.keyType), type_of(type_.valueType, nullable=type_.valueContainsNull))
+        case StructType():
+            return struct_type(type_)
+        case _:
+            return SCALARS[type(type_)]
+
+
+SCALARS: dict[type[DataType], Type] = {
+    BooleanType: types.Bool(),
+    LongType: types.Int(),
+    IntegerType: types.Int32(),
+    DoubleType: types.Float(),
+    StringType: types.String(),
+    BinaryType: types.Bytes(),
+    NullType: types.Null(),
+    TimestampType: types.Timestamp(),
+    DateType: types.Date(),
+    DayTimeIntervalType: types.Duration(),
+}
+
+
+def record_type(element: DataType) -> Struct:
+    """The columns of records of a type as the program has them."""
+    return struct_type(columns_of(element))
+
+
+def struct_type(type_: StructType) -> Struct:
+    """A struct as the program has it."""
+    parts = type_.fields
+    fields = (types.Field(p.name, type_of(p.dataType, nullable=p.nullable), p.metadata.get("path")) for p in parts)
+    cases = ((p.name, tuple(p.metadata["of"])) for p in parts if "of" in p.metadata)
+    needs = ((tag, p.name, name) for p in parts for tag, name in p.metadata.get("needs", {}).items())
+    return Struct(tuple(fields), cases=tuple(cases), needs=tuple(needs))
+
+
 def ddl(type_: DataType) -> str:
     """A type as SQL writes it."""
     match type_:
@@ -234,6 +283,25 @@ def plain_columns(element: DataType) -> str:
     """All columns in a form that Python reads exactly."""
     parts = columns_of(element).fields
     return f"named_struct({', '.join(f'{text(p.name)}, {plain(quoted(p.name), p.dataType)}' for p in parts)})"
+
+
+def from_arrow(type_: Type) -> Callable[[Any], Any]:
+    """From what Arrow gives to values as the program has them: structs are tuples."""
+    match type_:
+        case types.Nullable(of=of):
+            inner = from_arrow(of)
+            return lambda value: None if value is None else inner(value)
+        case types.List(item=item):
+            each = from_arrow(item)
+            return lambda value: [each(part) for part in value]
+        case types.Map(key=key, value=held):
+            name, of_value = from_arrow(key), from_arrow(held)
+            return lambda value: {name(key): of_value(part) for key, part in value.items()}
+        case types.Struct(fields=fields):
+            parts = [(part.name, from_arrow(part.type)) for part in fields]
+            return lambda value: tuple(read(value[name]) for name, read in parts)
+        case _:  # a type that holds no others
+            return lambda value: value
 
 
 def plain_record(element: DataType) -> str:

@@ -29,9 +29,10 @@ def jobs() -> dict[str, str]:
 def folder(jobs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The jobs beside their library, as they stand in a bundle that somebody has unpacked."""
     folder = tmp_path_factory.mktemp("jobs")
-    (folder / PACKAGE).mkdir()
     for name, text in library_modules().items():
-        (folder / PACKAGE / f"{name}.py").write_text(text, encoding="utf-8")
+        path = folder / PACKAGE / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     for name, text in jobs.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     return folder

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library import tables
-from ghcm.codegen.spark.library.csv_files import no_column
+from ghcm.codegen.spark.library.job import refusal
 from ghcm.codegen.spark.library.python_sql import clocks_at, json_at, moment_of_clocks
 from ghcm.codegen.spark.library.sql import bare, named, part, quoted, text, when
 from ghcm.codegen.spark.library.types import (
@@ -27,9 +27,13 @@ from ghcm.codegen.spark.library.types import (
     map_of,
     maybe,
     record,
+    type_of,
 )
-from ghcm.codegen.spark.library.values import Json, json_value, read_value, words
+from ghcm.errors import GhcmError
+from ghcm.formats.records import column_indices
 from ghcm.runtime.sinks import table_directory
+from ghcm.types import Field, String, Struct
+from ghcm.values import Json, from_json, to_json
 
 
 def test_a_record_is_what_spark_takes_for_one() -> None:
@@ -58,8 +62,8 @@ def test_a_record_is_what_spark_takes_for_one() -> None:
     ids=str,
 )
 def test_plain_values_and_json_say_the_same(type_: DataType, plain: object, data: Json) -> None:
-    assert json_value(plain, type_) == data
-    assert read_value(data, type_, False) == plain
+    assert to_json(plain, type_of(type_)) == data
+    assert from_json(data, type_of(type_)) == plain
 
 
 @pytest.mark.parametrize(
@@ -67,12 +71,18 @@ def test_plain_values_and_json_say_the_same(type_: DataType, plain: object, data
 )
 def test_what_does_not_fit_is_refused(type_: DataType, data: Json) -> None:
     with pytest.raises(ValueError, match="expected"):
-        read_value(data, type_, False)
+        from_json(data, type_of(type_))
 
 
-def test_words_are_those_of_the_program() -> None:
-    found = [words(each) for each in (INT, DURATION, list_of(INT), record(a=INT), EnumType(["up", "a b"]))]
-    assert found == ["int", "duration", "list", "object", 'one of up, "a b"']
+def test_types_are_those_of_the_program() -> None:
+    found = [
+        str(type_of(each)) for each in (INT, DURATION, list_of(maybe(INT)), record(a=INT), EnumType(["up", "a b"]))
+    ]
+    assert found == ["int", "duration", "list<int?>", "{a: int}", 'enum {up, "a b"}']
+    union = record(kind=STRING, a=field_of(maybe(INT), path="x.a", of=["p"], needs={"p": "P"}))
+    made = type_of(union)
+    assert isinstance(made, Struct)
+    assert (made.fields[1].path, made.cases, made.needs) == ("x.a", (("a", ("p",)),), (("p", "a", "P"),))
 
 
 def test_json_is_read_as_strictly_as_the_reference_does() -> None:
@@ -101,8 +111,10 @@ def test_names_and_texts_are_written_as_sql_reads_them() -> None:
 
 
 def test_a_missing_column_is_named_with_the_one_that_is_meant() -> None:
-    refused = no_column("in.csv", ["word"], ["wrod", "count"])
-    assert refused.parts["hint"] == 'did you mean "wrod"?'
+    wanted = Struct((Field("word", String()),))
+    with pytest.raises(GhcmError) as raised:
+        column_indices("in.csv", ["wrod", "count"], wanted)
+    assert refusal(raised.value, file="in.csv").parts["hint"] == 'did you mean "wrod"?'
 
 
 def test_both_writers_of_tables_keep_replaced_versions_equally_long() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghcm.runtime.formats.fields import from_json_field, from_text_field
-from ghcm.runtime.formats.file_pieces import find_files
+from ghcm.formats.fields import from_json_field, from_text_field
+from ghcm.formats.files import find_files
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
 from ghcm.spg.reference.decoding import decoded

@@ -11,37 +11,16 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import NoReturn, TypeAlias, assert_never, cast
+from typing import TypeAlias, assert_never, cast
 
-from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
-from ghcm.values import Json, WrittenFloat, has_decimal, reader, refuse_value
+from ghcm import types
+from ghcm.types import INT_MAX, INT_MIN, Type
+from ghcm.values import Json, WrittenFloat, has_decimal
+from ghcm.values.reading import MISSING, make_reader, read_pair, read_string, refuse, refuse_value
 from ghcm.values.timestamps import parse_date
 
 Reader: TypeAlias = Callable[[Json], object]
 """From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""
-
-MISSING: Json = object()
-"""Stands for a field that the record does not have."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
@@ -71,41 +50,42 @@ def _child(parent: Json, name: str) -> Json:
     return cast("dict[str, Json]", parent).get(name, MISSING) if isinstance(parent, dict) else MISSING
 
 
-def from_json_field(type_: Type) -> Reader:
-    """The function that reads JSON values of a field of this type."""
+def from_json_field(type_: Type, *, own: bool = False) -> Reader:
+    """The function that reads JSON values of a field of this type; `own`: also what only sinks write, floats that JSON
+    has no numbers for and durations that no double holds.
+    """
     match type_:
-        case Nullable(of=of):
-            inner = from_json_field(of)
+        case types.Nullable(of=of):
+            inner = from_json_field(of, own=own)
             return lambda data: None if data is None or data is MISSING else inner(data)
-        case Null():
-            return lambda data: None if data is None or data is MISSING else _refuse("null", data)
-        case Bool():
-            return lambda data: data if data is True or data is False else _refuse("bool", data)
-        case Int():
+        case types.Null():
+            return lambda data: None if data is None or data is MISSING else refuse("null", data)
+        case types.Bool():
+            return lambda data: data if data is True or data is False else refuse("bool", data)
+        case types.Int():
             return lambda data: _integer(data, "int", INT_MIN, INT_MAX)
-        case Int32():
+        case types.Int32():
             return lambda data: _integer(data, "int32", -(2**31), 2**31 - 1)
-        case Float():
+        case types.Float() if not own:
             return _float
-        case String():
-            return _string
-        case Enumeration():
+        case types.String():
+            return read_string
+        case types.Enumeration():
             return _member(type_)
-        case Timestamp():
+        case types.Timestamp():
             return _timestamp
-        case Date():
-            return lambda data: parse_date(data) if isinstance(data, str) else _refuse("date", data)
-        case Duration():
-            return lambda data: _micros(data, "duration") if _is_number(data) else _refuse("duration", data)
-        case Decimal() | Bytes():
-            plain = reader(type_)
-            return lambda data: _refuse(str(type_), data) if data is MISSING else plain(data)
-        case List(item=item):
-            return _list(from_json_field(item))
-        case Map(key=key, value=value):
-            return _map(key, from_json_field(key), from_json_field(value))
-        case Struct():
-            return _struct(type_)
+        case types.Date():
+            return lambda data: parse_date(data) if isinstance(data, str) else refuse("date", data)
+        case types.Duration() if not own:
+            return lambda data: _micros(data, "duration") if _is_number(data) else refuse("duration", data)
+        case types.Decimal() | types.Bytes() | types.Float() | types.Duration():
+            return make_reader(type_)
+        case types.List(item=item):
+            return _list(from_json_field(item, own=own))
+        case types.Map(key=key, value=value):
+            return _map(key, from_json_field(key, own=own), from_json_field(value, own=own))
+        case types.Struct():
+            return _struct(type_, own=own)
         case _:
             assert_never(type_)
 
@@ -113,50 +93,43 @@ def from_json_field(type_: Type) -> Reader:
 def from_text_field(type_: Type) -> Callable[[str], object]:
     """The function that reads the text of a CSV field of this type; an empty field is null, or "" for a string."""
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             inner = from_text_field(of)
             return lambda text: inner(text) if text else None
-        case String():
+        case types.String():
             return lambda text: text
-        case Enumeration():
+        case types.Enumeration():
             return _member(type_)
-        case Int():
+        case types.Int():
             return lambda text: _integer(_digits(text, "int"), "int", INT_MIN, INT_MAX)
-        case Int32():
+        case types.Int32():
             return lambda text: _integer(_digits(text, "int32"), "int32", -(2**31), 2**31 - 1)
-        case Float():
-            return lambda text: float(text) if _FLOAT.fullmatch(text) else _refuse("float", text)
-        case Bool():
+        case types.Float():
+            return lambda text: float(text) if _FLOAT.fullmatch(text) else refuse("float", text)
+        case types.Bool():
             return _bool_text
-        case Timestamp():
+        case types.Timestamp():
             return lambda text: _timestamp(_number(text) if _FLOAT.fullmatch(text) else text)
-        case Date():
+        case types.Date():
             return parse_date
-        case Duration():
+        case types.Duration():
             return lambda text: (
-                _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else _refuse("duration", text)
+                _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else refuse("duration", text)
             )
-        case Decimal():
-            return reader(type_)
-        case Null():
-            return lambda text: _refuse("nothing", text) if text else None
-        case Bytes() | List() | Map() | Struct():
+        case types.Decimal():
+            return make_reader(type_)
+        case types.Null():
+            return lambda text: refuse("nothing", text) if text else None
+        case types.Bytes() | types.List() | types.Map() | types.Struct():
             nested = from_json_field(type_)
             return lambda text: nested(_json(text, type_))
         case _:
             assert_never(type_)
 
 
-def _refuse(expected: str, data: Json) -> NoReturn:
-    if data is MISSING:
-        raise ValueError(f"expected {expected}, found nothing")
-    text = json.dumps(data, ensure_ascii=False, default=str)
-    raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
-
-
 def _integer(data: Json, name: str, least: int, greatest: int) -> int:
     if type(data) is not int:
-        _refuse(name, data)
+        refuse(name, data)
     if not least <= data <= greatest:
         raise ValueError(f"the number does not fit into {name}")
     return data
@@ -172,37 +145,20 @@ def _float(data: Json) -> float:
     if isinstance(data, float):
         return float(data)
     if type(data) is not int:
-        _refuse("float", data)
+        refuse("float", data)
     try:
         return float(data)
     except OverflowError:
         raise ValueError("the number does not fit into float") from None
 
 
-def _string(data: Json) -> str:
-    if not isinstance(data, str):
-        _refuse("string", data)
-    if not data.isascii():
-        try:
-            data.encode()
-        except UnicodeEncodeError:
-            raise ValueError("the string holds half a surrogate pair") from None
-    return data
-
-
-def _member(type_: Enumeration) -> Callable[[Json], object]:
+def _member(type_: types.Enumeration) -> Callable[[Json], object]:
     values = frozenset(type_.values)
 
     def read(data: Json) -> object:
-        return data if isinstance(data, str) and data in values else _refuse_value(type_, data)
+        return data if isinstance(data, str) and data in values else refuse_value(type_, data)
 
     return read
-
-
-def _refuse_value(type_: Enumeration, data: Json) -> NoReturn:
-    if data is MISSING:
-        _refuse(str(type_), data)
-    refuse_value(type_, data)
 
 
 def _micros(seconds: Json, name: str) -> int:
@@ -225,21 +181,21 @@ def _micros(seconds: Json, name: str) -> int:
 def _timestamp(data: Json) -> int:
     if isinstance(data, str):
         return _moment(data)
-    return _micros(data, "timestamp") if _is_number(data) else _refuse("timestamp", data)
+    return _micros(data, "timestamp") if _is_number(data) else refuse("timestamp", data)
 
 
 def _moment(text: str) -> int:
     """Microseconds since 1970 of an ISO 8601 text; without an offset it is UTC, decimals behind the sixth are cut."""
     found = _ISO.fullmatch(text)
     if found is None:
-        _refuse("timestamp", text)
+        refuse("timestamp", text)
     year, month, day, hour, minute, second, decimals, offset = found.groups()
     try:
         moment = datetime(
             int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
         )
     except ValueError:
-        _refuse("timestamp", text)
+        refuse("timestamp", text)
     micros = (moment - _EPOCH) // _MICRO + int((decimals or "0")[:6].ljust(6, "0"))
     if offset and offset not in "Zz":
         hours, minutes = int(offset[1:3]), int(offset[3:].lstrip(":") or 0)
@@ -251,7 +207,7 @@ def _moment(text: str) -> int:
 def _list(item: Reader) -> Reader:
     def read(data: Json) -> object:
         if not isinstance(data, list):
-            _refuse("list", data)
+            refuse("list", data)
         return [item(part) for part in cast("list[Json]", data)]
 
     return read
@@ -265,38 +221,31 @@ def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
 
     def read_pairs(data: Json) -> object:
         if not isinstance(data, list):
-            _refuse("map", data)
-        pairs = map(_pair, cast("list[Json]", data))
+            refuse("map", data)
+        pairs = map(read_pair, cast("list[Json]", data))
         return {of_key(name): of_value(value) for name, value in pairs}
 
-    return read_object if isinstance(key, String | Enumeration) else read_pairs
+    return read_object if isinstance(key, types.String | types.Enumeration) else read_pairs
 
 
-def _pair(data: Json) -> tuple[Json, Json]:
-    if not isinstance(data, list):
-        _refuse("[key, value]", data)
-    parts = cast("list[Json]", data)
-    if len(parts) != 2:
-        _refuse("[key, value]", parts)
-    return parts[0], parts[1]
-
-
-def _struct(type_: Struct) -> Reader:
+def _struct(type_: types.Struct, *, own: bool) -> Reader:
     tags = dict(type_.cases)
-    parts = [(field.path or field.name, from_json_field(field.type), tags.get(field.name)) for field in type_.fields]
+    fields = [
+        (part.path or part.name, from_json_field(part.type, own=own), tags.get(part.name)) for part in type_.fields
+    ]
 
     def read(data: Json) -> object:
         if not isinstance(data, dict):
-            _refuse("object", data)
+            refuse("object", data)
         record = cast("dict[str, Json]", data)
-        return tuple(part(look_up(record, path)) for path, part, _ in parts)
+        return tuple(part(look_up(record, path)) for path, part, _ in fields)
 
     def read_union(data: Json) -> object:
         if not isinstance(data, dict):
-            _refuse("object", data)
+            refuse("object", data)
         record = cast("dict[str, Json]", data)
         row: list[object] = []
-        for path, part, owners in parts:
+        for path, part, owners in fields:
             row.append(part(look_up(record, path)) if owners is None or row[0] in owners else None)
         return tuple(row)
 
@@ -304,7 +253,7 @@ def _struct(type_: Struct) -> Reader:
 
 
 def _digits(text: str, name: str) -> int:
-    return int(text) if len(text) < 40 and _INT.fullmatch(text) else _refuse(name, text)
+    return int(text) if len(text) < 40 and _INT.fullmatch(text) else refuse(name, text)
 
 
 def _number(text: str) -> Json:
@@ -313,11 +262,11 @@ def _number(text: str) -> Json:
 
 def _bool_text(text: str) -> bool:
     lowered = text.lower()
-    return lowered == "true" if lowered in ("true", "false") else _refuse("bool", text)
+    return lowered == "true" if lowered in ("true", "false") else refuse("bool", text)
 
 
 def _json(text: str, type_: Type) -> Json:
     try:
         return json.loads(text, parse_float=WrittenFloat if has_decimal(type_) else None)
     except (ValueError, RecursionError):
-        _refuse(str(type_), text)
+        refuse(str(type_), text)

@@ -1,0 +1,251 @@
+"""Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
+
+from ghcm.codegen.spark.library.files import accepted, find_files, in_files, listed, numbered, read_lines
+from ghcm.codegen.spark.library.job import Job, Step, refusal
+from ghcm.codegen.spark.library.sql import matching, named, quoted
+from ghcm.codegen.spark.library.types import columns_of, plain_type, record_type, unplain
+from ghcm.errors import GhcmError
+from ghcm.formats.csv_records import CsvRecords, csv_records
+from ghcm.formats.files import bare, open_lines
+from ghcm.formats.records import Row, json_parser, object_reader
+from ghcm.formats.tables import read_tables, table_rows
+from ghcm.formats.zeek_log import ZeekLog
+from ghcm.types import Struct
+from ghcm.values import has_decimal
+
+BLANK = r"\A[ \t\r]*\z"
+BROKEN = "'bad_record: ' || `@broken`"
+AT_ONCE = 10_000
+
+Found: TypeAlias = tuple[int, Row | None, str | None, str | None]
+"""Where a record stands, what it is, or else its text and why it is none."""
+Read: TypeAlias = Callable[[str, str], Iterator[Found]]
+"""Gives what is in a file, by its name and path."""
+
+
+def read_json(
+    job: Job,
+    step: Step,
+    pattern: str,
+    keep: Sequence[str] = (),
+    *,
+    compression: str = "ending",
+    clock: str = "restarts",
+) -> DataFrame:
+    """The records of JSON-lines files; what does not fit is a dead letter."""
+    names = find_files(job, step, pattern, compression)
+    lines = read_lines(job, names, compression)
+    if "@order" in keep:
+        lines = in_files(numbered(job, lines, names, compression), step, names, clock, keep)
+    return decode_json(job, step, lines, names, keep, compression=compression)
+
+
+def decode_json(
+    job: Job,
+    step: Step,
+    lines: DataFrame,
+    names: Sequence[str],
+    keep: Sequence[str] = (),
+    *,
+    compression: str = "ending",
+    own: bool = False,
+) -> DataFrame:
+    """The records of lines of these files; `own`: written by a sink."""
+    lines = lines.where(f"NOT {matching('`@text`', BLANK)}")
+    rows = accepted(job, step, with_records(lines, step.input, own=own), BROKEN, names, compression)
+    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+
+
+def with_records(lines: DataFrame, element: DataType, *, own: bool) -> DataFrame:
+    """The lines with the records in their `@text`, and why there is none (`@broken`)."""
+    struct, fields = record_type(element), plain_fields(element)
+    read, written = object_reader(struct, own=own), has_decimal(struct)
+
+    def decode(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        parse = json_parser(written=written)
+
+        def found_in(text: bytes) -> tuple[Row | None, str | None]:
+            try:
+                return read(parse(text.decode().strip(" \t\r\n"))), None
+            except UnicodeDecodeError:
+                return None, "the text is not UTF-8"
+            except ValueError as error:
+                return None, str(error)
+
+        for batch in batches:
+            texts: Any = batch.column("@text").cast(pyarrow.binary())
+            found = [found_in(text) for text in texts.to_pylist()]
+            arrays = [*batch.columns, *record_arrays([row for row, _ in found], fields)]
+            arrays.append(pyarrow.array([error for _, error in found], pyarrow.string()))
+            yield pyarrow.record_batch(arrays, names=[*batch.schema.names, *fields.names, "@broken"])
+
+    schema = StructType([*lines.schema.fields, *fields.fields, StructField("@broken", StringType())])
+    return lines.mapInArrow(decode, schema)
+
+
+def read_csv(
+    job: Job,
+    step: Step,
+    pattern: str,
+    keep: Sequence[str] = (),
+    *,
+    separator: str = ",",
+    compression: str = "ending",
+    clock: str = "restarts",
+) -> DataFrame:
+    """The records of CSV files, whose first lines name the columns; what does not fit is a dead letter."""
+    names = find_files(job, step, pattern, compression)
+    return read_files(job, step, names, keep, clock, csv_file(record_type(step.input), separator, compression))
+
+
+def read_zeek(
+    job: Job,
+    step: Step,
+    pattern: str,
+    keep: Sequence[str] = (),
+    *,
+    compression: str = "ending",
+    clock: str = "restarts",
+) -> DataFrame:
+    """The records of Zeek's logs, whose headers may change in the middle; what does not fit is a dead letter."""
+    names = find_files(job, step, pattern, compression)
+    return read_files(job, step, names, keep, clock, zeek_file(record_type(step.input), compression))
+
+
+def read_parquet_files(
+    job: Job, step: Step, pattern: str, keep: Sequence[str] = (), *, clock: str = "restarts"
+) -> DataFrame:
+    """The records of Parquet files; what does not fit is a dead letter."""
+    names = find_files(job, step, pattern, "none")
+    return read_files(job, step, names, keep, clock, table_file(record_type(step.input), "parquet"))
+
+
+def read_arrow_files(
+    job: Job, step: Step, pattern: str, keep: Sequence[str] = (), *, clock: str = "restarts"
+) -> DataFrame:
+    """The records of Arrow IPC files, of the file and of the stream form; what does not fit is a dead letter."""
+    names = find_files(job, step, pattern, "none")
+    return read_files(job, step, names, keep, clock, table_file(record_type(step.input), "arrow"))
+
+
+def read_files(job: Job, step: Step, names: Sequence[str], keep: Sequence[str], clock: str, read: Read) -> DataFrame:
+    """The records of files that Python reads as a whole."""
+    fields = plain_fields(step.input)
+    for name in names:  # a file that lacks a column is found before anything is read
+        next(refusing(name, read(name, job.where(name))), None)
+
+    def decode(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            for file, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                records = refusing(file, read(file, path))
+                while part := list(islice(records, AT_ONCE)):
+                    numbers, rows, texts, errors = zip(*part, strict=True)
+                    arrays: list[Any] = [
+                        pyarrow.array(texts, pyarrow.string()),
+                        pyarrow.array([file] * len(part), pyarrow.string()),
+                        pyarrow.array(numbers, pyarrow.int64()),
+                        *record_arrays(rows, fields),
+                        pyarrow.array(errors, pyarrow.string()),
+                    ]
+                    yield pyarrow.record_batch(arrays, names=schema.names)
+
+    text, number = StringType(), LongType()
+    columns = [StructField("@text", text), StructField("@file", text), StructField("@number", number)]
+    schema = StructType([*columns, *fields.fields, StructField("@broken", text)])
+    rows = in_files(listed(job, names).mapInArrow(decode, schema), step, names, clock, keep)
+    rows = accepted(job, step, rows, BROKEN, names)
+    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+
+
+def refusing(file: str, records: Iterator[Found]) -> Iterator[Found]:
+    """What is in a file; what is wrong with it as a whole passes from Spark's Python workers as `Refused`."""
+    try:
+        yield from records
+    except GhcmError as error:
+        raise refusal(error, file=file) from None
+
+
+def csv_file(struct: Struct, separator: str, compression: str) -> Read:
+    """The function that reads CSV files: a record may hold line ends, so no column of lines can."""
+
+    def read(file: str, path: str) -> Iterator[Found]:
+        records, number = CsvRecords(struct), 1
+        with open_lines(Path(path), compression) as lines:
+            for cells, raw, count in csv_records(lines, separator):
+                try:
+                    row = records.take(cells, raw, file)
+                    if row is not None:
+                        yield number, row, None, None
+                except ValueError as error:
+                    yield number, None, bare(raw), str(error)
+                number += count
+
+    return read
+
+
+def zeek_file(struct: Struct, compression: str) -> Read:
+    """The function that reads Zeek's logs: a line means what the headers before it say."""
+
+    def read(file: str, path: str) -> Iterator[Found]:
+        log = ZeekLog(struct)
+        with open_lines(Path(path), compression) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.startswith(b"#"):
+                    log.take_header(line, file)
+                    continue
+                try:
+                    row = log.take(line, file, number)
+                    if row is not None:
+                        yield number, row, None, None
+                except ValueError as error:
+                    yield number, None, bare(line), str(error)
+
+    return read
+
+
+def table_file(struct: Struct, format: str) -> Read:
+    """The function that reads Parquet or Arrow files, rows as the JSON objects of the same content."""
+
+    def read(file: str, path: str) -> Iterator[Found]:
+        record, number = object_reader(struct), 0
+        for batch in read_tables(Path(path), file, format, struct, 0):
+            for row, text, error in table_rows(batch, record):
+                number += 1
+                yield number, row, text, error
+
+    return read
+
+
+def plain_fields(element: DataType) -> StructType:
+    """The columns in which records of a type come from Python, all of which may be null."""
+    return StructType([StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields])
+
+
+def record_arrays(rows: Sequence[Row | None], fields: StructType) -> list[Any]:
+    """Records as Arrow arrays of their columns; nulls where there is none."""
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return [
+        pyarrow.array([None if row is None else row[index] for row in rows], type_)
+        for index, type_ in enumerate(to_arrow_schema(fields).types)
+    ]
+
+
+def record_columns(element: DataType) -> list[str]:
+    """The columns of records that came from Python as Spark has them."""
+    return [named(unplain(quoted(part.name), part.dataType), part.name) for part in columns_of(element).fields]

@@ -1,0 +1,149 @@
+"""Parquet and Arrow files: batches of rows, read by the columns that the record names.
+
+A row is read as the JSON object of the same content would be.
+"""
+
+from __future__ import annotations
+
+import base64
+import decimal
+import json
+import math
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import pyarrow as pa
+
+from ghcm.errors import GhcmError
+from ghcm.formats.records import Row, column_indices
+from ghcm.types import Struct
+from ghcm.values import Json, WrittenFloat
+from ghcm.values.decimals import decimal_text
+
+Batches: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
+
+_ROWS = 16_384
+
+
+def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a file behind the first ones, in batches of the columns that the record names. GhcmError where it
+    lacks one, or is no such file."""
+    try:
+        with open_table(path, format_) as (found, batches):
+            for batch in batches(_chosen(found, file, schema)):
+                if skipped < batch.num_rows:
+                    yield batch.slice(skipped) if skipped else batch
+                skipped = max(0, skipped - batch.num_rows)
+    except pa.ArrowInvalid as error:
+        other = "arrow" if format_ == "parquet" else "parquet"
+        raise GhcmError(
+            f'"{file}" is no {format_} file that can be read',
+            code="GHCM-736",
+            detail=f"{error}.",
+            hint=f"see that it is whole; if it is of another format, say so: format = {other}.",
+        ) from error
+
+
+@contextmanager
+def open_table(path: Path, format_: str) -> Generator[tuple[pa.Schema, Batches]]:
+    """The schema of a Parquet or Arrow file, and what gives these columns of its rows in batches. `pa.ArrowInvalid`
+    where it is no such file.
+    """
+    if format_ == "parquet":
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as opened:
+            reading: Any = opened
+            yield opened.schema_arrow, lambda names: reading.iter_batches(_ROWS, columns=names, use_threads=False)
+        return
+    from pyarrow import ipc
+
+    with pa.memory_map(str(path)) as mapped:
+        if mapped.read(6) == b"ARROW1":
+            reader: Any = ipc.open_file(mapped)
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        else:
+            mapped.seek(0)
+            reader = ipc.open_stream(mapped)
+            batches = iter(reader)
+        yield reader.schema, lambda names: _narrowed(batches, names)
+
+
+def _narrowed(batches: Iterator[Any], names: list[str]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        chosen = batch.select(names)
+        yield from (chosen.slice(start, _ROWS) for start in range(0, chosen.num_rows, _ROWS))
+
+
+def _chosen(found: pa.Schema, file: str, schema: Struct) -> list[str]:
+    """The columns of the file that hold fields of the record, in the file's order."""
+    names = list(_paths("", list(found)))
+    column_indices(file, names, schema)
+    wanted = {field.path or field.name for field in schema.fields}
+    return [name for name in found.names if name in wanted or any(path.startswith(f"{name}.") for path in wanted)]
+
+
+def _paths(before: str, fields: list[Any]) -> Iterator[str]:
+    for field in fields:
+        yield before + field.name
+        if pa.types.is_struct(field.type):
+            yield from _paths(f"{before}{field.name}.", list(field.type))
+
+
+def table_rows(
+    data: pa.RecordBatch, read: Callable[[dict[str, Json]], Row]
+) -> Iterator[tuple[Row | None, str | None, str | None]]:
+    """Each row as a record, or its JSON and why it is none."""
+    batch: Any = data
+    rows: list[dict[str, Any]] | None
+    try:
+        rows = batch.to_pylist()
+    except (ValueError, OverflowError):  # those that Python cannot hold fail alone
+        rows = None
+    for number in range(data.num_rows):
+        record: Json = None
+        try:
+            record = _said(batch.slice(number, 1).to_pylist()[0] if rows is None else rows[number])
+            yield read(cast("dict[str, Json]", record)), None, None
+        except (ValueError, OverflowError) as error:
+            text = json.dumps(_spelt(record), ensure_ascii=False, separators=(",", ":"))
+            yield None, "" if record is None else text, str(error)
+
+
+def _said(value: Any) -> Json:
+    """A value as JSON says it; a NaN stays what it is."""
+    match value:
+        case dict():
+            return {str(name): _said(part) for name, part in cast("dict[object, object]", value).items()}
+        case list() | tuple():
+            return [_said(part) for part in cast("list[object]", value)]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case decimal.Decimal():
+            return decimal_text(value)
+        case float() if math.isfinite(value):
+            return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
+        case _:  # what JSON says as it is
+            return cast("Json", value)
+
+
+def _spelt(value: Json) -> Json:
+    """The value with what JSON has no numbers for as text."""
+    match value:
+        case dict():
+            return {name: _spelt(part) for name, part in cast("dict[str, Json]", value).items()}
+        case list():
+            return [_spelt(part) for part in cast("list[Json]", value)]
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case _:
+            return value
