@@ -10,24 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
+from ghcm import types
 from ghcm.formats.fields import from_json_field, from_text_field
 from ghcm.schemas.records import Unmapped, distinct, field_name
-from ghcm.types import (
-    Bool,
-    Date,
-    Duration,
-    Field,
-    Float,
-    Int,
-    List,
-    Map,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    as_nullable,
-)
+from ghcm.types import Type, as_nullable
 from ghcm.values import Json
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -41,11 +27,11 @@ _EARLIEST, _LATEST = 315_532_800, 4_102_444_800
 """Seconds from 1980 to 2100: a number of that size under the name of a clock is a moment."""
 
 
-def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str = "") -> Struct:
+def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str = "") -> types.Struct:
     """The fields of objects in the order in which they appear. What has no type is left out and noted."""
     keys = dict.fromkeys(key for record in records for key in record)
     names = distinct(field_name(key) for key in keys)
-    fields: list[Field] = []
+    fields: list[types.Field] = []
     for key, name in zip(keys, names, strict=True):
         if not key:
             left.append(f'"{path}": a field without a name')
@@ -57,8 +43,8 @@ def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str =
             left.append(f'"{path}{key}": {error}')
             continue
         type_ = type_ if len(values) == len(records) else as_nullable(type_)
-        fields.append(Field(name, type_, None if name == key else key))
-    return Struct(tuple(fields))
+        fields.append(types.Field(name, type_, None if name == key else key))
+    return types.Struct(tuple(fields))
 
 
 def json_type(values: Sequence[Json], left: list[str], path: str, name: str = "") -> Type:
@@ -68,9 +54,9 @@ def json_type(values: Sequence[Json], left: list[str], path: str, name: str = ""
         raise Unmapped(f"it is nested more than {_DEEPEST} deep")
     match sorted(kinds):
         case []:
-            return String()
+            return types.String()
         case ["bool"]:
-            return Bool()
+            return types.Bool()
         case ["string"]:
             texts = cast("Sequence[str]", values)
             return _text_type(texts, lambda type_: _reads(from_json_field(type_), texts))
@@ -80,7 +66,7 @@ def json_type(values: Sequence[Json], left: list[str], path: str, name: str = ""
             items = [item for value in values for item in cast("list[Json]", value)]
             given = [item for item in items if item is not None]
             item = json_type(given, left, f"{path}[]")
-            return List(item if len(given) == len(items) else as_nullable(item))
+            return types.List(item if len(given) == len(items) else as_nullable(item))
         case ["object"]:
             return _object_type([cast("dict[str, Json]", value) for value in values], left, path)
         case _:
@@ -92,31 +78,31 @@ def cell_type(cells: Sequence[str], name: str = "", *, words: bool = True) -> Ty
     """The type of the cells of a column that are not empty; `string` where there are none. `words`: `true` and `false`
     are such."""
     if not cells or any(_ZEROS.fullmatch(cell) for cell in cells):  # what has zeros before it is a code
-        return String()
+        return types.String()
 
     def takes(type_: Type) -> bool:
         return _reads(from_text_field(type_), cells)
 
-    if words and takes(Bool()):
-        return Bool()
-    if takes(Float()):
+    if words and takes(types.Bool()):
+        return types.Bool()
+    if takes(types.Float()):
         if _is_clock(name) and all(_EARLIEST <= float(cell) < _LATEST for cell in cells):
-            return Timestamp()
-        return Int() if takes(Int()) else Float()
+            return types.Timestamp()
+        return types.Int() if takes(types.Int()) else types.Float()
     return _text_type(cells, takes)
 
 
 def _text_type(texts: Iterable[str], takes: Callable[[Type], bool]) -> Type:
     if all(_DAY.match(text) for text in texts):
-        return next((type_ for type_ in (Date(), Timestamp()) if takes(type_)), String())
-    return String()
+        return next((type_ for type_ in (types.Date(), types.Timestamp()) if takes(type_)), types.String())
+    return types.String()
 
 
 def _number_type(values: Sequence[Json], name: str) -> Type:
     numbers = cast("Sequence[float]", values)
     if _is_clock(name) and all(_EARLIEST <= number < _LATEST for number in numbers):
-        return Timestamp()
-    return Int() if _reads(from_json_field(Int()), numbers) else Float()
+        return types.Timestamp()
+    return types.Int() if _reads(from_json_field(types.Int()), numbers) else types.Float()
 
 
 def _is_clock(name: str) -> bool:
@@ -127,7 +113,7 @@ def _object_type(objects: Sequence[dict[str, Json]], left: list[str], path: str)
     """A record, or a map where the keys are data."""
     keys = {key for each in objects for key in each}
     if not keys:
-        return Map(String(), String())
+        return types.Map(types.String(), types.String())
     if len(keys) >= _MANY and all(len(each) * 2 < len(keys) for each in objects):
         values = [value for each in objects for value in each.values()]
         given = [value for value in values if value is not None]
@@ -136,7 +122,7 @@ def _object_type(objects: Sequence[dict[str, Json]], left: list[str], path: str)
         except Unmapped:
             pass
         else:
-            return Map(String(), held if len(given) == len(values) else as_nullable(held))
+            return types.Map(types.String(), held if len(given) == len(values) else as_nullable(held))
     struct = json_struct(objects, left, f"{path}.")
     if not struct.fields:
         raise Unmapped("none of its fields has a type")
@@ -174,13 +160,13 @@ def _count(values: Sequence[Json], kind: str) -> int:
 
 
 _TYPES: dict[str, Type] = {
-    "time": Timestamp(),
-    "interval": Duration(),
-    "count": Int(),
-    "int": Int(),
-    "port": Int(),
-    "double": Float(),
-    "bool": Bool(),
+    "time": types.Timestamp(),
+    "interval": types.Duration(),
+    "count": types.Int(),
+    "int": types.Int(),
+    "port": types.Int(),
+    "double": types.Float(),
+    "bool": types.Bool(),
 }
 
 
@@ -208,5 +194,5 @@ def zeek_columns(lines: Sequence[str]) -> dict[str, Type | None]:
 def _type(said: str) -> Type:
     word, _, inner = said.removesuffix("]").partition("[")
     if word in ("set", "vector") and inner:
-        return List(Nullable(_TYPES.get(inner, String())))
-    return _TYPES.get(said, String())
+        return types.List(types.Nullable(_TYPES.get(inner, types.String())))
+    return _TYPES.get(said, types.String())

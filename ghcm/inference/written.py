@@ -5,29 +5,12 @@ from __future__ import annotations
 import json
 from typing import assert_never
 
+from ghcm import types
 from ghcm.inference.infer import Inferred
 from ghcm.language import ast
 from ghcm.language.printing.printer import print_program
 from ghcm.schemas.records import records_in
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-)
+from ghcm.types import Type
 
 _MOST = 4
 """Reasons that are given one by one."""
@@ -67,28 +50,28 @@ def _about(inferred: Inferred, file: str) -> list[str]:
 _ONE_LINE = dict.fromkeys((*range(32), 127, 8232, 8233), "�")
 
 
-def _declaration(record: Struct) -> ast.RecordDecl:
+def _declaration(record: types.Struct) -> ast.RecordDecl:
     fields = tuple(ast.FieldDecl(ast.Name(each.name), _written(each.type), each.path) for each in record.fields)
     return ast.RecordDecl(ast.Name(record.name or ""), fields)
 
 
 def _written(type_: Type) -> ast.TypeExpr:
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return ast.NullableType(_written(of))
-        case List(item=item):
+        case types.List(item=item):
             return ast.NamedType("list", (_written(item),))
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return ast.NamedType("map", (_written(key), _written(value)))
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return ast.NamedType("decimal", (precision, scale))
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             return ast.EnumType(tuple(map(ast.Name, values)))
         case _:  # a type that is written as one word; a struct is written by its name
             return ast.NamedType(str(type_))
 
 
-def _class(record: Struct) -> str:
+def _class(record: types.Struct) -> str:
     lines = [f"class {record.name}(Record):"]
     for field in record.fields:
         where = "" if field.path is None else f" = at({json.dumps(field.path, ensure_ascii=False)})"
@@ -98,25 +81,25 @@ def _class(record: Struct) -> str:
 
 def _annotation(type_: Type) -> str:
     match type_:
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             return f"{_annotation(of)} | None"
-        case List(item=item):
+        case types.List(item=item):
             return f"list[{_annotation(item)}]"
-        case Map(key=key, value=value):
+        case types.Map(key=key, value=value):
             return f"dict[{_annotation(key)}, {_annotation(value)}]"
-        case Struct():
+        case types.Struct():
             return type_.name or ""
-        case Decimal(precision=precision, scale=scale):
+        case types.Decimal(precision=precision, scale=scale):
             return f"Annotated[Decimal, Digits({precision}, {scale})]"
-        case Bool() | Int() | Float() | Bytes() | Date() | Int32():
+        case types.Bool() | types.Int() | types.Float() | types.Bytes() | types.Date() | types.Int32():
             return str(type_)
-        case String() | Enumeration():  # which is never inferred
+        case types.String() | types.Enumeration():  # which is never inferred
             return "str"
-        case Timestamp():
+        case types.Timestamp():
             return "datetime"
-        case Duration():
+        case types.Duration():
             return "timedelta"
-        case Null():
+        case types.Null():
             return "None"
         case _:
             assert_never(type_)

@@ -15,28 +15,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn, assert_never, cast
 
-from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    member_text,
-)
+from ghcm import types
+from ghcm.types import INT_MAX, INT_MIN, Type, member_text
 from ghcm.values.decimals import WrittenFloat, at_scale
 from ghcm.values.timestamps import parse_date, parse_timestamp
 from ghcm.values.writing import MICROS, Json
@@ -53,38 +33,38 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 def make_reader(type_: Type) -> Callable[[Json], object]:
     """The function that gives the canonical value of JSON forms of `type_`; it raises ValueError."""
     match type_:
-        case Null():
+        case types.Null():
             return lambda data: None if data is None else refuse("null", data)
-        case Bool():
+        case types.Bool():
             return lambda data: data if isinstance(data, bool) else refuse("bool", data)
-        case Int():
+        case types.Int():
             return lambda data: _read_int(data, "int", INT_MIN, INT_MAX)
-        case Int32():
+        case types.Int32():
             return lambda data: _read_int(data, "int32", -(2**31), 2**31 - 1)
-        case Float():
+        case types.Float():
             return _read_float
-        case Decimal():
+        case types.Decimal():
             return lambda data: _read_decimal(data, type_)
-        case String():
+        case types.String():
             return read_string
-        case Enumeration():
+        case types.Enumeration():
             return lambda data: data if data in type_.values else refuse_value(type_, data)
-        case Bytes():
+        case types.Bytes():
             return _read_bytes
-        case Timestamp():
+        case types.Timestamp():
             return lambda data: parse_timestamp(data) if isinstance(data, str) else refuse("timestamp", data)
-        case Date():
+        case types.Date():
             return lambda data: parse_date(data) if isinstance(data, str) else refuse("date", data)
-        case Duration():
+        case types.Duration():
             return _read_duration
-        case Nullable(of=of):
+        case types.Nullable(of=of):
             inner = make_reader(of)
             return lambda data: None if data is None else inner(data)
-        case List(item=item):
+        case types.List(item=item):
             return _list_reader(make_reader(item))
-        case Map(key=key, value=held):
+        case types.Map(key=key, value=held):
             return _map_reader(key, make_reader(key), make_reader(held))
-        case Struct():
+        case types.Struct():
             return _struct_reader(type_)
         case _:
             assert_never(type_)
@@ -102,7 +82,7 @@ def refuse(expected: str, data: Json) -> NoReturn:
     raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
 
 
-def refuse_value(type_: Enumeration, data: Json) -> NoReturn:
+def refuse_value(type_: types.Enumeration, data: Json) -> NoReturn:
     """Say that data is no value of an enum."""
     if data is MISSING:
         refuse(str(type_), data)
@@ -130,7 +110,7 @@ def _read_float(data: Json) -> float:
         raise ValueError("the number does not fit into float") from None
 
 
-def _read_decimal(data: Json, type_: Decimal) -> Number:
+def _read_decimal(data: Json, type_: types.Decimal) -> Number:
     if isinstance(data, WrittenFloat):
         digits = data.digits()
         return refuse(f"{type_}, without an exponent", data) if digits is None else _read_decimal(digits, type_)
@@ -212,7 +192,7 @@ def _map_reader(
             result[_at(f"[{index}]", of_key, name)] = _at(f"[{index}]", of_value, held)
         return result
 
-    return read_object if isinstance(key, String | Enumeration) else read_pairs
+    return read_object if isinstance(key, types.String | types.Enumeration) else read_pairs
 
 
 def read_pair(data: Json) -> list[Json]:
@@ -221,8 +201,10 @@ def read_pair(data: Json) -> list[Json]:
     return pair if len(pair) == 2 else refuse("[key, value]", pair)
 
 
-def _struct_reader(type_: Struct) -> Callable[[Json], object]:
-    parts = [(part.name, make_reader(part.type), isinstance(part.type, Nullable | Null)) for part in type_.fields]
+def _struct_reader(type_: types.Struct) -> Callable[[Json], object]:
+    parts = [
+        (part.name, make_reader(part.type), isinstance(part.type, types.Nullable | types.Null)) for part in type_.fields
+    ]
     names = set(type_.names)
 
     def read(data: Json) -> object:

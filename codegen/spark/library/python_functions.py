@@ -12,24 +12,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    MapType,
-    NullType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql import types as T
 
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted
 from ghcm.codegen.spark.library.sql import named, quoted
@@ -56,7 +39,7 @@ def python_rows(
     step: Step,
     module: str,
     function: str,
-    element: DataType,
+    element: T.DataType,
     *,
     keep: Sequence[str] = (),
     nullable: bool = False,
@@ -64,9 +47,9 @@ def python_rows(
     """What the user's function makes of each record; exceptions and results of another type are dead letters."""
     taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
     hiding = [taken.schema[name] for name in keep]
-    columns = [StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
-    taken_type = StructField("@record", plain_type(step.input))
-    schema = StructType([*hiding, taken_type, *columns, StructField("@failure", StringType())])
+    columns = [T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
+    taken_type = T.StructField("@record", plain_type(step.input))
+    schema = T.StructType([*hiding, taken_type, *columns, T.StructField("@failure", T.StringType())])
     call = caller(python_folder(job), module, function, step.input, element, len(keep), schema, nullable)
     called = taken.mapInArrow(call, schema)
     called = parted(job, called, "`@failure`", lambda failed: letters(job, failed, step, "`@record`"), step.input)
@@ -78,10 +61,10 @@ def caller(
     folder: str,
     module: str,
     function: str,
-    input: DataType,
-    element: DataType,
+    input: T.DataType,
+    element: T.DataType,
     hiding: int,
-    schema: StructType,
+    schema: T.StructType,
     nullable: bool,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that Spark's Python workers run on batches of records."""
@@ -126,30 +109,30 @@ def user_function(folder: str, module: str, function: str) -> Callable[[Any], An
     return cast("Callable[[Any], Any]", found)
 
 
-def given_form(type_: DataType) -> Callable[[Any], Any]:
+def given_form(type_: T.DataType) -> Callable[[Any], Any]:
     """From what Arrow gives to what the user's function is given: moments as datetime, structs as tuples with names."""
     made = given_value(type_)
     return lambda value: None if value is None else made(value)
 
 
-def given_value(type_: DataType) -> Callable[[Any], Any]:
+def given_value(type_: T.DataType) -> Callable[[Any], Any]:
     """As `given_form`, for what is no null."""
     match type_:
-        case TimestampType():
+        case T.TimestampType():
             return lambda value: EPOCH + timedelta(microseconds=value)
-        case DayTimeIntervalType():
+        case T.DayTimeIntervalType():
             return lambda value: timedelta(microseconds=value)
-        case DateType():
+        case T.DateType():
             return lambda value: date.fromordinal(value + 719_163)
-        case StructType():
+        case T.StructType():
             members = {part.name: property(operator.itemgetter(index)) for index, part in enumerate(type_.fields)}
             made = type("Record", (tuple,), members)
             parts = [(part.name, given_form(part.dataType)) for part in type_.fields]
             return lambda value: made(form(value[name]) for name, form in parts)
-        case ArrayType():
+        case T.ArrayType():
             each = given_form(type_.elementType)
             return lambda value: [each(item) for item in value]
-        case MapType():
+        case T.MapType():
             key, held = given_form(type_.keyType), given_form(type_.valueType)
             return lambda value: {key(name): held(item) for name, item in value.items()}
         case _:
@@ -160,7 +143,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def result_of(
-    called: Callable[[Any], Any], given: Callable[[Any], Any], record: Any, element: DataType, nullable: bool
+    called: Callable[[Any], Any], given: Callable[[Any], Any], record: Any, element: T.DataType, nullable: bool
 ) -> tuple[list[Any], str | None]:
     """The columns of the result, or why there is none."""
     nothing = [None] * len(columns_of(element).fields)
@@ -175,7 +158,7 @@ def result_of(
     return (list(value.values()) if has_columns(element) else [value]), None
 
 
-def taken_form(value: Any, type_: DataType, nullable: bool = False) -> Any:
+def taken_form(value: Any, type_: T.DataType, nullable: bool = False) -> Any:
     """The user's result in the form for Spark; ValueError where it is of another type."""
 
     def check(holds: bool, form: Any) -> Any:
@@ -184,40 +167,40 @@ def taken_form(value: Any, type_: DataType, nullable: bool = False) -> Any:
         return form
 
     if value is None:
-        return check(nullable or isinstance(type_, NullType), None)
+        return check(nullable or isinstance(type_, T.NullType), None)
     whole = isinstance(value, int) and not isinstance(value, bool)
     match type_:
-        case BooleanType():
+        case T.BooleanType():
             return check(isinstance(value, bool), value)
-        case LongType():
+        case T.LongType():
             return check(whole and -(2**63) <= value < 2**63, value)
-        case IntegerType():
+        case T.IntegerType():
             return check(whole and -(2**31) <= value < 2**31, value)
-        case DoubleType():
+        case T.DoubleType():
             return float(check(whole or isinstance(value, float), value))
         case EnumType(values=values):
             value = getattr(value, "value", value)
             return check(value in values, value)
-        case StringType():
+        case T.StringType():
             return check(isinstance(value, str), value)
-        case BinaryType():
+        case T.BinaryType():
             return check(isinstance(value, bytes), value)
-        case DecimalType():
+        case T.DecimalType():
             return check(isinstance(value, Decimal), value)
-        case TimestampType():
+        case T.TimestampType():
             moment = check(isinstance(value, datetime), value)
             return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MICROSECOND
-        case DayTimeIntervalType():
+        case T.DayTimeIntervalType():
             return check(isinstance(value, timedelta), value) // MICROSECOND
-        case DateType():
+        case T.DateType():
             return check(isinstance(value, date) and not isinstance(value, datetime), value).toordinal() - 719_163
-        case ArrayType():
+        case T.ArrayType():
             items = check(isinstance(value, list | tuple), value)
             return [taken_form(item, type_.elementType, type_.containsNull) for item in items]
-        case MapType():
+        case T.MapType():
             pairs, of = check(isinstance(value, Mapping), value).items(), type_.valueType
             return {taken_form(k, type_.keyType): taken_form(v, of, type_.valueContainsNull) for k, v in pairs}
-        case StructType():
+        case T.StructType():
             return taken_struct(value, type_)
         case _:
             return check(False, None)
@@ -226,7 +209,7 @@ def taken_form(value: Any, type_: DataType, nullable: bool = False) -> Any:
 MICROSECOND = timedelta(microseconds=1)
 
 
-def taken_struct(value: Any, type_: StructType) -> dict[str, Any]:
+def taken_struct(value: Any, type_: T.StructType) -> dict[str, Any]:
     """A record from a tuple, a mapping or any object with its fields as attributes."""
     names = type_.fieldNames()
     parts: list[Any]
@@ -249,7 +232,7 @@ def python_batches(
     step: Step,
     module: str,
     function: str,
-    element: DataType,
+    element: T.DataType,
     *,
     keep: Sequence[str] = (),
     nullable: bool = False,
@@ -258,9 +241,9 @@ def python_batches(
     taken = rows.selectExpr(*map(quoted, keep), named(plain_columns(step.input), "@record"))
     hiding = [taken.schema[name] for name in keep]
     given = columns_of(step.input)
-    columns = [StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
-    schema = StructType(
-        [*hiding, StructField("@record", plain_type(given)), *columns, StructField("@failure", StringType())]
+    columns = [T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
+    schema = T.StructType(
+        [*hiding, T.StructField("@record", plain_type(given)), *columns, T.StructField("@failure", T.StringType())]
     )
     call = batch_caller(python_folder(job), module, function, given, element, len(keep), schema, nullable)
     called = taken.mapInArrow(call, schema)
@@ -274,10 +257,10 @@ def batch_caller(
     folder: str,
     module: str,
     function: str,
-    given: StructType,
-    element: DataType,
+    given: T.StructType,
+    element: T.DataType,
     hiding: int,
-    schema: StructType,
+    schema: T.StructType,
     nullable: bool,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that Spark's Python workers run on batches of records."""
@@ -307,7 +290,7 @@ def batch_caller(
 
 
 def batch_results(
-    called: Callable[[Any], Any], table: Any, element: DataType, nullable: bool
+    called: Callable[[Any], Any], table: Any, element: T.DataType, nullable: bool
 ) -> list[tuple[list[Any], str | None]]:
     """For each record the columns of its result, or why there is none."""
     try:
@@ -318,7 +301,7 @@ def batch_results(
 
 
 def one_result(
-    called: Callable[[Any], Any], table: Any, element: DataType, nullable: bool
+    called: Callable[[Any], Any], table: Any, element: T.DataType, nullable: bool
 ) -> tuple[list[Any], str | None]:
     """The columns of the result for a table of one record, or why there is none."""
     nothing = [None] * len(columns_of(element).fields)
@@ -332,13 +315,13 @@ def one_result(
         return nothing, f"wrong_result: {error}"[:4000]
 
 
-def columns_taken(result: Any, element: DataType, nullable: bool) -> list[Any]:
+def columns_taken(result: Any, element: T.DataType, nullable: bool) -> list[Any]:
     """The columns of one result; ValueError where it is of another type."""
     value = taken_form(result, element, nullable)
     return list(value.values()) if has_columns(element) else [value]
 
 
-def batch_records(result: Any, element: DataType, count: int) -> list[Any]:
+def batch_records(result: Any, element: T.DataType, count: int) -> list[Any]:
     """The records of a result as Python's own objects; ValueError where they are not as many as were given."""
     import pyarrow
 
@@ -359,22 +342,22 @@ def batch_records(result: Any, element: DataType, count: int) -> list[Any]:
     return found
 
 
-def arrow_form(type_: DataType) -> Any:
+def arrow_form(type_: T.DataType) -> Any:
     """The Arrow type that the user's function is given."""
     import pyarrow
 
     match type_:
-        case TimestampType():
+        case T.TimestampType():
             return pyarrow.timestamp("us", "UTC")
-        case DayTimeIntervalType():
+        case T.DayTimeIntervalType():
             return pyarrow.duration("us")
-        case DateType():
+        case T.DateType():
             return pyarrow.date32()
-        case ArrayType():
+        case T.ArrayType():
             return pyarrow.list_(arrow_form(type_.elementType))
-        case MapType():
+        case T.MapType():
             return pyarrow.map_(arrow_form(type_.keyType), arrow_form(type_.valueType))
-        case StructType():
+        case T.StructType():
             return pyarrow.struct([(part.name, arrow_form(part.dataType)) for part in type_.fields])
         case _:
             from pyspark.sql.pandas.types import to_arrow_type

@@ -16,19 +16,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql import types as T
 
 from ghcm.codegen.spark.library.files import empty, escaped, read_lines, readable
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, passed
@@ -178,7 +166,15 @@ def load_json(path: str) -> dict[str, Any]:
 
 
 def write_table(
-    job: Job, rows: DataFrame, sink: str, path: str, element: DataType, *, format: str, mode: str, separator: str = ","
+    job: Job,
+    rows: DataFrame,
+    sink: str,
+    path: str,
+    element: T.DataType,
+    *,
+    format: str,
+    mode: str,
+    separator: str = ",",
 ) -> None:
     """Write rows as one version of a table directory: readers see all of them or none."""
     folder, version = job.where(path), job.context["call"]
@@ -198,7 +194,7 @@ def write_table(
     job.sinks[sink] = {"version": version, "rows": done["rows"]}
 
 
-def write_files(rows: DataFrame, target: str, element: DataType, format: str, separator: str) -> None:
+def write_files(rows: DataFrame, target: str, element: T.DataType, format: str, separator: str) -> None:
     """Write rows as files of a format."""
     columns = columns_of(element).fields
     if format == "parquet":
@@ -231,23 +227,23 @@ def write_files(rows: DataFrame, target: str, element: DataType, format: str, se
         rows.selectExpr(named(f"string({quoted(columns[0].name)})", "value")).write.text(target)
 
 
-def written_in_python(type_: DataType) -> bool:
+def written_in_python(type_: T.DataType) -> bool:
     """Whether there are floats or durations in a type: Java writes other digits than Python, and more of them."""
     match type_:
-        case DoubleType() | DayTimeIntervalType():
+        case T.DoubleType() | T.DayTimeIntervalType():
             return True
-        case ArrayType():
+        case T.ArrayType():
             return written_in_python(type_.elementType)
-        case MapType():
+        case T.MapType():
             return written_in_python(type_.keyType) or written_in_python(type_.valueType)
-        case StructType():
+        case T.StructType():
             return any(written_in_python(part.dataType) for part in type_.fields)
         case _:
             return False
 
 
 def in_python(
-    rows: DataFrame, element: DataType, texts: Callable[[list[Any]], list[list[str | None]]], names: Sequence[str]
+    rows: DataFrame, element: T.DataType, texts: Callable[[list[Any]], list[list[str | None]]], names: Sequence[str]
 ) -> DataFrame:
     """Columns of text that Python makes of the rows."""
 
@@ -259,18 +255,18 @@ def in_python(
             columns = [pyarrow.array(column, pyarrow.string()) for column in made]
             yield pyarrow.record_batch(columns, names=list(names))
 
-    schema = StructType([StructField(name, StringType()) for name in names])
+    schema = T.StructType([T.StructField(name, T.StringType()) for name in names])
     return rows.selectExpr(named(plain_columns(element), "@row")).mapInArrow(write, schema)
 
 
-def json_lines(element: DataType) -> Callable[[list[Any]], list[list[str | None]]]:
+def json_lines(element: T.DataType) -> Callable[[list[Any]], list[list[str | None]]]:
     """The function that gives the lines of rows in a JSON file."""
     record = record_type(element)
     row_of, to_json = from_arrow(record), own_writer(record)
     return lambda rows: [[compact(to_json(row_of(row))) for row in rows]]
 
 
-def csv_cells(element: DataType) -> Callable[[list[Any]], list[list[str | None]]]:
+def csv_cells(element: T.DataType) -> Callable[[list[Any]], list[list[str | None]]]:
     """The function that gives the columns of rows in a CSV file."""
     record = record_type(element)
     row_of, writers = from_arrow(record), [cell_writer(part.type) for part in record.fields]
@@ -287,50 +283,50 @@ def json_sql(value: str) -> str:
     return f"to_json({value}, map('ignoreNullFields', 'false', 'timestampFormat', {text(MOMENT)}))"
 
 
-def json_form(value: str, type_: DataType) -> str:
+def json_form(value: str, type_: T.DataType) -> str:
     """A value in a form whose JSON is the one of its type."""
     match type_:
-        case DecimalType():
+        case T.DecimalType():
             return decimal_text(value, type_.scale)
-        case MapType() if not isinstance(type_.keyType, StringType):
+        case T.MapType() if not isinstance(type_.keyType, T.StringType):
             each = variable()
             key, held = json_form(f"{each}.key", type_.keyType), json_form(f"{each}.value", type_.valueType)
             pair = f"array(to_variant_object(array({key}))[0], to_variant_object(array({held}))[0])"
             return f"transform(map_entries({value}), {each} -> {pair})"
-        case ArrayType() | MapType() | StructType():
+        case T.ArrayType() | T.MapType() | T.StructType():
             return inside(value, type_, json_form)
         case _:
             return value
 
 
-def has_cases(type_: DataType) -> bool:
+def has_cases(type_: T.DataType) -> bool:
     """Whether a union whose records have different fields is in a type."""
     match type_:
-        case ArrayType():
+        case T.ArrayType():
             return has_cases(type_.elementType)
-        case MapType():
+        case T.MapType():
             return has_cases(type_.valueType)
-        case StructType():
+        case T.StructType():
             return any("of" in part.metadata or has_cases(part.dataType) for part in type_.fields)
         case _:
             return False
 
 
-def own_json(value: str, type_: DataType) -> str:
+def own_json(value: str, type_: T.DataType) -> str:
     """The JSON text of a value in which unions have only the fields of the records that they are."""
     each = variable()
     match type_:
-        case ArrayType() if has_cases(type_):
+        case T.ArrayType() if has_cases(type_):
             held = (
                 f"concat('[', array_join(transform({value}, {each} -> {own_json(each, type_.elementType)}), ','), ']')"
             )
-        case MapType() if has_cases(type_):
-            named_ = isinstance(type_.keyType, StringType)
+        case T.MapType() if has_cases(type_):
+            named_ = isinstance(type_.keyType, T.StringType)
             key, inner = own_json(f"{each}.key", type_.keyType), own_json(f"{each}.value", type_.valueType)
             pair = f"concat({key}, ':', {inner})" if named_ else f"concat('[', {key}, ',', {inner}, ']')"
             pairs = f"array_join(transform(map_entries({value}), {each} -> {pair}), ',')"
             held = f"concat({text('{' if named_ else '[')}, {pairs}, {text('}' if named_ else ']')})"
-        case StructType() if has_cases(type_):
+        case T.StructType() if has_cases(type_):
             fields = ", ".join(own_field(value, part, type_) for part in type_.fields)
             held = f"concat({text('{')}, concat_ws(',', {fields}), {text('}')})"
         case _:
@@ -339,23 +335,23 @@ def own_json(value: str, type_: DataType) -> str:
     return f"if({value} IS NULL, 'null', {held})"
 
 
-def own_field(value: str, field: StructField, type_: StructType) -> str:
+def own_field(value: str, field: T.StructField, type_: T.StructType) -> str:
     """A field with its name in a JSON object, null where a union has it not."""
     found = f"concat({text(compact(field.name) + ':')}, {own_json(part(value, field.name), field.dataType)})"
     tags = field.metadata.get("of")
     return found if tags is None else f"if({is_member(part(value, type_.fields[0].name), tags)}, {found}, NULL)"
 
 
-def csv_text(value: str, type_: DataType) -> str:
+def csv_text(value: str, type_: T.DataType) -> str:
     """A value as the text of a field of CSV."""
     match type_:
-        case TimestampType():
+        case T.TimestampType():
             return moment_sql(value)
-        case DecimalType():
+        case T.DecimalType():
             return f"string({json_form(value, type_)})"
-        case BinaryType():
+        case T.BinaryType():
             return f"base64({value})"
-        case ArrayType() | MapType() | StructType():
+        case T.ArrayType() | T.MapType() | T.StructType():
             return json_sql(json_form(value, type_))
         case _:
             return f"string({value})"
