@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.job import Job
 from ghcm.codegen.spark.library.types import plain_type, type_of
@@ -61,28 +61,12 @@ def moment_of_clocks(value: int | None, zone: str) -> int | None:
 def know_json_written(job: Job, name: str, type_: DataType) -> None:
     """Have Spark know the function of that name that gives plain values of a type as compact JSON text."""
 
-    to_json = make_writer(type_of(type_))
+    to_json = make_writer(type_of(type_), in_order=True)
 
     def written(value: Any) -> str | None:
-        return None if value is None else compact(to_json(in_json_order(value, type_)))
+        return None if value is None else compact(to_json(value))
 
     job.spark.udf.register(name, F.udf(written, "string", useArrow=False))
-
-
-def in_json_order(value: Any, type_: DataType) -> Any:
-    """A plain value whose maps are in the order of their keys."""
-    if value is None:
-        return None
-    match type_:
-        case ArrayType():
-            return [in_json_order(each, type_.elementType) for each in value]
-        case MapType():
-            return {key: in_json_order(value[key], type_.valueType) for key in sorted(value)}
-        case StructType():
-            parts = zip(type_.fields, value, strict=True)
-            return [in_json_order(each, part.dataType) for part, each in parts]
-        case _:
-            return value
 
 
 def know_json_at(job: Job) -> None:

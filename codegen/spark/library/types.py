@@ -72,8 +72,8 @@ def map_of(key: T.DataType, value: T.DataType | Part) -> T.MapType:
 def record(fields: Mapping[str, T.DataType | Part] | None = None, /, **more: T.DataType | Part) -> T.StructType:
     """A record; fields that Python takes for no names stand in a mapping."""
     parts = {name: as_part(type_) for name, type_ in {**(fields or {}), **more}.items()}
-    fields = [T.StructField(name, each.type, each.nullable, dict(each.said)) for name, each in parts.items()]
-    return T.StructType(fields)
+    made = [T.StructField(name, each.type, each.nullable, dict(each.said)) for name, each in parts.items()]
+    return T.StructType(made)
 
 
 def maybe_record(type_: T.StructType) -> MaybeRecord:

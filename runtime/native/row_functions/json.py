@@ -11,8 +11,8 @@ from functools import lru_cache
 from math import isinf
 from typing import Any, NoReturn, TypeAlias, cast
 
-from ghcm.functions import Failure
 from ghcm.formats.fields import from_json_field
+from ghcm.functions import Failure
 from ghcm.runtime.native.row_functions.numbers import within
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.spg.notation.types import parse_type
