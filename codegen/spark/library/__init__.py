@@ -1,7 +1,8 @@
-"""What Spark jobs share, as ordinary code: it travels in the bundle beside them and imports pyspark and itself only.
+"""What Spark jobs share, as ordinary code that travels in the bundle beside them.
 
-A bundle has it as the package `ghcm_spark` in `spark/ghcm_spark.zip`; `sql` imports nothing at all, so that the
-compiler writes SQL with it too.
+A bundle has it as the package `ghcm_spark` in `spark/ghcm_spark.zip`, with what it needs of GHCM, the formats, types and
+values, below it (`ghcm.codegen.spark.packing`). `sql` imports nothing at all, so that the compiler writes SQL with it
+too.
 """
 
 __all__: list[str] = []
