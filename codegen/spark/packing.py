@@ -35,7 +35,7 @@ def library_modules() -> dict[str, str]:
 def _text(path: Path) -> str:
     """A module whose imports name the package instead of GHCM."""
     text = path.read_text(encoding="utf-8").replace(library.__name__, PACKAGE)
-    return re.sub(r"(?m)^( *from|import) ghcm(?=[. ])", rf"\1 {PACKAGE}.{_VENDORED}", text)
+    return re.sub(r"(?m)^( *(?:>>> )?(?:from|import)) ghcm(?=[. ])", rf"\1 {PACKAGE}.{_VENDORED}", text)
 
 
 @cache
