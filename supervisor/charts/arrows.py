@@ -149,11 +149,9 @@ def _disc(axes: Any, graph: Graph, at: int, name: str, sheet: Sheet) -> None:
 
 def _key(sheet: Sheet, graph: Graph) -> None:
     colours = sheet.colours
-    said = sorted({min(arrow.level, 3) for arrow in graph.arrows if arrow.level is not None})
-    handles = [
-        Line2D([], [], color=_colour(colours, level), linewidth=2.5, label=f"{graph.level} {level}{_more(level)}")
-        for level in said
-    ]
+    levels = sorted({min(arrow.level, 3) for arrow in graph.arrows if arrow.level is not None})
+    said = {level: f"{graph.level} {level}{' and above' if level == 3 else ''}" for level in levels}
+    handles = [Line2D([], [], color=_colour(colours, level), linewidth=2.5, label=text) for level, text in said.items()]
     handles += [
         Line2D(
             [], [], linestyle="", marker="o", markersize=8, color=face, markeredgecolor=colours.ink, label=name,
@@ -163,17 +161,11 @@ def _key(sheet: Sheet, graph: Graph) -> None:
     if not handles:
         return
     narrow = sheet.width < 560
-    found = sheet.axes.legend(
+    sheet.axes.legend(
         handles=handles[: 4 if narrow else None], loc="upper center", frameon=False, fontsize=7.5 if narrow else 8,
         bbox_to_anchor=(0.5, -12 / max(sheet.height - 92, 1)), ncols=2 if narrow else len(handles), columnspacing=1.4,
-        handletextpad=0.5, borderaxespad=0,
+        handletextpad=0.5, borderaxespad=0, labelcolor=colours.ink,
     )  # fmt: skip
-    for text in found.get_texts():
-        text.set_color(colours.ink)
-
-
-def _more(level: int) -> str:
-    return " and above" if level == 3 else ""
 
 
 def _faces(colours: Colours) -> dict[Role, str]:

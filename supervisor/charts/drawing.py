@@ -52,9 +52,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one node to another, by their indices, through these points; in which steps, and how bad (1 is the worst;
-    None: not said).
-    """
+    """From node to node, by index, through these points; its steps, and how bad (1: the worst; None: not said)."""
 
     source: int
     target: int

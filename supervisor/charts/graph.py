@@ -82,9 +82,7 @@ def _point(layout: Layout, across: float, along: float) -> list[float]:
 
 
 def _edges(panel: Panel, frame: pl.DataFrame) -> list[_Edge]:
-    """An edge for each pair of nodes, in the order of their first steps. Steps are numbers of the program's, or counted
-    in the order of the column.
-    """
+    """An edge for each pair of nodes, by their first steps: numbers of the program's, or counted in column order."""
     assert panel.source is not None and panel.target is not None
     wanted = {"source": panel.source, "target": panel.target}
     optional = {"step": panel.step, "label": panel.label, "level": panel.severity}

@@ -6,7 +6,6 @@ Pure: rows in, drawing out. Columns have been checked (`ghcm.panels.panel`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import cast
 
 import polars as pl
@@ -24,42 +23,35 @@ def plan(panel: Panel, frame: pl.DataFrame, columns: Struct) -> Drawing:
     """The drawing of a panel that is a chart, of these rows."""
     match panel.kind:
         case "line":
-            return _lines(panel, frame, columns)
+            return _lines(panel, frame, columns, shares=False)
         case "bar":
             assert panel.x is not None
             return _bars(panel, frame, columns, panel.x, parts=False)
         case "share":
             assert panel.by is not None
             if panel.x is not None:
-                return _shares(panel, frame, columns)
+                return _lines(panel, frame, columns, shares=True)
             return _bars(panel, frame, columns, panel.by, parts=True)
         case _:  # "graph": which kinds there are has been checked
             return graph_of(panel, frame)
 
 
-def _lines(panel: Panel, frame: pl.DataFrame, columns: Struct) -> Lines:
+def _lines(panel: Panel, frame: pl.DataFrame, columns: Struct, *, shares: bool) -> Lines:
+    """Series along the axis, or with `shares` their parts of the whole at each point."""
     assert panel.x is not None
-    if panel.by is None:
-        xs, series = _measured(panel, frame, columns)
-    else:
-        xs, series = _by_series(panel, frame, columns)
-    time = isinstance(strip(_type(columns, panel.x)), Timestamp)
-    return Lines(panel.title, _note(xs), panel.unit or _own_unit(panel, columns), time, panel.stacked, xs, series)
+    xs, series = (_measured if panel.by is None else _by_series)(panel, frame, columns)
+    unit = panel.unit or _own_unit(panel, columns)
+    if shares:
+        unit = "percent"
+        sums = [sum(abs(each.values[at] or 0.0) for each in series) or 1.0 for at in range(len(xs))]
 
+        def parts(values: list[float | None]) -> list[float | None]:
+            return [100.0 * abs(value or 0.0) / total for value, total in zip(values, sums, strict=True)]
 
-def _shares(panel: Panel, frame: pl.DataFrame, columns: Struct) -> Lines:
-    assert panel.x is not None
-    xs, series = _by_series(panel, frame, columns)
-    sums = [sum(abs(each.values[at] or 0.0) for each in series) for at in range(len(xs))]
-    parts = [
-        Series(
-            each.name,
-            [100.0 * abs(value or 0.0) / (total or 1.0) for value, total in zip(each.values, sums, strict=True)],
-        )
-        for each in series
-    ]
+        series = [Series(each.name, parts(each.values)) for each in series]
     time = isinstance(strip(_type(columns, panel.x)), Timestamp)
-    return Lines(panel.title, _note(xs), "percent", time, True, xs, parts)
+    note = f"the newest {_MOST_POINTS:,} points" if len(xs) >= _MOST_POINTS else ""
+    return Lines(panel.title, note, unit, time, shares or panel.stacked, xs, series)
 
 
 def _bars(panel: Panel, frame: pl.DataFrame, columns: Struct, name: str, *, parts: bool) -> Bars:
@@ -86,17 +78,17 @@ def _bars(panel: Panel, frame: pl.DataFrame, columns: Struct, name: str, *, part
 def _measured(panel: Panel, frame: pl.DataFrame, columns: Struct) -> tuple[list[float], list[Series]]:
     """One series for each measured column."""
     assert panel.x is not None
+    measured = {f"y{at}": name for at, name in enumerate(panel.y)}
+    numbers = [_number(name, columns).alias(key) for key, name in measured.items()]
     sums = (
-        frame.select(
-            _axis(panel.x, columns), *(_number(name, columns).alias(f"y{at}") for at, name in enumerate(panel.y))
-        )
+        frame.select(_axis(panel.x, columns), *numbers)
         .drop_nulls(_X)
         .group_by(_X)
-        .agg(_sum_or_null(f"y{at}") for at in range(len(panel.y)))
+        .agg(pl.when(pl.col(key).is_not_null().any()).then(pl.col(key).sum()).alias(key) for key in measured)
         .sort(_X)
         .tail(_MOST_POINTS)
     )
-    series = [Series(clean(name), _finite(sums[f"y{at}"])) for at, name in enumerate(panel.y)]
+    series = [Series(clean(name), cast("list[float | None]", sums[key].to_list())) for key, name in measured.items()]
     return cast("list[float]", sums[_X].to_list()), series
 
 
@@ -118,10 +110,6 @@ def _by_series(panel: Panel, frame: pl.DataFrame, columns: Struct) -> tuple[list
     if len(shown) < len(names):
         series.append(Series("other", [sums.get((None, x), 0.0) for x in xs]))
     return xs, series
-
-
-def _sum_or_null(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
 
 
 def _axis(name: str, columns: Struct) -> pl.Expr:
@@ -146,10 +134,6 @@ def _text(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.String).fill_null("none")
 
 
-def _finite(column: pl.Series) -> list[float | None]:
-    return cast("list[float | None]", column.to_list())
-
-
 def _type(columns: Struct, name: str) -> Type:
     field = columns.get(name)
     assert field is not None
@@ -158,7 +142,3 @@ def _type(columns: Struct, name: str) -> Type:
 
 def _own_unit(panel: Panel, columns: Struct) -> str:
     return "seconds" if isinstance(strip(_type(columns, panel.y[0])), Duration) else ""
-
-
-def _note(xs: Sequence[float]) -> str:
-    return f"the newest {_MOST_POINTS:,} points" if len(xs) >= _MOST_POINTS else ""

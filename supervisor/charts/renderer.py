@@ -64,10 +64,8 @@ class ChartRenderer:
         task = self._under_way.get(key)
         if task is None:
             if len(self._under_way) >= _WAITING:
-                detail = f"{_WAITING} are waited for."
-                raise Problem(
-                    429, "GHCM-345", "too many charts are asked for", detail=detail, hint="ask again in a second."
-                )
+                detail, hint = f"{_WAITING} are waited for.", "ask again in a second."
+                raise Problem(429, "GHCM-345", "too many charts are asked for", detail=detail, hint=hint)
             task = self._under_way[key] = asyncio.create_task(self._drawn(key))
             task.add_done_callback(lambda done: self._done(key, done))
         return await asyncio.shield(task)
@@ -105,11 +103,7 @@ class ChartRenderer:
             await process.stdin.drain()
             head = await process.stdout.readexactly(5)
             return head[:1], await process.stdout.readexactly(int.from_bytes(head[1:]))
-        except (
-            OSError,
-            RuntimeError,
-            asyncio.IncompleteReadError,
-        ):  # uvloop says with the second that a pipe is closed
+        except (OSError, RuntimeError, asyncio.IncompleteReadError):  # the second is uvloop's for a pipe that is closed
             await self._end()
             return None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import dates
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ghcm.supervisor.charts.drawing import Bars, Lines, Order, quantity, short
@@ -21,7 +22,7 @@ def draw_lines(lines: Lines, order: Order) -> bytes:
     """The picture of the lines."""
     names = [each.name for each in lines.series]
     legend = len(names) > 1
-    rows = _legend_rows(names, order.width) if legend else 0
+    rows = -(-len(names) // _columns(names, order.width)) if legend else 0
     sheet = Sheet(order, order.height or _HEIGHT, left=62, right=18, top=42 + 18 * rows, bottom=32)
     sheet.note(lines.note)
     if not lines.xs or not lines.series:
@@ -60,11 +61,7 @@ def _axes(lines: Lines, sheet: Sheet, xs: Any) -> None:
     axes = sheet.axes
     axes.grid(axis="y", color=sheet.colours.grid, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(5))
-
-    def said(value: float, _tick: int) -> str:
-        return quantity(value, lines.unit)
-
-    axes.yaxis.set_major_formatter(FuncFormatter(said))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _tick: quantity(value, lines.unit)))
     axes.margins(x=0.01)
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.0) if low < 0 else 0.0, 100.0 if lines.unit == "percent" and lines.stacked else high)
@@ -81,32 +78,18 @@ def _axes(lines: Lines, sheet: Sheet, xs: Any) -> None:
 
 
 def _legend(sheet: Sheet, names: list[str]) -> None:
-    from matplotlib.patches import Patch
-
     patches = [Patch(color=_colour(sheet, at, name), label=short(name, 24)) for at, name in enumerate(names)]
-    found = sheet.axes.legend(
-        handles=patches,
-        loc="lower left",
-        bbox_to_anchor=(-62 / max(sheet.inner_width, 1) + 0.01, 1.0),
-        ncols=_columns(names, sheet.width),
-        frameon=False,
-        fontsize=8,
-        handlelength=0.9,
-        handleheight=0.9,
-        columnspacing=1.2,
-        borderaxespad=0.3,
-    )
-    for text in found.get_texts():
-        text.set_color(sheet.colours.ink)
+    corner = (-62 / max(sheet.inner_width, 1) + 0.01, 1.0)
+    sheet.axes.legend(
+        handles=patches, loc="lower left", bbox_to_anchor=corner, ncols=_columns(names, sheet.width), frameon=False,
+        fontsize=8, handlelength=0.9, handleheight=0.9, columnspacing=1.2, borderaxespad=0.3,
+        labelcolor=sheet.colours.ink,
+    )  # fmt: skip
 
 
 def _columns(names: list[str], width: int) -> int:
     longest = max(len(short(name, 24)) for name in names)
     return max(1, min(len(names), (width - 30) // (longest * 7 + 34)))
-
-
-def _legend_rows(names: list[str], width: int) -> int:
-    return -(-len(names) // _columns(names, width))
 
 
 def _colour(sheet: Sheet, at: int, name: str) -> str:
