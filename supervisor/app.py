@@ -1,9 +1,11 @@
-"""The Supervisor as an ASGI application: the endpoints of the present programs, exchanged when the programs change.
+"""The Supervisor as an ASGI application: the endpoints of the present programs, exchanged when the programs change; and
+those of the status and of the page for the people on watch: one document, one style sheet, one script, nothing from
+elsewhere.
 
 Follows the daemon's events over the control socket, so a program that is submitted can be called without a restart.
+Apps are never changed: a new program is a new app instead of the old one, so OpenAPI always tells what there is.
+Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
-
-from __future__ import annotations
 
 import asyncio
 import contextlib
@@ -12,24 +14,28 @@ import logging
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import redis
+from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+import ghcm
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.jobs.store import Store, open_store
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor import problems
+from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
-from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.routes import build
+from ghcm.supervisor.documents import ProgramDocument
+from ghcm.supervisor.problems import PROBLEM, Problem
+from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks import SinkWatches
 
 log = logging.getLogger("ghcm.supervisor")
@@ -39,6 +45,16 @@ FEEDBACK = "ghcm:feedback:supervisor"
 
 _RETRY_SECONDS = 1.0
 
+_FOLDER = Path(__file__).parent / "dashboard"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the page may load and do: nothing of what data could bring in."""
+
+_MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
 
 @dataclass(slots=True)
 class Supervisor:
@@ -47,8 +63,6 @@ class Supervisor:
     state: StateDirectory
     url: str
     settings: Settings = field(default_factory=Settings)
-    _store: Store | None = None
-    _mail: AsyncMessageCache | None = None
     _service: CallService | None = None
     _app: ASGIApp | None = None
     _reader: Reader = field(default_factory=Reader)
@@ -57,6 +71,7 @@ class Supervisor:
     _watches: SinkWatches = field(default_factory=SinkWatches)
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -67,12 +82,13 @@ class Supervisor:
 
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
-        self._store = open_store(self.state.store)
-        self._mail = self._connections_at(self.state.path).async_cache(FEEDBACK)
-        inbox = Inbox(self._mail, FEEDBACK)
-        self._service = CallService(
-            self._store, inbox, self._connections_at(self.state.path).async_cache, self.settings
-        )
+        store = self._closing.enter_context(contextlib.closing(open_store(self.state.store)))
+        connections = self._connections_at(self.state.path)
+        mail = connections.async_cache(FEEDBACK)
+        inbox = Inbox(mail, FEEDBACK)
+        self._service = CallService(store, inbox, connections.async_cache, self.settings)
+        for close in (self._service.close, mail.close, self._renderer.close):
+            self._closing.push_async_callback(close)
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
         self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
@@ -85,37 +101,68 @@ class Supervisor:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._renderer.close()
-        if self._mail is not None:
-            await self._mail.close()
-        if self._service is not None:
-            await self._service.close()
-        for connections in self._bases.values():
-            await connections.aclose()
-        if self._store is not None:
-            self._store.close()
+        await self._closing.aclose()
 
     def refresh(self) -> None:
         """Offer the programs that are there now."""
-        assert self._store is not None and self._service is not None
-        jobs = [(job, self._base(job.id)) for job in self._store.jobs.find()]
+        assert self._service is not None
+        jobs = [(job, self._base(job.id)) for job in self._service.store.jobs.find()]
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = build(self._catalogue, self._service, self._connections, self._ready, self._watches, self._renderer)
+        self._app = self._built(self._catalogue, self._service)
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
         gc.collect()
         gc.freeze()
 
+    def _built(self, catalogue: Catalogue, service: CallService) -> FastAPI:
+        """The app for these programs."""
+        app = FastAPI(
+            title="GHCM Supervisor",
+            version=ghcm.__version__,
+            description="Calls responsive units. Each has its endpoint, with the types of its parameters.",
+            openapi_tags=[{"name": name, "description": f'Units of "{name}".'} for name in sorted(catalogue.programs)],
+        )
+        problems.install(app)
+        self._add_status(app, catalogue)
+        calls = call_routes.Calls(catalogue, service, self._connections)
+        for known in catalogue.programs.values():
+            for unit in known.units.values():
+                call_routes.add_unit(app, calls, unit)
+        call_routes.add(app, calls)
+        call_routes.add_rows(app, calls)
+        call_routes.add_charts(app, calls, self._renderer)
+        shown = Shown(catalogue, self._connections, self._watches)
+        sink_routes.add(app, shown, self.settings.limits.rows)
+        chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
+        _add_page(app, shown)
+        return app
+
+    def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:
+        @app.get("/health", tags=["status"], summary="Whether this process works")
+        async def health() -> dict[str, str]:
+            return {"status": "ok"}
+
+        @app.get("/ready", tags=["status"], summary="Whether calls can be taken", responses={503: PROBLEM})
+        async def is_ready() -> dict[str, str]:
+            if not await self._ready():
+                raise Problem(503, "GHCM-330", "the msg caches cannot be reached", hint="ask again in a moment.")
+            return {"status": "ready"}
+
+        @app.get("/programs", tags=["status"], summary="The programs and their units")
+        async def programs() -> list[ProgramDocument]:
+            return [documents.program(known) for _, known in sorted(catalogue.programs.items())]
+
+        @app.get("/programs/{program}", tags=["status"], summary="One program", responses={404: PROBLEM})
+        async def one_program(program: str) -> ProgramDocument:
+            return documents.program(catalogue.program(program))
+
     async def _ready(self) -> bool:
         try:
-            await asyncio.to_thread(self._ping)
+            await asyncio.to_thread(lambda: self._connections_at(self.state.path).redis().exists(FEEDBACK))
         except (redis.RedisError, GhcmError):
             return False
         return True
-
-    def _ping(self) -> None:
-        self._connections_at(self.state.path).redis().exists(FEEDBACK)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -164,6 +211,7 @@ class Supervisor:
         found = self._bases.get(base)
         if found is None:
             found = self._bases[base] = Connections(base, self.url)
+            self._closing.push_async_callback(found.aclose)
         return found
 
     def _base(self, job: str) -> Path:
@@ -215,3 +263,33 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
             return None
         if not message.get("more_body", False):
             return body
+
+
+def _add_page(app: FastAPI, shown: Shown) -> None:
+    """Add the page and its files."""
+
+    @app.get(
+        "/programs/{program}/watch", tags=["status"], summary="A page to watch the program", response_class=Response
+    )
+    async def watch(program: str, request: Request) -> Response:
+        shown.program(program)
+        return _file(request, "watch.html")
+
+    @app.get("/watch/{name}", include_in_schema=False)
+    async def part(name: Literal["watch.js", "watch.css", "icon.svg"], request: Request) -> Response:
+        return _file(request, name)
+
+
+def _file(request: Request, name: str) -> Response:
+    data = (_FOLDER / name).read_bytes()
+    tag = tag_of(data.hex())
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    headers = {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": _POLICY,
+        "ETag": tag,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(data, headers=headers, media_type=_MEDIA[Path(name).suffix])

@@ -52,9 +52,7 @@ Key = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the endpoints of calls speak to: the programs that are known, the service that takes calls, and the
-    connections to their data.
-    """
+    """What the endpoints of calls speak to: the programs, the service that takes calls, connections to data."""
 
     catalogue: Catalogue
     service: CallService

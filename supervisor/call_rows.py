@@ -10,26 +10,24 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from fastapi import Query, Request
 
 from ghcm.errors import suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.runtime.sinks.reply import fetch_reply, load_reply
+from ghcm.runtime.sinks.sink import rows_of_call
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
-from ghcm.supervisor.problems import Problem
+from ghcm.supervisor.problems import Problem, listed
 from ghcm.supervisor.sinks import MOST_ROWS
 from ghcm.types import Struct
 from ghcm.values import Json, reader, to_json
-
-if TYPE_CHECKING:
-    from ghcm.runtime.pubsub.connections import Connections
-
 
 RowFormat: TypeAlias = Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")]
 
@@ -47,14 +45,18 @@ class Rows:
 def rows_of(
     known: KnownProgram, call: Call, connections: Connections, *, sink: str | None, limit: int, offset: int
 ) -> Rows:
-    """Rows `offset` to `offset + limit` of a call. Problem 409 while it has no result, 404 if it never will or it is
-    gone. Blocks.
-    """
+    """Rows `offset` to `offset + limit` of a call. Problem 409 while it has none, 404 if it never will. Blocks."""
     _finished(call)
     unit = known.program.unit(call.unit)
     if sink is None and (element := _reply(unit)) is not None:
-        return _of_reply(call, element, connections, limit, offset)
-    return _of_sink(known, call, connections, _sink(unit, call, sink), limit, offset)
+        rows = _kept(call, load_reply(connections, call.id))
+        return Rows(element.names, rows[offset : offset + limit], len(rows), None)
+    stored = known.program.sink(_sink(unit, call, sink))
+    columns, written = stored.columns, call.feedback.sinks.get(stored.name)
+    if written is None:
+        return Rows(columns.names, [], 0, stored.name)
+    page = rows_of_call(stored, connections, call=call.id, version=written.version, limit=limit, offset=offset)
+    return Rows(columns.names, [to_json(tuple(row), columns) for row in page.rows], page.total, stored.name)
 
 
 def snapshot_of(known: KnownProgram, call: Call, connections: Connections, sink: str | None) -> SinkSnapshot:
@@ -93,24 +95,13 @@ def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
 
 
 def _finished(call: Call) -> None:
-    match call.state:
-        case CallState.DONE:
-            return
-        case CallState.ACCEPTED | CallState.RUNNING:
-            raise Problem(
-                409,
-                "GHCM-326",
-                f'call "{call.id}" has no data yet: it is {call.state.value}',
-                hint='ask for the call with "?wait=10", and for its data when it is done.',
-            )
-        case CallState.FAILED | CallState.EXPIRED | CallState.CANCELLED:
-            error = call.feedback.error
-            raise Problem(
-                404,
-                "GHCM-327",
-                f'call "{call.id}" has no data: it is {call.state.value}',
-                detail=error.message if error else "",
-            )
+    if not call.final:
+        message = f'call "{call.id}" has no data yet: it is {call.state.value}'
+        hint = 'ask for the call with "?wait=10", and for its data when it is done.'
+        raise Problem(409, "GHCM-326", message, hint=hint)
+    if call.state is not CallState.DONE:
+        error, message = call.feedback.error, f'call "{call.id}" has no data: it is {call.state.value}'
+        raise Problem(404, "GHCM-327", message, detail=error.message if error else "")
 
 
 def _reply(unit: Unit) -> Struct | None:
@@ -119,53 +110,25 @@ def _reply(unit: Unit) -> Struct | None:
 
 def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
     written = sorted({task.op.sink for task in unit.tasks if isinstance(task.op, To)})
-    if wanted is None:
-        if len(written) == 1:
-            return written[0]
-        names = ", ".join(f'"{name}"' for name in written)
-        if not written:
-            hint = 'how it went is said by the call itself, without "/data".'
-            raise Problem(404, "GHCM-328", f'unit "{unit.name}" gives no data', hint=hint)
-        raise Problem(
-            400,
-            "GHCM-328",
-            f'unit "{unit.name}" writes {names}: say which',
-            hint=f"add ?sink={written[0]} to the path.",
-        )
-    if wanted not in written:
-        raise Problem(
-            404, "GHCM-328", f'call "{call.id}" has not written the sink "{wanted}"', hint=suggest(wanted, written)
-        )
-    return wanted
-
-
-def _of_reply(call: Call, element: Struct, connections: Connections, limit: int, offset: int) -> Rows:
-    rows = _kept(call, load_reply(connections, call.id))
-    return Rows(element.names, rows[offset : offset + limit], len(rows), None)
+    if wanted in written:
+        return wanted
+    if wanted is not None:
+        message = f'call "{call.id}" has not written the sink "{wanted}"'
+        raise Problem(404, "GHCM-328", message, hint=suggest(wanted, written))
+    if len(written) == 1:
+        return written[0]
+    if not written:
+        hint = 'how it went is said by the call itself, without "/data".'
+        raise Problem(404, "GHCM-328", f'unit "{unit.name}" gives no data', hint=hint)
+    message = f'unit "{unit.name}" writes {listed(written)}: say which'
+    raise Problem(400, "GHCM-328", message, hint=f"add ?sink={written[0]} to the path.")
 
 
 def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
     if rows is None:
-        raise Problem(
-            404,
-            "GHCM-329",
-            f'the reply of call "{call.id}" is gone',
-            detail="Replies are kept for ten minutes.",
-            hint="call again, or have the unit write to a sink.",
-        )
+        detail, hint = "Replies are kept for ten minutes.", "call again, or have the unit write to a sink."
+        raise Problem(404, "GHCM-329", f'the reply of call "{call.id}" is gone', detail=detail, hint=hint)
     return rows
-
-
-def _of_sink(known: KnownProgram, call: Call, connections: Connections, name: str, limit: int, offset: int) -> Rows:
-    from ghcm.runtime.sinks.sink import rows_of_call
-
-    sink = known.program.sink(name)
-    written = call.feedback.sinks.get(name)
-    columns = sink.columns
-    if written is None:
-        return Rows(columns.names, [], 0, name)
-    page = rows_of_call(sink, connections, call=call.id, version=written.version, limit=limit, offset=offset)
-    return Rows(columns.names, [to_json(tuple(row), columns) for row in page.rows], page.total, name)
 
 
 def _cell(value: Any) -> str:

@@ -45,9 +45,7 @@ OpenCache = Callable[[str], AsyncMessageCache]
 
 @dataclass(slots=True)
 class CallService:
-    """Takes calls. To be used in one event loop; what may have to wait for other writers of the store does so in a
-    thread beside it.
-    """
+    """Takes calls, in one event loop; what may wait for other writers of the store does so in a thread beside it."""
 
     store: Store
     inbox: Inbox

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.envelope import feedback_to_json
-from ghcm.supervisor.catalogue import Catalogue, KnownProgram
+from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.models import json_schema
 from ghcm.values.timestamps import timestamp_text
 
@@ -110,11 +110,6 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "links": {"self": here, "data": f"{here}/data"},
         "data": data,
     }
-
-
-def programs(catalogue: Catalogue) -> list[ProgramDocument]:
-    """All programs, by name."""
-    return [program(known) for _, known in sorted(catalogue.programs.items())]
 
 
 def program(known: KnownProgram) -> ProgramDocument:

@@ -37,9 +37,7 @@ def _field(parameter: Parameter) -> tuple[Any, Any]:
 
 
 def canonical(data: object, type_: types.Type) -> object:
-    """The canonical JSON of a value given by a caller; moments may carry an offset or none (UTC). ValueError if it does
-    not fit.
-    """
+    """The canonical JSON of a caller's value; moments may have an offset or none (UTC). ValueError if it is wrong."""
     if isinstance(strip(type_), types.Timestamp) and isinstance(data, str):
         data = _moment(data)
     return to_json(from_json(data, type_), type_)

@@ -5,8 +5,8 @@ Annotations are evaluated (no `from __future__ import annotations`), as FastAPI 
 
 import asyncio
 import hashlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
@@ -41,17 +41,17 @@ class ShownSink(BaseModel):
     links: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
 class Shown:
     """Snapshots of the sinks of the present programs, from the event loop."""
 
-    def __init__(self, catalogue: Catalogue, connections: Callable[[str], Connections], watches: SinkWatches) -> None:
-        self._catalogue = catalogue
-        self._connections = connections
-        self._watches = watches
+    catalogue: Catalogue
+    connections: Callable[[str], Connections]
+    watches: SinkWatches
 
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
-        return self._catalogue.any_program(name)
+        return self.catalogue.any_program(name)
 
     def sink(self, program: str, name: str) -> Sink:
         """The sink of that name; Problem 404."""
@@ -69,29 +69,25 @@ class Shown:
         """All sinks that can be read, in the order of the program."""
         return await asyncio.to_thread(lambda: [*self._shown(program)])
 
-    def _shown(self, program: str) -> list[ShownSink]:
-        found: list[ShownSink] = []
+    def _shown(self, program: str) -> Iterator[ShownSink]:
         for sink in self.program(program).program.sinks:
             try:
                 commit = self._watch(program, sink).latest()
             except Problem:  # nobody can look at it
                 continue
             here = f"/programs/{program}/sinks/{sink.name}"
-            found.append(
-                ShownSink(
-                    name=sink.name,
-                    mode=sink.mode.value,
-                    columns={field.name: str(field.type) for field in sink.columns.fields},
-                    rows=commit.rows if commit else None,
-                    version=commit.version if commit else None,
-                    as_of=timestamp_text(commit.time) if commit else None,
-                    links={"rows": f"{here}/rows", "chart": f"{here}/chart"},
-                )
+            yield ShownSink(
+                name=sink.name,
+                mode=sink.mode.value,
+                columns={field.name: str(field.type) for field in sink.columns.fields},
+                rows=commit.rows if commit else None,
+                version=commit.version if commit else None,
+                as_of=timestamp_text(commit.time) if commit else None,
+                links={"rows": f"{here}/rows", "chart": f"{here}/chart"},
             )
-        return found
 
     def _watch(self, program: str, sink: Sink) -> SinkWatch:
-        return self._watches.at(program, sink, self._connections(program))
+        return self.watches.at(program, sink, self.connections(program))
 
 
 def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
