@@ -18,9 +18,7 @@ def _announce(said: Document) -> None:
 
 
 def main() -> None:
-    """Be the daemon until told to end; its status is one JSON line on standard output once it listens, or why it
-    cannot, which then stands on standard error too and ends it with 1.
-    """
+    """Be the daemon until told to end. Prints its status as a JSON line once it listens, or why it cannot."""
     parser = argparse.ArgumentParser(prog="python -m ghcm.runtime.daemon", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory")
     parser.add_argument("--redis", help='a URL, or "embedded" for a private server')

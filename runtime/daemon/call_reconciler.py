@@ -34,9 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of the calls that had no answer when their program ended: how many wait until it is resumed, and how
-    many were answered.
-    """
+    """How many open calls of a program that ended wait until it is resumed, and how many were answered."""
 
     kept: int = 0
     answered: int = 0
@@ -168,9 +166,7 @@ class CallReconciler:
             self._fail_strays(running)
 
     def _fail_orphans(self, program: str, *, died: bool) -> None:
-        """Answer the calls of units that the program has no more. Those that run are finished by who runs them, unless
-        that `died`.
-        """
+        """Answer the calls of units that are no more. Who runs one finishes it, unless that `died`."""
         # First the calls, then the program: who was called by a version that came meanwhile is found in that one.
         calls = self.store.calls.unanswered(program)
         present = self.present(program)
@@ -196,9 +192,7 @@ class CallReconciler:
                 self._tell(call, self._ended(call, why))
 
     def _overdue(self, programs: Collection[str]) -> Iterator[Call]:
-        """Ends the calls without a deadline of their own (policies give none) that have waited too long. Those of
-        programs that do not run wait for these.
-        """
+        """Ends the calls without a deadline (policies give none) that have waited too long, where they could be run."""
         before = now_us() - int(self.timeout * 1e6)
         for call in self.store.calls.unanswered():
             if call.program in programs and call.instruction.deadline is None and call.accepted < before:

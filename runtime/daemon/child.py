@@ -56,9 +56,7 @@ class Command:
 
 @dataclass(slots=True)
 class RestartPolicy:
-    """The deaths of one process. `limit` deaths within `window` seconds without progress between them are too many;
-    None: never too many.
-    """
+    """The deaths of one process. `limit` of them within `window` seconds are too many; None: never too many."""
 
     limit: int | None
     window: float = 60.0

@@ -104,9 +104,7 @@ _PREDECESSOR_S = 3.0
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The socket that every successor of the HTTP process takes over, so that callers wait and are not refused.
-    GhcmError where it cannot be had, or is another's.
-    """
+    """The socket that all HTTP processes take over, so that no caller is refused. GhcmError if it cannot be had."""
     retrying = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, OSError) and error.errno == errno.EADDRINUSE),
         stop=stop_after_delay(_PREDECESSOR_S),

@@ -106,9 +106,7 @@ class JobRunner:
 
     @property
     def present(self) -> Program | None:
-        """The program as the store has it; None while that is another version already than the one that is known here.
-        From any thread.
-        """
+        """The program as the store has it; None while that is another version than is known here. From any thread."""
         version = self.version  # before the program, which is set first
         program = self.program
         return program if self.job.version == version else None
@@ -158,9 +156,7 @@ class JobRunner:
         self._move(JobState.DONE)
 
     def first(self, what: Literal["batches", "completion", "retirement"]) -> bool:
-        """Whether its batch units are to be started, its end to be waited for, or it to be forgotten, now: each true
-        once.
-        """
+        """Whether to start its batch units, wait for its end, or forget it, now: each true once."""
         again = what in self._begun
         self._begun.add(what)
         return not again

