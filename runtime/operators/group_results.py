@@ -7,7 +7,7 @@ When groups are due is decided in `groups`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode, Parameters
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.task_operator import TaskOperator
-from ghcm.runtime.state.group_state import WindowTimes, layout_of, spread
+from ghcm.runtime.state.group_state import WindowTimes, layout_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import ReduceByKey
 from ghcm.types import Struct
@@ -70,8 +70,9 @@ class GroupingOperator(TaskOperator):
             if pairs:
                 rows.append((key, value, *hidden))
                 continue
+            fields = cast("Row", value) if isinstance(value, tuple) else (value,)
             parts: dict[str, object] = {"key": key, "value": value, "window": window}
-            rows.append((*(parts[name] for name in names), *hidden) if plain else (*spread(value), *hidden))
+            rows.append((*(parts[name] for name in names), *hidden) if plain else (*fields, *hidden))
         return rows
 
     def _key_of(self, identity: object) -> object:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -21,8 +21,7 @@ from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.group_results import GroupingOperator
-from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, read_groups
-from ghcm.runtime.state.row_buffer import RowBuffer
+from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Count
 from ghcm.types import Shape
@@ -45,7 +44,7 @@ class GroupOperator(GroupingOperator):
         self._keyed = self._state.keyed
         self._windows = self._keyed.windows
         self._identity = self._keyed.identity
-        self._buffer = RowBuffer(self._layout.window)
+        self._buffer = _RowBuffer(self._layout.window)
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class GroupOperator(GroupingOperator):
 
     def _take_columns(self, batch: Batch) -> bool:
         partial = self._code.partial
-        assert partial is not None and self._code.states is not None
+        assert partial is not None
         frame = in_columns(lambda: partial(batch.frame(), self._parameters))
         if frame is None:
             return False
@@ -110,7 +109,7 @@ class GroupOperator(GroupingOperator):
             if self._told:
                 self._state.fresh.append(frame.select("key") if self._layout.key is not None else pl.DataFrame())
         else:
-            self._state.merge(*read_groups(frame, self._layout.key_type, self._code.states))
+            self._state.spill([frame])
         return True
 
     def _take_rows(self, batch: Batch, outbox: Outbox) -> None:
@@ -282,3 +281,46 @@ class GroupOperator(GroupingOperator):
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         self._state.restore(state)
+
+
+class _RowBuffer:
+    """Records that came in small batches and wait until they are enough for columns, or until what becomes of them is
+    due; and where their dead letters go. A frame of few rows costs as much to aggregate as one of hundreds; and done
+    one by one they would be single states, which have to be saved and closed one by one.
+    """
+
+    def __init__(self, window: int | None) -> None:
+        self.rows = 0
+        self.least_end = INFINITY
+        """The end of the first window that has a record here."""
+        self._window = window
+        self._batches: list[Batch] = []
+        self._outbox: Outbox | None = None
+
+    def add(self, batch: Batch, outbox: Outbox) -> None:
+        """Take one more."""
+        if not len(batch):
+            return
+        self._batches.append(batch)
+        self._outbox = outbox
+        self.rows += len(batch)
+        if self._window is not None:
+            self.least_end = min(self.least_end, _least_end(batch, self._window))
+
+    def take(self) -> tuple[Batch, Outbox] | None:
+        """Give out all in one, in the order in which they came; None if there are none."""
+        if self._outbox is None or not self._batches:
+            return None
+        batches, self._batches = self._batches, []
+        self.rows, self.least_end = 0, INFINITY
+        if len(batches) == 1:
+            return batches[0], self._outbox
+        return batches[0].with_frame(batches[0].schema, pl.concat([each.frame() for each in batches])), self._outbox
+
+
+def _least_end(batch: Batch, window: int) -> int:
+    if batch.columnar:
+        ends = batch.frame().to_series(window).struct.field("end").cast(pl.Int64)
+        return cast("int", ends.min())
+    windows = [cast("tuple[int, int]", row[window]) for row in batch.rows()]
+    return min(end for _, end in windows)

@@ -46,11 +46,6 @@ def layout_of(takes: Collection, task: Task) -> GroupLayout:
     )
 
 
-def spread(value: object) -> tuple[object, ...]:
-    """The fields of a result that is a struct, or the one value."""
-    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-
-
 WindowTimes: TypeAlias = tuple[int, int]
 UNWINDOWED: WindowTimes = (NEVER, INFINITY)
 
@@ -112,7 +107,6 @@ class KeyStates:
             self.of(cast("WindowTimes", window))[self.identity(key) if self.identity is not None else key] = kept
 
 
-WindowPlace: TypeAlias = tuple[int, int]
 _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
 
@@ -127,15 +121,12 @@ class _Part:
 
 
 class GroupFrames:
-    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged. `unmerged`: as in
-    `Context`.
+    """Frames of `GroupCode.partial`. A group may stand in several of them until they are merged. `merged`: as in
+    `GroupCode`; `unmerged`: as in `Context`.
     """
 
-    def __init__(self, code: GroupCode, key_type: Type, unmerged: int) -> None:
-        assert code.states is not None and code.merged is not None
-        self._states: Callable[[pl.DataFrame], list[object]] = code.states
-        self._merged: Callable[[pl.DataFrame], pl.DataFrame | None] = code.merged
-        self._key_type = key_type
+    def __init__(self, merged: Callable[[pl.DataFrame], pl.DataFrame | None], unmerged: int) -> None:
+        self._merged = merged
         self._parts: list[_Part] = []
         self._rows = 0
         self._repeats = False
@@ -199,7 +190,7 @@ class GroupFrames:
     def _keep(self, parts: list[_Part]) -> None:
         self._parts, self._rows = parts, sum(part.frame.height for part in parts)
 
-    def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+    def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowTimes, pl.DataFrame]]:
         """The groups of the sliding windows that end by then, in order. Rows stand under panes; those of a closed
         window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
         """
@@ -256,23 +247,8 @@ class GroupFrames:
         merged = in_columns(lambda: self._merged(frame))
         return [merged] if merged is not None else [frame.head(1), frame.slice(1)]
 
-    def read(self, frame: pl.DataFrame) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
-        """As `read_groups`."""
-        return read_groups(frame, self._key_type, self._states)
 
-
-def read_groups(
-    frame: pl.DataFrame, key_type: Type, states: Callable[[pl.DataFrame], list[object]]
-) -> tuple[Sequence[object], Iterator[WindowPlace] | None, list[object]]:
-    """The keys of the groups as canonical values, their windows (None: none) and their states."""
-    keyed = "key" in frame.columns
-    keys: Sequence[object] = values(frame["key"], key_type) if keyed else [()] * frame.height
-    if "end" not in frame.columns:
-        return keys, None, states(frame)
-    return keys, zip(frame["start"].to_list(), frame["end"].to_list(), strict=True), states(frame)
-
-
-def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowPlace, pl.DataFrame]]:
+def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowTimes, pl.DataFrame]]:
     """The groups of each window."""
     yield from frame.partition_by("start", "end", as_dict=True).items()
 
@@ -291,8 +267,7 @@ class GroupState:
 
     def __init__(self, code: GroupCode, layout: GroupLayout, context: Context, *, told: bool) -> None:
         self.keyed = KeyStates(code, layout, context)
-        merges = code.merged is not None
-        self.frames = GroupFrames(code, layout.key_type, context.unmerged) if merges else None
+        self.frames = None if code.merged is None else GroupFrames(code.merged, context.unmerged)
         self.changed: set[object] = set()
         """The identities of single states that have changed."""
         self.fresh: list[pl.DataFrame] = []
@@ -302,18 +277,15 @@ class GroupState:
         self._layout = layout
         self._context = context
 
-    def merge(self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: list[object]) -> None:
-        """Merge states of these keys and windows (None: of none) into the single ones."""
-        identities = self.keyed.merge(keys, windows, states)
-        if self._told:
-            self.changed.update(identities)
-
     def spill(self, frames: list[pl.DataFrame]) -> None:
         """Keep these groups as single states from now on."""
-        assert self.frames is not None or not frames
         for frame in frames:
-            assert self.frames is not None
-            self.merge(*self.frames.read(frame))
+            windows = None
+            if "end" in frame.columns:
+                windows = zip(frame["start"].to_list(), frame["end"].to_list(), strict=True)
+            identities = self.keyed.merge(self.keys_of(frame), windows, self._states_of(frame))
+            if self._told:
+                self.changed.update(identities)
 
     def spill_all(self) -> None:
         """Keep all groups as single states from now on."""
@@ -328,7 +300,8 @@ class GroupState:
         fresh, self.fresh = self.fresh, []
         if self.frames is None or not len(self.frames) or not (fresh or changed):
             return changed, []
-        return changed, self.frames.of(self._keys([*fresh, *([self._named(changed)] if changed else [])]))
+        keys = [*fresh, *([self._named(changed)] if changed else [])]
+        return changed, self.frames.of(pl.concat(keys) if self._layout.key is not None else pl.DataFrame())
 
     def apart(self, frame: pl.DataFrame) -> bool:
         """Whether none of these groups has a single state, too."""
@@ -337,10 +310,11 @@ class GroupState:
 
     def keys_of(self, frame: pl.DataFrame) -> Sequence[object]:
         """The keys of groups in columns as canonical values."""
-        return values(frame["key"], self._layout.key_type) if self._layout.key is not None else [()]
+        return values(frame["key"], self._layout.key_type) if self._layout.key is not None else [()] * frame.height
 
-    def _keys(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
-        return pl.concat(frames) if frames and self._layout.key is not None else pl.DataFrame()
+    def _states_of(self, frame: pl.DataFrame) -> list[object]:
+        assert self._code.states is not None, "whatever makes frames makes states of them"
+        return self._code.states(frame)
 
     def _named(self, keys: Iterable[object]) -> pl.DataFrame:
         return pl.DataFrame([series("key", list(keys), self._layout.key_type)])
@@ -349,9 +323,7 @@ class GroupState:
         """The single states of unwindowed groups in columns."""
         states: dict[object, object] = {}
         for frame in frames:
-            assert self.frames is not None
-            keys, _, found = self.frames.read(frame)
-            self.keyed.add(states, keys, found)
+            self.keyed.add(states, self.keys_of(frame), self._states_of(frame))
         return states
 
     def both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
