@@ -73,10 +73,6 @@ class Upgrade:
         """Whether the versions are the same."""
         return not self.obstacles and all(change.kind is Kind.KEPT for change in self.changes)
 
-    def names(self, part: Part, *kinds: Kind) -> list[str]:
-        """The full names of the parts of which this becomes."""
-        return [change.full_name for change in self.changes if change.part is part and change.kind in kinds]
-
     def since(self, before: Since, version: int) -> dict[str, dict[str, int]]:
         """In which version each policy began, given that before: one that is not kept as it was begins with this
         version.
@@ -103,11 +99,7 @@ class Upgrade:
             for each in self.changes
         ]
         obstacles = [
-            {
-                "message": each.message,
-                "place": None if each.origin is None else str(each.origin),
-                "resumable": each.resumable,
-            }
+            {"message": each.message, "place": each.origin and str(each.origin), "resumable": each.resumable}
             for each in self.obstacles
         ]
         return {"changes": changes, "obstacles": obstacles}

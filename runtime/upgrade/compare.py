@@ -167,16 +167,19 @@ def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
 
 def _policies(old: Unit, new: Unit) -> Found:
     before, after = policies(old), policies(new)
-    for id, task in after.items():
-        if id not in before:
-            yield Change(Kind.ADDED, Part.POLICY, id, f"{summary(task.op)}; counts from now on", new.name)
-        elif before[id] != task:
-            yield Change(Kind.SWAPPED, Part.POLICY, id, f"{summary(task.op)}; counts anew", new.name)
-        else:
-            yield Change(Kind.KEPT, Part.POLICY, id, "goes on counting", new.name)
-    for id in before:
-        if id not in after:
-            yield Change(Kind.DROPPED, Part.POLICY, id, "what it had counted is forgotten", new.name)
+    for id, kind in _kinds(before, after):
+        notes = {Kind.ADDED: "counts from now on", Kind.SWAPPED: "counts anew"}
+        note = "goes on counting" if kind is Kind.KEPT else "what it had counted is forgotten"
+        if kind in notes:
+            note = f"{summary(after[id].op)}; {notes[kind]}"
+        yield Change(kind, Part.POLICY, id, note, new.name)
+
+
+def _kinds(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[tuple[str, Kind]]:
+    """What becomes of the parts of these names, those that are gone at the end."""
+    for name, part in after.items():
+        yield name, Kind.ADDED if name not in before else Kind.KEPT if before[name] == part else Kind.SWAPPED
+    yield from ((name, Kind.DROPPED) for name in before if name not in after)
 
 
 # --- sinks and caches ------------------------------------------------------------------------------------------------
@@ -184,18 +187,14 @@ def _policies(old: Unit, new: Unit) -> Found:
 
 def _sinks(before: Program, after: Program) -> Found:
     old, new = {sink.name: sink for sink in before.sinks}, {sink.name: sink for sink in after.sinks}
-    for name, sink in new.items():
-        if name not in old:
-            yield Change(Kind.ADDED, Part.SINK, name)
-        elif old[name] == sink:
-            yield Change(Kind.KEPT, Part.SINK, name)
-        elif _replaceable(old[name], sink) and not (_used(before, name) or _used(after, name)):
-            yield Change(Kind.SWAPPED, Part.SINK, name, "its next version has other columns")
+    notes = {Kind.DROPPED: "what it holds stays where it is", Kind.SWAPPED: "its next version has other columns"}
+    for name, kind in _kinds(old, new):
+        replaceable = kind is not Kind.SWAPPED or _replaceable(old[name], new[name])
+        if replaceable and not (kind is Kind.SWAPPED and (_used(before, name) or _used(after, name))):
+            yield Change(kind, Part.SINK, name, notes.get(kind, ""))
         else:
-            yield Obstacle(f'sink "{name}" has changed: {_sink_difference(old[name], sink)}', sink.origin)
-    for name in old:
-        if name not in new:
-            yield Change(Kind.DROPPED, Part.SINK, name, "what it holds stays where it is")
+            difference = _sink_difference(old[name], new[name])
+            yield Obstacle(f'sink "{name}" has changed: {difference}', new[name].origin)
 
 
 def _replaceable(old: Sink, new: Sink) -> bool:
@@ -220,18 +219,10 @@ def _sink_difference(old: Sink, new: Sink) -> str:
 
 
 def _caches(before: Program, after: Program) -> Found:
-    old = {cache.name: cache for cache in before.caches}
-    for cache in after.caches:
-        if cache.name not in old:
-            yield Change(Kind.ADDED, Part.CACHE, cache.name)
-        elif old[cache.name] == cache:
-            yield Change(Kind.KEPT, Part.CACHE, cache.name)
-        else:  # a unit that listens there before and after says so itself
-            yield Change(Kind.SWAPPED, Part.CACHE, cache.name)
-    names = {cache.name for cache in after.caches}
-    for name in old:
-        if name not in names:
-            yield Change(Kind.DROPPED, Part.CACHE, name)
+    """A unit that listens to one before and after says so itself."""
+    old, new = {cache.name: cache for cache in before.caches}, {cache.name: cache for cache in after.caches}
+    for name, kind in _kinds(old, new):
+        yield Change(kind, Part.CACHE, name)
 
 
 @dataclass(frozen=True, slots=True)
