@@ -59,22 +59,14 @@ class Bundle:
         bundle.require()
         return bundle
 
-    @property
+    @cached_property
     def program(self) -> Program:
         """The SPG as the user wrote it."""
-        return self._written
-
-    @property
-    def plan(self) -> Program:
-        """The SPG as it was optimised: what engines run."""
-        return self._optimised
-
-    @cached_property
-    def _written(self) -> Program:
         return self._program("spg.json")
 
     @cached_property
-    def _optimised(self) -> Program:
+    def plan(self) -> Program:
+        """The SPG as it was optimised: what engines run."""
         return self._program("plan.json")
 
     @cached_property

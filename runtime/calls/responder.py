@@ -18,7 +18,7 @@ from threading import Event, Thread
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.calls.receiver import Receiver
-from ghcm.runtime.calls.run import CallRun, Outcome, read_parameters
+from ghcm.runtime.calls.run import CallRun, Outcome
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
@@ -83,7 +83,7 @@ class Responder:
         self.unit = unit
         self._services = services
         self._receiver.queue.units = serialized_with(services.program, unit)
-        self._publisher.upgrade(services)
+        self._publisher.services = services
 
     def retire(self) -> None:
         """Take no more instructions, answer those at hand, then close; returns at once."""
@@ -157,19 +157,10 @@ class Responder:
             return
         self._open += 1
         try:
-            parameters = read_parameters(self.unit, instruction.parameters)
+            run = CallRun(instruction, self.unit, self._services, self._watermark_of, partial(self._answer, delivery))
         except GhcmError as error:
             self._answer(delivery, Outcome(error=error))
             return
-        run = CallRun(
-            instruction.id,
-            self.unit,
-            parameters,
-            instruction.versions,
-            self._services,
-            self._watermark_of,
-            partial(self._answer, delivery),
-        )
         timer: Timer | None = None
         if instruction.deadline is not None:
             left = (instruction.deadline - now_us()) / 1e6
@@ -211,12 +202,9 @@ class Responder:
         self.answered += 1
         self.failed += feedback.state is not State.DONE
         versions = {name: sink.version for name, sink in (outcome.sinks or {}).items()}
-        self._publisher.send(
-            tuple(
-                self._publisher.document(task, each, versions, call, outcome.program)
-                for task, each in outcome.publications
-            )
-        )
+        document = self._publisher.document
+        instructions = (document(task, each, versions, call, outcome.program) for task, each in outcome.publications)
+        self._publisher.send(tuple(instructions))
         self._close_call(call)
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:

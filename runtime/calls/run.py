@@ -17,7 +17,7 @@ from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.wiring import Graph, Running, wire
-from ghcm.runtime.pubsub.envelope import SinkVersion
+from ghcm.runtime.pubsub.envelope import Instruction, SinkVersion
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable
 from ghcm.values import from_json
@@ -45,19 +45,18 @@ class CallRun:
 
     def __init__(
         self,
-        id: str,
+        instruction: Instruction,
         unit: Unit,
-        parameters: Mapping[str, object],
-        versions: Mapping[str, str],
         services: Services,
         watermark_of: Callable[[str, str], int],
         done: Callable[[Outcome], None],
     ) -> None:
-        self.id = id
+        """GhcmError where the parameters do not fit."""
+        self.id = instruction.id
         self.unit = unit
         self.scheduler = services.scheduler
-        self._parameters = parameters
-        self._versions = versions
+        parameters = _read_parameters(unit, instruction.parameters)
+        self._running = Running(unit, services, self, lambda *_: self.id, self.id, parameters, instruction.versions)
         self._services = services
         self._watermark_of = watermark_of
         self._done: Callable[[Outcome], None] | None = done
@@ -66,21 +65,16 @@ class CallRun:
         self._dead_letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
         self._sinks: dict[str, SinkVersion] = {}
-        self._started = time.perf_counter()
         self._as_of: int | None = None
+        self._started = time.perf_counter()
 
     def start(self) -> None:
         """Build the graph and let it run."""
         try:
-            running = Running(
-                self.unit, self._services, self, lambda *_: self.id, self.id, self._parameters, self._versions
-            )
-            self._graph = wire(running)
+            self._graph = wire(self._running)
             self._left = self._graph.names
-            for task in self.unit.tasks:
-                if isinstance(task.op, ReadTable):
-                    moment = self._watermark_of(task.op.unit, task.op.task)
-                    self._as_of = moment if self._as_of is None else min(self._as_of, moment)
+            reads = [task.op for task in self.unit.tasks if isinstance(task.op, ReadTable)]
+            self._as_of = min((self._watermark_of(op.unit, op.task) for op in reads), default=None)
             for sink in self._graph.sinks.values():
                 sink.open(None, lambda: None)
             for source in self._graph.sources.values():
@@ -152,7 +146,7 @@ class CallRun:
         done(outcome)
 
 
-def read_parameters(unit: Unit, given: Mapping[str, object]) -> dict[str, object]:
+def _read_parameters(unit: Unit, given: Mapping[str, object]) -> dict[str, object]:
     """Canonical values of all parameters, defaults included; GhcmError says what does not fit."""
     names = {parameter.name for parameter in unit.parameters}
     for name in given:

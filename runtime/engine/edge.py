@@ -1,7 +1,6 @@
 """Edges: the bounded queues between tasklets, and what travels on them.
 
-An edge in one slot hands objects over without a copy. An edge between slots will be two tasklets and a connection
-behind the same two protocols, `Inlet` and `Outlet`. An edge knows nothing of tasks; it tells its ends when there is
+An edge in one slot hands objects over without a copy. It knows nothing of tasks; it tells its ends when there is
 something to take or room to give.
 """
 
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ghcm.runtime.data.batch import Batch
 
@@ -44,25 +43,6 @@ class End:
 Item: TypeAlias = Batch | Watermark | Partitions | Barrier | End
 
 
-class Inlet(Protocol):
-    """The sender's end."""
-
-    def has_room(self) -> bool:
-        """Whether a batch would be taken now."""
-        ...
-
-    def offer(self, item: Item) -> bool:
-        """Take the item, or refuse (`False`): a full edge refuses batches, never the small items that steer."""
-        ...
-
-
-class Outlet(Protocol):
-    """The receiver's end."""
-
-    def take(self, rows: int) -> Item | None:
-        """The next item, None if there is none. Waiting batches of one partition come as one, up to `rows` rows."""
-
-
 def _nothing() -> None: ...
 
 
@@ -78,21 +58,14 @@ class Edge:
         self.wake_sender: Callable[[], None] = _nothing
         self._limits = (rows, size)
         self._items: deque[Item] = deque()
-        self._rows = 0
+        self.rows = 0
+        """Records that wait."""
         self._size = 0
         self._refused = False
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @property
-    def rows(self) -> int:
-        """Records that wait."""
-        return self._rows
-
     def has_room(self) -> bool:
         """Whether a batch would be taken now; if not, the sender is woken once there is room."""
-        room = self._rows < self._limits[0] and self._size < self._limits[1]
+        room = self.rows < self._limits[0] and self._size < self._limits[1]
         self._refused |= not room
         return room
 
@@ -103,7 +76,7 @@ class Edge:
                 return True
             if not self.has_room():
                 return False
-            self._rows += len(item)
+            self.rows += len(item)
             self._size += item.size
         elif isinstance(item, Watermark) and self._items and isinstance(self._items[-1], Watermark):
             self._items.pop()
@@ -134,9 +107,9 @@ class Edge:
         return batch
 
     def _left(self, rows: int, size: int) -> None:
-        self._rows -= rows
-        self._size = self._size - size if self._rows else 0
-        if self._refused and self._rows * 2 <= self._limits[0] and self._size * 2 <= self._limits[1]:
+        self.rows -= rows
+        self._size = self._size - size if self.rows else 0
+        if self._refused and self.rows * 2 <= self._limits[0] and self._size * 2 <= self._limits[1]:
             self._refused = False
             self.wake_sender()
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Edge, Inlet, Item
+from ghcm.runtime.engine.edge import Edge, Item
 from ghcm.runtime.engine.scheduler import Scheduler
 
 
@@ -102,7 +102,7 @@ class Outputs:
     on.
     """
 
-    def __init__(self, name: str, edges: Sequence[Inlet], counters: Counters, host: Host) -> None:
+    def __init__(self, name: str, edges: Sequence[Edge], counters: Counters, host: Host) -> None:
         self._name = name
         self._host = host
         self._edges = list(edges)
@@ -120,11 +120,11 @@ class Outputs:
         """A step begins, which should end by then (`time.perf_counter`)."""
         self._until, self._gave, self.cut_short = until, False, False
 
-    def attach(self, edge: Inlet) -> None:
+    def attach(self, edge: Edge) -> None:
         """Have one consumer more, from the next batch on."""
         self._edges.append(edge)
 
-    def detach(self, edge: Inlet) -> None:
+    def detach(self, edge: Edge) -> None:
         """Give this consumer nothing more, if it is one."""
         self._edges = [each for each in self._edges if each is not edge]
 

@@ -20,7 +20,7 @@ from ghcm.values import to_json
 
 class Publisher:
     """Sends instructions in order. What was not sent yet is part of every snapshot; sending one twice is harmless,
-    its id is the same. `on_sent` is called in the loop when one has left.
+    its id is the same. `on_sent` is called in the loop when one has left. `services` are those of the program as it is.
     """
 
     def __init__(
@@ -33,15 +33,11 @@ class Publisher:
         self.worker = Worker(f"{unit}-calls", services.scheduler.post)
         self.sent = 0
         self._unit = unit
-        self._services = services
+        self.services = services
         self._failed = failed
         self._on_sent = on_sent
         self._caches: dict[str, MessageCache] = {}
         self._unsent: list[Mapping[str, object]] = []
-
-    def upgrade(self, services: Services) -> None:
-        """Publish for another version of the program from now on."""
-        self._services = services
 
     @property
     def unsent(self) -> tuple[Mapping[str, object], ...]:
@@ -59,13 +55,13 @@ class Publisher:
         """The instruction of a publication as JSON. `versions`: what readers of the sinks see after the commit, by
         sink. `call`: the call that publishes, if it is not the unit itself, and `program` what that call ran.
         """
-        called = (program or self._services.program).unit(publication.unit)
+        called = (program or self.services.program).unit(publication.unit)
         types = {parameter.name: parameter.type for parameter in called.parameters}
         parameters = {name: to_json(value, types[name]) for name, value in publication.arguments.items()}
         # A policy counts from 0 when it begins, and what another of its name has sent is another call.
-        began = 1 if call else self._services.began(self._unit, task)
+        began = 1 if call else self.services.began(self._unit, task)
         policy = task if began == 1 else f"{task}.v{began}"
-        id_ = plain(f"{call or self._services.job}.{self._unit}.{policy}.{publication.sequence}")
+        id_ = plain(f"{call or self.services.job}.{self._unit}.{policy}.{publication.sequence}")
         return {"id": id_, "unit": publication.unit, "parameters": parameters, "versions": dict(versions)}
 
     def send(self, documents: tuple[Mapping[str, object], ...]) -> None:
@@ -89,7 +85,7 @@ class Publisher:
         self._on_sent()
 
     def _send(self, document: Mapping[str, object]) -> Mapping[str, object]:
-        services, unit = self._services, cast("str", document["unit"])
+        services, unit = self.services, cast("str", document["unit"])
         id_ = cast("str", document["id"])
         instruction = Instruction(
             id=id_,
@@ -110,12 +106,12 @@ class Publisher:
 
     def _cache(self, unit: str) -> MessageCache | None:
         """Where calls of a unit go; None where the program has it no more: whoever keeps the calls answers those."""
-        program = self._services.program
+        program = self.services.program
         known = next((each for each in program.units if each.name == unit), None)
         if known is None:
             return None
         topic = topic_of(program, known)
         if topic not in self._caches:
-            consumer = f"{self._services.job}.{self._unit}.publisher"
-            self._caches[topic] = self._services.connections.cache(topic, program.name, consumer)
+            consumer = f"{self.services.job}.{self._unit}.publisher"
+            self._caches[topic] = self.services.connections.cache(topic, program.name, consumer)
         return self._caches[topic]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ghcm.functions import Failure
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Barrier, End, Inlet, Partitions
+from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions
 from ghcm.runtime.engine.host import Host, Outputs, Saved, UnitTasklet
 from ghcm.runtime.engine.scheduler import Progress, Timer
 from ghcm.runtime.sources.source import Source
@@ -27,7 +27,7 @@ class SourceTasklet(UnitTasklet):
         unit: str,
         task: Task,
         source: Source,
-        outputs: Sequence[Inlet],
+        outputs: Sequence[Edge],
         host: Host,
         *,
         ready: Callable[[], bool],

@@ -15,7 +15,7 @@ from functools import partial
 
 from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, WallClock
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.edge import Barrier, Edge, End, Inlet, Item, Partitions, Watermark
+from ghcm.runtime.engine.edge import Barrier, Edge, End, Item, Partitions, Watermark
 from ghcm.runtime.engine.host import Host, Outputs, UnitTasklet
 from ghcm.runtime.engine.scheduler import Progress
 from ghcm.runtime.engine.watermarks import Follower, Inputs, least_of_partitions
@@ -58,7 +58,7 @@ class OperatorTasklet(UnitTasklet):
         name: str,
         operator: Operator,
         inputs: Sequence[Edge],
-        outputs: Sequence[Inlet],
+        outputs: Sequence[Edge],
         host: Host,
         *,
         urgent: bool = False,

@@ -22,10 +22,10 @@ from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Build, Compiled, Services
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.jobs.calls import CallStore
+from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.policy_swap import UnitSwap, unit_swaps
-from ghcm.runtime.slot.tables import Copy, Tables
-from ghcm.runtime.slot.unit import State, UnitRun
+from ghcm.runtime.slot.unit import State, Tables, UnitRun
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Unit
 
@@ -59,7 +59,7 @@ class Engine:
         commit_s: float = 1.0,
         calls: CallStore | None = None,
         serve: bool = False,
-        build: Build | None = None,
+        build: Build = build_operator,
         tame_collector: bool = False,
         changed: Callable[[], None] | None = None,
         now: Callable[[], int] | None = None,
@@ -76,7 +76,7 @@ class Engine:
             compiled,
             connections if connections is not None else Connections(base),
             self._scheduler,
-            build if build is not None else _build(),
+            build,
             self.job,
             state if state is not None else base / ".ghcm",
             form,
@@ -135,7 +135,7 @@ class Engine:
     def savepoint(self, timeout: float | None = None) -> bool:
         """Take a snapshot of every unit that runs and commit its sinks; whether that was done in time."""
         runs = [run for run in self._runs.values() if run.state in (State.STARTING, State.RUNNING)]
-        return not self._left_by(runs, UnitRun.savepoint, timeout)
+        return not self._left_by(runs, lambda run, done: run.snapshots.savepoint(done), timeout)
 
     def stop(self, timeout: float = 30.0) -> bool:
         """Take no more calls, answer those at hand, take a savepoint and end; whether all that was done in time
@@ -239,10 +239,6 @@ class Engine:
         return self._ended.is_set()
 
     # --- looking in --------------------------------------------------------------------------------------------------
-
-    def copy(self, unit: str, task: str, key: object = None) -> Copy:
-        """A consistent copy of a table, taken between two steps. GhcmError if there is no such table."""
-        return self.call(lambda: self._tables.copy(unit, task, key))
 
     def status(self) -> dict[str, object]:
         """How every unit stands, as JSON."""
@@ -354,9 +350,3 @@ def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:
         if name not in known:
             raise GhcmError(f'there is no stream unit "{name}"', code="GHCM-611", hint=suggest(name, known))
     return [known[name] for name in names]
-
-
-def _build() -> Build:
-    from ghcm.runtime.operators import build
-
-    return build

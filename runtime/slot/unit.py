@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.host import Saved
@@ -21,6 +22,7 @@ from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.engine.wiring import AnyTasklet, Begun, Graph, Running, wire
+from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.slot.policy_swap import add, drop
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
@@ -63,7 +65,7 @@ class UnitRun:
         )
         self.publisher = Publisher(unit.name, services, lambda error: self.failed("publish", error), self._sent)
         self.snapshots = SnapshotCoordinator(
-            unit, services, self._letters, self.publisher, self._began, self.failed, self._committed
+            unit, services, self._letters, self.publisher, self.failed, self._committed
         )
         self._restored: Snapshot | None = None
         self._opening: set[str] = set()
@@ -142,10 +144,6 @@ class UnitRun:
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
-    def _began(self, policy: str) -> int:
-        """The version of the program in which a publish policy began."""
-        return self._services.began(self.unit.name, policy)
-
     def upgrade(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
         """Be another version of the unit, which differs in publish policies alone; while it is quiesced where any are
         dropped or added.
@@ -158,7 +156,7 @@ class UnitRun:
                 if add(self.graph, unit.task(name), operator, self):
                     self.snapshots.finished(name, Saved(finished=True))
         self.unit, self._services = unit, services
-        self.publisher.upgrade(services)
+        self.publisher.services = self.snapshots.services = services
 
     # --- host (see host.Host) ----------------------------------------------------------------------------------------
 
@@ -180,10 +178,6 @@ class UnitRun:
         """A tasklet has ended."""
         self.snapshots.finished(name, saved)
         self._perhaps_end()
-
-    def savepoint(self, done: Callable[[], None]) -> None:
-        """Take a snapshot that holds everything up to now, then call `done`."""
-        self.snapshots.savepoint(done)
 
     def _committed(self) -> None:
         self._changed(self)
@@ -254,9 +248,8 @@ class UnitRun:
         }
 
     def _workers(self) -> list[Worker]:
-        return [self.snapshots.saver, self._letters.worker, self.publisher.worker] + [
-            sink.worker for sink in self.graph.sinks.values()
-        ]
+        sinks = [sink.worker for sink in self.graph.sinks.values()]
+        return [self.snapshots.saver, self._letters.worker, self.publisher.worker, *sinks]
 
 
 def tasklet_status(tasklet: AnyTasklet) -> dict[str, object]:
@@ -273,3 +266,32 @@ def tasklet_status(tasklet: AnyTasklet) -> dict[str, object]:
 def _moment(tasklet: OperatorTasklet) -> int | None:
     """The watermark where it is a time."""
     return tasklet.watermark if NEVER < tasklet.watermark < INFINITY else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The named tables of these units, as responsive units read them. To be asked in the loop's thread, between two
+    steps; GhcmError where there is no such unit or table.
+    """
+
+    runs: Mapping[str, UnitRun]
+
+    def pairs(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
+        """The pairs of a table; only that of the key where `one` is asked for, which may be null."""
+        table, _ = self._run(unit).table(task)
+        if not one:
+            return table.copy()
+        if key is None:
+            return [pair for pair in table.copy() if pair[0] is None]
+        return table.copy(key)
+
+    def watermark(self, unit: str, task: str) -> int:
+        """The time that a table is as of: where event time says nothing, now."""
+        watermark = self._run(unit).table(task)[1]
+        return watermark if NEVER < watermark < INFINITY else now_us()
+
+    def _run(self, unit: str) -> UnitRun:
+        run = self.runs.get(unit)
+        if run is None:
+            raise GhcmError(f'unit "{unit}" does not run here', code="GHCM-747", hint=suggest(unit, self.runs))
+        return run

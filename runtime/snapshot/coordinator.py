@@ -95,8 +95,7 @@ class SnapshotCoordinator:
     """Takes the snapshots of a unit from `open` to `close`. Belongs to the loop's thread.
 
     One is taken when the unit is dirty and the interval is over; the interval grows so that saving takes at most a
-    tenth of the time. `committed` is called after each, `failed` when one cannot be taken. `began` says in which
-    version of the program a publish policy began.
+    tenth of the time. `committed` is called after each, `failed` when one cannot be taken.
     """
 
     def __init__(
@@ -105,7 +104,6 @@ class SnapshotCoordinator:
         services: Services,
         letters: DeadLetterWriter,
         publisher: Publisher,
-        began: Callable[[str], int],
         failed: Callable[[str, Exception], None],
         committed: Callable[[], None],
     ) -> None:
@@ -113,10 +111,9 @@ class SnapshotCoordinator:
         self.last_commit: float | None = None
         self.saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
         self._unit = unit
-        self._services = services
+        self.services = services
         self._letters = letters
         self._publisher = publisher
-        self._began = began
         self._failed = failed
         self._committed = committed
         self._store = SnapshotStore(services.state / "snapshots" / services.job / unit.name)
@@ -161,7 +158,7 @@ class SnapshotCoordinator:
 
     def version(self, snapshot: int, name: str) -> str:
         """Unique for ever: a run that ended before its commit shares no version with the next."""
-        return plain(f"{self._services.job}-{self._unit.name}-{name}-{snapshot:010d}-{self._run}")
+        return plain(f"{self.services.job}-{self._unit.name}-{name}-{snapshot:010d}-{self._run}")
 
     # --- phases ------------------------------------------------------------------------------------------------------
 
@@ -175,8 +172,9 @@ class SnapshotCoordinator:
                 self._enter(Phase.ALIGNING)
                 self._send_barriers()
             case Phase.ALIGNING, _Event.ALIGNED:
+                cut = self._present
                 self._enter(Phase.WRITING)
-                self._write_letters()
+                self._letters.prepare(cut.letters, self.version(cut.number, DEAD), self._write_manifest)
             case Phase.WRITING, _Event.WRITTEN:
                 self._enter(Phase.COMMITTING)
                 self._commit()
@@ -222,7 +220,7 @@ class SnapshotCoordinator:
         due = self._due()
         if self._dirty or due != _NEVER:
             wanted = time.monotonic() + self._interval if self._dirty else _NEVER
-            self._timer = self._services.scheduler.at(max(self._not_before, min(wanted, due)), self.begin)
+            self._timer = self.services.scheduler.at(max(self._not_before, min(wanted, due)), self.begin)
 
     def begin(self) -> None:
         """Take a snapshot now, unless one is being taken or the unit is at rest."""
@@ -257,7 +255,7 @@ class SnapshotCoordinator:
         self._quiescing = None
         self._step(_Event.RESUMED)
         for source in self._graph.sources.values():
-            self._services.scheduler.wake(source)
+            self.services.scheduler.wake(source)
         if self._waiting:
             self.begin()
         self.plan()
@@ -284,7 +282,7 @@ class SnapshotCoordinator:
             for tasklet in self._graph.operators.values()
             if not tasklet.ended and isinstance(tasklet.operator, Timed) and (due := tasklet.operator.due()) is not None
         ]
-        return time.monotonic() + max(0.0, (min(dues) - self._services.now()) / 1e6) if dues else _NEVER
+        return time.monotonic() + max(0.0, (min(dues) - self.services.now()) / 1e6) if dues else _NEVER
 
     # --- barriers ----------------------------------------------------------------------------------------------------
 
@@ -326,11 +324,6 @@ class SnapshotCoordinator:
 
     # --- commit ------------------------------------------------------------------------------------------------------
 
-    def _write_letters(self) -> None:
-        """Everything is saved and prepared: the dead letters follow, then the manifest."""
-        cut = self._present
-        self._letters.prepare(cut.letters, self.version(cut.number, DEAD), self._write_manifest)
-
     def _write_manifest(self, dead: str | None) -> None:
         cut = self._present
         cut.versions = {name: saved.version for name, saved in cut.saved.items() if saved.version is not None}
@@ -348,7 +341,7 @@ class SnapshotCoordinator:
 
     def _snapshot(self, cut: _Cut) -> Snapshot:
         tasks = {
-            name: TaskState(saved.state, saved.position, saved.finished, self._began(name))
+            name: TaskState(saved.state, saved.position, saved.finished, self.services.began(self._unit.name, name))
             for name, saved in cut.saved.items()
             if name not in self._graph.sinks
         }
@@ -375,13 +368,13 @@ class SnapshotCoordinator:
         cost = time.monotonic() - self._present.started
         pause = max(self._interval, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
         self._not_before = self._present.started + pause
-        self._interval = min(2 * self._interval, self._services.commit_s)
+        self._interval = min(2 * self._interval, self.services.commit_s)
         self.last_commit = time.time()
         self.count += 1
         for sink in self._graph.sinks.values():
             sink.release()
         for source in self._graph.sources.values():
-            self._services.scheduler.wake(source)
+            self.services.scheduler.wake(source)
         self._call_waiting()
         self.plan()
         self._committed()

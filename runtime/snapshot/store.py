@@ -75,22 +75,18 @@ class SnapshotStore:
                     offset += len(content)
                     digest.update(content)
                     file.write(content)
-                tasks[name] = {
-                    "groups": groups,
-                    "position": task.position,
-                    "finished": task.finished,
-                    "since": task.since,
-                }
+                rest = {"position": task.position, "finished": task.finished, "since": task.since}
+                tasks[name] = {"groups": groups, **rest}
             flush(file)
         manifest = {
             "format": _FORMAT,
             "number": snapshot.number,
             "sha256": digest.hexdigest(),
             "tasks": tasks,
-            "versions": dict(snapshot.versions),
-            "latest": dict(snapshot.latest),
-            "publications": [dict(each) for each in snapshot.publications],
-            "counts": dict(snapshot.counts),
+            "versions": snapshot.versions,
+            "latest": snapshot.latest,
+            "publications": snapshot.publications,
+            "counts": snapshot.counts,
         }
         with (path / "manifest.new").open("w", encoding="utf-8") as text:
             json.dump(manifest, text)
@@ -125,10 +121,6 @@ class SnapshotStore:
     def newest_number(self) -> int:
         """The greatest number in use, also by what is damaged or incomplete; 0 if there is none."""
         return max((int(path.name) for path in self._paths()), default=0)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _paths(self) -> list[Path]:
         if not self.folder.is_dir():

@@ -164,12 +164,16 @@ def test_a_call_that_fails_is_answered_with_the_reason(tmp_path: Path, monkeypat
 
 def test_tables_are_copied_between_two_steps(tmp_path: Path) -> None:
     with started(serving(), tmp_path) as (running, _):
-        assert list(running.copy("main", "seen").pairs) == [(n, 1) for n in range(5)]
-        assert list(running.copy("main", "seen", 3).pairs) == [(3, 1)]
+
+        def copy(unit: str, table: str, key: object, one: bool) -> list[tuple[object, object]]:
+            return running.call(lambda: running._tables.pairs(unit, table, key, one))
+
+        assert copy("main", "seen", None, False) == [(n, 1) for n in range(5)]
+        assert copy("main", "seen", 3, True) == [(3, 1)]
         with pytest.raises(GhcmError, match="has no table"):
-            running.copy("main", "sen")
+            copy("main", "sen", None, False)
         with pytest.raises(GhcmError, match="does not run here"):
-            running.copy("mian", "seen")
+            copy("mian", "seen", None, False)
 
 
 def test_answers_at_hand_are_given_before_the_engine_stops(tmp_path: Path) -> None:
