@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json as json_text
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, cast
 from urllib.parse import quote, urlencode
 
 import typer
 
-from ghcm.cli import daemon, terminal
+from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED
 from ghcm.cli.terminal import Json, State
 from ghcm.errors import GhcmError, suggest
@@ -41,17 +44,17 @@ def call(
     program, dot, name = unit.partition(".")
     if not dot or not name:
         raise GhcmError(f'"{unit}" names no unit', code="GHCM-605", hint="write PROGRAM.UNIT, as in traffic.rebuild")
-    url = str(daemon.control(state).ask("status")["url"])
+    url = str(terminal.control(state).ask("status")["url"])
     parameters = _parameters(url, program, name, arguments or [])
     words = {"deadline": deadline, "wait": _ROUND if wait else None}
     query = urlencode({key: value for key, value in words.items() if value is not None})
     calls = f"{url}/programs/{quote(program)}/units/{quote(name)}/calls"
     headers = {} if id is None else {"Idempotency-Key": id}
-    call = daemon.request(f"{calls}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
+    call = _request(f"{calls}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
     here = url + cast("dict[str, str]", call["links"])["self"]
     while wait and call["state"] in ("accepted", "running"):
         terminal.note(f"{call['state']}, {call['progress']:.0%} {call['detail']}".rstrip())
-        call = daemon.request(f"{here}?wait={_ROUND}", method="GET", timeout=_ROUND + 30)
+        call = _request(f"{here}?wait={_ROUND}", method="GET", timeout=_ROUND + 30)
     _print(call, here, wait=wait, csv=csv, json=json)
     if call["state"] in ("failed", "expired", "cancelled"):
         raise typer.Exit(FAILED)
@@ -59,25 +62,21 @@ def call(
 
 def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool) -> None:
     if wait and call["state"] == "done" and call["data"] is None:
-        call["data"] = daemon.request(f"{here}/data?limit={_SHOWN}", method="GET", timeout=60)["rows"]
+        call["data"] = _request(f"{here}/data?limit={_SHOWN}", method="GET", timeout=60)["rows"]
     if json:
         terminal.json_line(call)
         return
     match call["state"]:
         case "done" if wait:
             _print_rows(call["data"] or [], csv)
-            terminal.note(f"done in {_seconds(call):.3f} s")
+            begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
+            terminal.note(f"done in {(end - begin).total_seconds():.3f} s")
         case "failed":
             terminal.error(GhcmError.of(call["error"]))
         case state:
             terminal.say(f"{call['id']}: {state}")
             if call["error"] is not None:
                 terminal.error(GhcmError.of(call["error"]))
-
-
-def _seconds(call: dict[str, Any]) -> float:
-    begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
-    return (end - begin).total_seconds()
 
 
 def _print_rows(rows: list[Any], csv: bool) -> None:
@@ -111,19 +110,12 @@ def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict
     for argument in arguments:
         name, equals, text = argument.partition("=")
         if not equals:
-            raise GhcmError(
-                f'"{argument}" is no parameter',
-                code="GHCM-622",
-                hint="write NAME=VALUE, or all of them as one JSON object.",
-            )
+            hint = "write NAME=VALUE, or all of them as one JSON object."
+            raise GhcmError(f'"{argument}" is no parameter', code="GHCM-622", hint=hint)
         if types and name not in types:
+            message = f'unit "{unit}" has no parameter "{name}"'
             known = ", ".join(f'"{each}"' for each in types)
-            raise GhcmError(
-                f'unit "{unit}" has no parameter "{name}"',
-                code="GHCM-622",
-                detail=f"It has {known}.",
-                hint=suggest(name, types),
-            )
+            raise GhcmError(message, code="GHCM-622", detail=f"It has {known}.", hint=suggest(name, types))
         found[name] = text if types.get(name, {}).get("type") == "string" else _value(text)
     return found
 
@@ -138,9 +130,33 @@ def _value(text: str) -> object:
 def _types(url: str, program: str, unit: str) -> dict[str, dict[str, object]]:
     """The schemas of the parameters; empty where there is no such unit, which the call itself will say."""
     try:
-        document = daemon.request(f"{url}/programs/{quote(program)}", method="GET", timeout=10)
+        document = _request(f"{url}/programs/{quote(program)}", method="GET", timeout=10)
     except GhcmError:
         return {}
-    units = cast("list[dict[str, Any]]", document["units"])
-    none: dict[str, dict[str, object]] = {}
-    return next((each["parameters"] for each in units if each["name"] == unit), none)
+    return next((each["parameters"] for each in document["units"] if each["name"] == unit), {})
+
+
+def _request(
+    url: str, body: object = None, *, method: str, timeout: float, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The JSON answer of the Supervisor; a problem it reports is raised as GhcmError."""
+    data = None if body is None else json_text.dumps(body).encode()
+    asked = urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
+    try:
+        with urllib.request.urlopen(asked, timeout=timeout) as answer:
+            return cast("dict[str, Any]", json_text.load(answer))
+    except urllib.error.HTTPError as refused:
+        with refused:
+            raise _problem(refused.read(), refused.code) from None
+    except (urllib.error.URLError, TimeoutError) as error:
+        raise GhcmError(f"the Supervisor at {url} does not answer", code="GHCM-727", detail=str(error)) from None
+
+
+def _problem(body: bytes, status: int) -> GhcmError:
+    try:
+        problem = json_text.loads(body)
+        code, message = str(problem["code"]), str(problem["message"])
+    except (ValueError, KeyError, TypeError):
+        message = f"the Supervisor answered with HTTP {status}"
+        return GhcmError(message, code="GHCM-727", hint="ghcm logs http shows why.")
+    return GhcmError(message, code=code, detail=str(problem.get("detail", "")), hint=str(problem.get("hint", "")))

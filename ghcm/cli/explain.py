@@ -148,10 +148,8 @@ def _about(name: str, first: Kind, *, json: bool) -> None:
         article = "an" if first is Kind.OPERATOR else "a"
         hint = _advice(name, first) or "docs/reference.md lists all of them."
         raise GhcmError(f'"{name}" is no name of {article} {first.value}', code="GHCM-623", hint=hint)
-    if json:
-        terminal.json_line({"entries": [asdict(entry) | {"kind": entry.kind.value} for entry in found]})
-    else:
-        terminal.say("\n\n".join(map(_entry_text, found)))
+    entries = [asdict(entry) | {"kind": entry.kind.value} for entry in found]
+    terminal.answer({"entries": entries}, "\n\n".join(map(_entry_text, found)), json=json)
 
 
 def _advice(name: str, kind: Kind) -> str:
@@ -197,7 +195,5 @@ def _about_error(code: str, *, json: bool) -> None:
     if found is None:
         hint = "docs/errors.md lists all of them."
         raise GhcmError(f'"{code}" is no code of an error', code="GHCM-623", hint=hint)
-    if json:
-        terminal.json_line({"code": found.code, "meaning": found.meaning, "remedy": found.remedy})
-    else:
-        terminal.say(f"{found.code}: {found.meaning}\n\n  {found.remedy}")
+    document = {"code": found.code, "meaning": found.meaning, "remedy": found.remedy}
+    terminal.answer(document, f"{found.code}: {found.meaning}\n\n  {found.remedy}", json=json)

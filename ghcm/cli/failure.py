@@ -108,13 +108,13 @@ def _diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
         line, column = source.line_column(start)
         end_line, end_column = source.line_column(max(diagnostic.span.end, start + 1))
         position = {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
-    return {
+    said = {
         "code": diagnostic.code,
         "message": diagnostic.message,
         "detail": diagnostic.detail,
         "hint": diagnostic.hint,
-        **position,
     }
+    return {**said, **position}
 
 
 def _of_system(error: OSError) -> GhcmError:
@@ -124,14 +124,9 @@ def _of_system(error: OSError) -> GhcmError:
 
 
 def _of_bug(text: str) -> GhcmError:
-    path = _log(text)
-    last = text.strip().splitlines()[-1]
-    return GhcmError(
-        "GHCM has a bug that stopped this command",
-        code="GHCM-799",
-        detail=f'It says "{last[:200]}"; all of it is in {path}.',
-        hint="report it with that file and, if you can, the program.",
-    )
+    detail = f'It says "{text.strip().splitlines()[-1][:200]}"; all of it is in {_log(text)}.'
+    hint = "report it with that file and, if you can, the program."
+    return GhcmError("GHCM has a bug that stopped this command", code="GHCM-799", detail=detail, hint=hint)
 
 
 def _log(text: str) -> Path:

@@ -25,22 +25,16 @@ def init(folder: Folder = Path(), name: Name = None, json: Json = False) -> None
     files = {f"{name}.istream": _PROGRAM.replace("NAME", name), "ghcm.toml": _SETTINGS, "visits.jsonl": _visits()}
     for path in files:
         if (folder / path).exists():
-            raise GhcmError(
-                f'"{folder / path}" is there already',
-                code="GHCM-604",
-                detail="Nothing was written.",
-                hint="choose another folder or name.",
-            )
+            message, hint = f'"{folder / path}" is there already', "choose another folder or name."
+            raise GhcmError(message, code="GHCM-604", detail="Nothing was written.", hint=hint)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         (folder / path).write_text(text, encoding="utf-8")
-    if json:
-        terminal.json_line({"program": name, "files": [str(folder / path) for path in files]})
-        return
-    for path in files:
-        terminal.say(str(folder / path))
-    enter = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
-    terminal.note(f"next: {enter}ghcm run {name}.istream")
+    written = [str(folder / path) for path in files]
+    terminal.answer({"program": name, "files": written}, "\n".join(written), json=json)
+    if not json:
+        enter = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
+        terminal.note(f"next: {enter}ghcm run {name}.istream")
 
 
 def _check_name(name: str) -> None:

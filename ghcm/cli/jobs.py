@@ -11,15 +11,14 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from ghcm.cli import daemon, terminal
+from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Directory, Json, Runnable, State
+from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Redis, Runnable, State
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="0 takes any free one.")]
-Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 
 
 def supervise(
@@ -69,7 +68,7 @@ def submit(
     if resume and fresh:
         raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
     again = "resume" if resume else "fresh" if fresh else "unsaid"
-    control = daemon.control(state)
+    control = terminal.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         bundle = bundled(program, Path(folder))
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
@@ -99,10 +98,8 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
     return job
 
 
-_BUNDLE = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
-
-Old = Annotated[Path, typer.Argument(metavar="OLD", help=_BUNDLE)]
-New = Annotated[Path, typer.Argument(metavar="NEW", help=_BUNDLE)]
+Old = Annotated[Path, typer.Argument(metavar="OLD", help=RUNNABLE)]
+New = Annotated[Path, typer.Argument(metavar="NEW", help=RUNNABLE)]
 
 
 def diff(old: Old, new: New, json: Json = False) -> None:
@@ -128,14 +125,10 @@ def diff(old: Old, new: New, json: Json = False) -> None:
 def show_changes(upgrade: Mapping[str, Any]) -> None:
     """A line per part of the program, what has changed first."""
     listed = cast("list[dict[str, str]]", upgrade["changes"])
-    lines = [(each["change"], each["part"], _changed(each), each["note"]) for each in listed]
-    terminal.table(
-        ("change", "part", "name", ""), sorted(lines, key=lambda line: line[0] == "kept"), "nothing is there"
-    )
-
-
-def _changed(change: Mapping[str, str]) -> str:
-    return f"{change['unit']}: {change['name']}" if change["unit"] else change["name"]
+    names = [f"{each['unit']}: {each['name']}" if each["unit"] else each["name"] for each in listed]
+    lines = [(each["change"], each["part"], name, each["note"]) for each, name in zip(listed, names, strict=True)]
+    lines.sort(key=lambda line: line[0] == "kept")
+    terminal.table(("change", "part", "name", ""), lines, "nothing is there")
 
 
 All = Annotated[bool, typer.Option("--all", "-a", help="Show jobs that are over too.")]
@@ -143,7 +136,7 @@ All = Annotated[bool, typer.Option("--all", "-a", help="Show jobs that are over 
 
 def ps(all: All = False, state: State = None, json: Json = False) -> None:
     """List jobs and processes."""
-    control = daemon.control(state)
+    control = terminal.control(state)
     status = control.ask("status")
     listed = cast("list[dict[str, Any]]", control.ask("list")["jobs"])
     jobs = [job for job in listed if all or job["state"] not in ("done", "failed", "stopped")]
@@ -151,17 +144,13 @@ def ps(all: All = False, state: State = None, json: Json = False) -> None:
         terminal.json_line({**status, "jobs": jobs})
         return
     columns = ("job", "program", "version", "state", "for", "restarts", "reason")
-    terminal.table(columns, [_line(job) for job in jobs], "no jobs")
-    processes = cast("list[dict[str, Any]]", status["processes"])
+    names = ("id", *columns[1:])
+    terminal.table(columns, [[str({**job, "for": _since(job)}[name]) for name in names] for job in jobs], "no jobs")
     terminal.say("")
+    processes = cast("list[dict[str, Any]]", status["processes"])
     lines = [(each["name"], str(each["pid"] or "-"), each["state"], str(each["restarts"])) for each in processes]
     terminal.table(("process", "id", "state", "restarts"), lines, "no processes")
     terminal.note(f"\ndaemon {status['pid']}, {status['url']}/docs")
-
-
-def _line(job: dict[str, Any]) -> tuple[str, ...]:
-    numbers = (str(job["version"]), str(job["restarts"]))
-    return (job["id"], job["program"], numbers[0], job["state"], _since(job), numbers[1], job["reason"])
 
 
 def _since(job: dict[str, Any]) -> str:
@@ -179,25 +168,14 @@ Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is
 
 def logs(name: Name, lines: Lines = 100, follow: Follow = False, state: State = None, json: Json = False) -> None:
     """Print the log of a job or a process."""
-    for answer in daemon.control(state).stream("logs", name=name, lines=lines, follow=follow):
-        if json:
-            terminal.json_line(answer)
-        else:
-            terminal.say(str(answer.get("line", "")))
+    for answer in terminal.control(state).stream("logs", name=name, lines=lines, follow=follow):
+        terminal.answer(answer, str(answer.get("line", "")), json=json)
 
 
 Jobs = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Jobs or programs.")]
 TheDaemon = Annotated[bool, typer.Option("--daemon", help="End the daemon; its next start goes on with its jobs.")]
-Grace = Annotated[
-    float | None,
-    typer.Option(
-        "--grace",
-        metavar="SECONDS",
-        min=0,
-        help="How long calls that were accepted may take; 30 seconds, or what [limits] grace says.",
-        show_default=False,
-    ),
-]
+_GRACE = "How long calls that were accepted may take; 30 seconds, or what [limits] grace says."
+Grace = Annotated[float | None, typer.Option("--grace", metavar="SECONDS", min=0, help=_GRACE, show_default=False)]
 
 
 def stop(
@@ -205,19 +183,15 @@ def stop(
 ) -> None:
     """End jobs, or the daemon."""
     if not jobs and not the_daemon:
-        raise GhcmError(
-            "nothing is named that should end", code="GHCM-605", hint="name jobs (ghcm ps lists them), or say --daemon."
-        )
-    control = daemon.control(state)
+        hint = "name jobs (ghcm ps lists them), or say --daemon."
+        raise GhcmError("nothing is named that should end", code="GHCM-605", hint=hint)
+    control = terminal.control(state)
     for name in jobs or ():
         for answer in control.stream("stop", job=name, grace=grace):
             _show(name, answer, json=json)
     if the_daemon:
         control.ask("shutdown")
-        if json:
-            terminal.json_line({"daemon": "stopping"})
-        else:
-            terminal.say("daemon: stopping")
+        terminal.answer({"daemon": "stopping"}, "daemon: stopping", json=json)
 
 
 def _show(name: str, answer: dict[str, Any], *, json: bool) -> None:

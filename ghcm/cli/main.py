@@ -96,7 +96,3 @@ def main() -> None:
         # Who read our output has gone (`ghcm ps | head`); what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

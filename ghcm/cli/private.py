@@ -15,6 +15,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from ghcm.errors import GhcmError
@@ -62,30 +63,19 @@ class PrivateDaemon:
 
 def free_state(folder: Path, name: str) -> StateDirectory:
     """An empty state directory below `folder` that no living daemon owns; what an earlier run has left is removed."""
-    number = 1
-    while True:
-        state = StateDirectory(folder / (name if number == 1 else f"{name}-{number}"))
-        if not Control(state.control).listening():
-            shutil.rmtree(state.path, ignore_errors=True)
-            return state
-        number += 1
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    states = (StateDirectory(folder / each) for each in names)
+    state = next(each for each in states if not Control(each.control).listening())
+    shutil.rmtree(state.path, ignore_errors=True)
+    return state
 
 
 @contextmanager
 def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Generator[PrivateDaemon]:
     """A daemon for the time of the block. Ends with this process even if that is killed."""
     state.logs.mkdir(parents=True, exist_ok=True)
-    arguments = [
-        "--state",
-        str(state.path.absolute()),
-        "--redis",
-        redis,
-        "--host",
-        host,
-        "--port",
-        str(port),
-        "--spare",
-    ]
+    given = {"--state": str(state.path.absolute()), "--redis": redis, "--host": host, "--port": str(port)}
+    arguments = [*chain.from_iterable(given.items()), "--spare"]
     line = ending_with_parent([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
     with (state.logs / "daemon.log").open("ab") as log:
         # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.

@@ -52,10 +52,8 @@ def _check_one(path: Path, json: bool) -> None:
     from ghcm import driver
 
     program = driver.check(path)
-    if json:
-        terminal.json_line({"file": str(path), "program": program.name, "units": _units_json(program), "errors": []})
-    else:
-        terminal.say(f"{path}: ok, {_summary(program)}")
+    document = {"file": str(path), "program": program.name, "units": _units_json(program), "errors": []}
+    terminal.answer(document, f"{path}: ok, {_summary(program)}", json=json)
 
 
 def _units_json(program: graph.Program) -> list[dict[str, object]]:
@@ -101,11 +99,10 @@ def fmt(programs: Formatted, check: Unchanged = False, json: Json = False) -> No
 def _print(changed: list[Path], check: bool, json: bool) -> None:
     if json:
         terminal.json_line({"changed": [str(path) for path in changed]})
-    elif check:
-        for path in changed:
+    for path in () if json else changed:
+        if check:
             terminal.say(f"{path}: would be rewritten")
-    else:
-        for path in changed:
+        else:
             terminal.note(f"{path}: rewritten")
 
 
@@ -121,11 +118,8 @@ def _format(path: Path, check: bool) -> bool:
             sys.stdout.write(formatted)
         return check and formatted != text
     if path.suffix != ".istream":
-        raise GhcmError(
-            f'cannot format "{path}": only .istream files have a canonical text',
-            code="GHCM-601",
-            hint="a Python program is formatted by the tools of Python.",
-        )
+        message = f'cannot format "{path}": only .istream files have a canonical text'
+        raise GhcmError(message, code="GHCM-601", hint="a Python program is formatted by the tools of Python.")
     readable(path)
     text = read_program(path)
     formatted = format_text(text, str(path))
@@ -160,12 +154,9 @@ def _rewrite(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> GhcmError:
-    return GhcmError(
-        f'cannot rewrite "{path}": {(error.strerror or str(error)).lower()}',
-        code="GHCM-790",
-        detail="The file is as it was.",
-        hint="check that its folder can be written and has room.",
-    )
+    message = f'cannot rewrite "{path}": {(error.strerror or str(error)).lower()}'
+    hint = "check that its folder can be written and has room."
+    return GhcmError(message, code="GHCM-790", detail="The file is as it was.", hint=hint)
 
 
 Output = Annotated[
@@ -182,10 +173,8 @@ def build(program: Program, output: Output = None, json: Json = False) -> None:
         path = driver.build(program, output, step)
     seconds = time.monotonic() - begun
     size = path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
-    if json:
-        terminal.json_line({"bundle": str(path), "bytes": size, "seconds": round(seconds, 3)})
-    else:
-        terminal.say(f"{path}: {size:,} bytes, built in {seconds:.1f} s")
+    document = {"bundle": str(path), "bytes": size, "seconds": round(seconds, 3)}
+    terminal.answer(document, f"{path}: {size:,} bytes, built in {seconds:.1f} s", json=json)
 
 
 def is_bundle(path: Path) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Directory, Json, Runnable, State
+from ghcm.cli.terminal import Beside, Directory, Json, Redis, Runnable, State
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Keep = Annotated[bool, typer.Option("--keep", help="Go on serving calls when all inputs are read, until Ctrl-C.")]
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Where HTTP listens; any free port.")]
-Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 Strict = Annotated[bool, typer.Option("--strict", help="End with 1 if any record has failed.")]
 
 _LOOK_SECONDS = 0.25

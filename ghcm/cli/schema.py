@@ -14,6 +14,7 @@ from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
     from ghcm.inference import Inferred
+    from ghcm.types import Struct
     from ghcm.values import Json as Data
 
 
@@ -55,16 +56,16 @@ def _check_name(name: str) -> None:
     from ghcm.schemas.records import field_name, record_name
 
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or field_name(name) != name:
-        raise GhcmError(
-            f'"{name}" cannot be the name of a record',
-            code="GHCM-603",
-            detail="A name has the letters a to z, digits and underscores, and is no reserved word.",
-            hint=f"give another: --name {record_name(name)}",
-        )
+        detail = "A name has the letters a to z, digits and underscores, and is no reserved word."
+        hint = f"give another: --name {record_name(name)}"
+        raise GhcmError(f'"{name}" cannot be the name of a record', code="GHCM-603", detail=detail, hint=hint)
 
 
 def _document(inferred: Inferred, file: str, text: str) -> dict[str, Data]:
     from ghcm.schemas.records import records_in
+
+    def fields(record: Struct) -> list[Data]:
+        return [{"name": each.name, "type": str(each.type), "from": each.path or each.name} for each in record.fields]
 
     return {
         "file": file,
@@ -72,15 +73,6 @@ def _document(inferred: Inferred, file: str, text: str) -> dict[str, Data]:
         "rows": inferred.rows,
         "not_decoded": list(inferred.dead),
         "left_out": list(inferred.left_out),
-        "records": [
-            {
-                "name": record.name,
-                "fields": [
-                    {"name": field.name, "type": str(field.type), "from": field.path or field.name}
-                    for field in record.fields
-                ],
-            }
-            for record in records_in(inferred.record)
-        ],
+        "records": [{"name": record.name, "fields": fields(record)} for record in records_in(inferred.record)],
         "text": text,
     }

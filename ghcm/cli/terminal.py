@@ -7,12 +7,13 @@ it.
 
 from __future__ import annotations
 
-import json
+import json as json_text
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,8 @@ from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ghcm.runtime.daemon.protocol import Control
 
 
 def is_terminal() -> bool:
@@ -56,7 +59,15 @@ def warn(text: str) -> None:
 
 def json_line(document: object) -> None:
     """A result for a machine: one JSON document on one line."""
-    print(json.dumps(document, ensure_ascii=False, default=str), flush=True)
+    print(json_text.dumps(document, ensure_ascii=False, default=str), flush=True)
+
+
+def answer(document: object, text: str, *, json: bool) -> None:
+    """A result for a machine or for a person."""
+    if json:
+        json_line(document)
+    else:
+        say(text)
 
 
 def error(problem: GhcmError) -> None:
@@ -92,38 +103,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> 
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-class Steps(Protocol):
-    """Told the name of each step before it is taken."""
-
-    def __call__(self, name: str) -> None:
-        """The next step begins."""
-        ...
-
-
 @contextmanager
-def steps(total: int) -> Generator[Steps]:
-    """A progress bar over `total` steps on a terminal, nothing elsewhere."""
+def steps(total: int) -> Generator[Callable[[str], None]]:
+    """A progress bar over `total` steps on a terminal, nothing elsewhere; to be told the name of each step before it is
+    taken."""
     if not sys.stderr.isatty():
-        yield _unseen
+        yield lambda name: None
         return
     from rich.progress import BarColumn, Progress, TextColumn
 
-    with Progress(
-        TextColumn("{task.description:12}"), BarColumn(), console=console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task("", total=total)
-        begun = False
-
-        def step(name: str) -> None:
-            nonlocal begun
-            bar.update(task, description=name, advance=1 if begun else 0)
-            begun = True
-
-        yield step
-
-
-def _unseen(name: str) -> None:
-    return
+    columns = (TextColumn("{task.description:12}"), BarColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task, begun = bar.add_task("", total=total), count()
+        yield lambda name: bar.update(task, description=name, completed=next(begun))
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -135,9 +127,21 @@ State = Annotated[
     typer.Option("--state", metavar="DIR", help="The state directory of the daemon; by default .ghcm in this folder."),
 ]
 
-Runnable = Annotated[
-    Path, typer.Argument(metavar="PROGRAM", help="A program (.istream, .py) or a bundle (.ghcm or its folder).")
-]
+
+def control(state: Path | None) -> Control:
+    """The control socket of the daemon whose state directory the option names, else the settings."""
+    from ghcm.runtime.daemon.protocol import Control
+    from ghcm.runtime.daemon.state import StateDirectory
+    from ghcm.runtime.settings import load_settings
+
+    return Control(StateDirectory(load_settings({"state": state}).state).control)
+
+
+RUNNABLE = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
+
+Runnable = Annotated[Path, typer.Argument(metavar="PROGRAM", help=RUNNABLE)]
+
+Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 
 Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
