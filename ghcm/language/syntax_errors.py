@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lark import Token
 from lark.exceptions import UnexpectedToken
@@ -16,7 +17,7 @@ from lark.exceptions import UnexpectedToken
 from ghcm.errors import Diagnostic
 from ghcm.language.literals import RESERVED
 from ghcm.language.tables import fed_parser, words
-from ghcm.language.tokens import DECLARING, SEPARATOR, Tokens, begins_declaration, span_of
+from ghcm.language.tokens import CLOSERS, DECLARING, SEPARATOR, UNITS, Tokens, begins_declaration, span_of
 from ghcm.source import Source, Span
 
 _WORDS = {
@@ -171,10 +172,7 @@ def _form(scene: _Scene) -> _Words | None:
 
 def _habit(scene: _Scene) -> str | None:
     """What to write instead of a word of other languages, if that is the mistake."""
-    word = scene.before
-    if word is None or word not in _HABITS or scene.kind not in {"NAME", *_SOFT}:
-        return None
-    return _HABITS[word]
+    return _HABITS.get(str(scene.before)) if scene.kind in {"NAME", *_SOFT} else None
 
 
 def _general(scene: _Scene) -> _Words:
@@ -233,9 +231,6 @@ def _found(scene: _Scene) -> str:
 
 # --- how a program with errors falls apart --------------------------------------------------------------------------
 
-_OPENERS, _CLOSERS = ("LPAR", "LSQB", "LBRACE"), ("RPAR", "RSQB", "RBRACE")
-_UNITS = ("STREAM", "BATCH", "RESPONSIVE")
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -272,13 +267,20 @@ def _declarations(tokens: list[Token]) -> Iterator[tuple[Token, ...]]:
         if after_separator and index > begin and (depth == 0 or begins_declaration(tokens, index)):
             yield _trimmed(tokens[begin:index])
             begin, depth = index, 0
-        depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+        depth += _opened(token)
     yield _trimmed(tokens[begin:])
 
 
+def _opened(token: Token) -> int:
+    """How much deeper in brackets it leads."""
+    return (token.type in CLOSERS) - (token.type in CLOSERS.values())
+
+
 def _declaration(tokens: tuple[Token, ...]) -> Iterator[Piece]:
-    rule = {"RECORD": "field"}.get(tokens[0].type, "statement" if tokens[0].type in _UNITS else "")
-    body = next((index for index in range(len(tokens)) if _opens_body(tokens, index)), None)
+    rule = "field" if tokens[0].type == "RECORD" else "statement" if tokens[0].type in UNITS else ""
+    depths = accumulate(map(_opened, tokens), initial=0)
+    opened = zip(tokens, depths, strict=False)
+    body = next((index for index, (each, depth) in enumerate(opened) if each.type == "LBRACE" and depth == 0), None)
     if not rule or body is None:
         yield Piece("declaration", tokens)
         return
@@ -291,13 +293,6 @@ def _declaration(tokens: tuple[Token, ...]) -> Iterator[Piece]:
         yield Piece(rule, part)
 
 
-def _opens_body(tokens: tuple[Token, ...], index: int) -> bool:
-    if tokens[index].type != "LBRACE":
-        return False
-    before = [token.type for token in tokens[:index]]
-    return all(before.count(opener) == before.count(closer) for opener, closer in zip(_OPENERS, _CLOSERS, strict=True))
-
-
 def _parts(tokens: tuple[Token, ...], rule: str) -> Iterator[tuple[Token, ...]]:
     """Statements or fields. In a field "<" and ">" are brackets of a type, which no line outlives where one is open."""
     typed = rule == "field"
@@ -308,7 +303,7 @@ def _parts(tokens: tuple[Token, ...], rule: str) -> Iterator[tuple[Token, ...]]:
             if index > begin:
                 yield tokens[begin:index]
             begin, angles = index + 1, 0
-        depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+        depth += _opened(token)
         angles = max(0, angles + (token.type == "LT") - (token.type == "GT"))
     if len(tokens) > begin:
         yield tokens[begin:]

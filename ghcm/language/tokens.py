@@ -14,32 +14,25 @@ from lark import Token
 from lark.lexer import LexerThread
 
 from ghcm.errors import Diagnostics
-from ghcm.language.tables import lexer
+from ghcm.language.tables import lexer, words
 from ghcm.source import Source, Span
 
 SEPARATOR = "_SEP"
 
-_CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+CLOSERS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _SIGNS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
 _ARITHMETIC = frozenset(("COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO"))
 _LOGIC = frozenset(("EQ", "NE", "LE", "GE", "LT", "AND", "OR", "IS", "THEN", "ELSE", "EQUAL", "ARROW", "IN", "RANGE"))
 _NEVER_LAST = _ARITHMETIC | _LOGIC | {"COMMA", "COLON", "DOT", "AT", "NOT", "IF", "MATCH", "LET"}
 _NEVER_FIRST = _ARITHMETIC | _LOGIC | {"GT", "DOT", "COMMA", "COLON", "RPAR", "RSQB", "RBRACE"}
-DECLARING = frozenset(
-    ["PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", "STREAM", "BATCH", "RESPONSIVE", "FUNCTION"]
-)
+UNITS = ("STREAM", "BATCH", "RESPONSIVE")
+DECLARING = frozenset(("PROGRAM", "RECORD", "ENUM", "UNION", "CACHE", "SINK", *UNITS, "FUNCTION"))
 
 _FOREIGN = {
-    "&&": ("AND", "and"),
-    "||": ("OR", "or"),
-    "->": ("ARROW", "=>"),
-    "<>": ("NE", "!="),
-    "===": ("EQ", "=="),
-    "!==": ("NE", "!="),
-    ":=": ("EQUAL", "="),
-    "!": ("NOT", "not"),
-    "**": ("TIMES", ""),
-}
+    "&&": "AND", "||": "OR", "->": "ARROW", "<>": "NE", "===": "EQ", "!==": "NE", ":=": "EQUAL", "!": "NOT",
+    "**": "TIMES",
+}  # fmt: skip
+"""Operators of other languages, and which of ours is meant; `**` has none, and goes on as a product."""
 
 
 @dataclass(slots=True)
@@ -91,25 +84,19 @@ def _repaired(found: Tokens, problems: Diagnostics) -> Iterator[Token]:
             case "SPACE" | "COMMENT":
                 continue
             case "FOREIGN" | "FOREIGN_NOT":
-                kind, ours = _FOREIGN[token.value]
-                hint = f'write "{ours}"' if ours else "multiply, or use a Python function"
+                kind = _FOREIGN[token.value]
+                hint = "multiply, or use a Python function" if token.value == "**" else f'write "{words()[kind]}"'
                 problems.error("GHCM-107", f'"{token.value}" is no operator here', span, hint=hint)
                 yield Token.new_borrow_pos(kind, token.value, token)
             case "OPEN_STRING":
-                problems.error(
-                    "GHCM-102", "a string is not closed", span, detail=_STRING_DETAIL, hint=_closing(token.value)
-                )
+                hint = f"add {token.value.removeprefix('r')[0]} at its end"
+                problems.error("GHCM-102", "a string is not closed", span, detail=_STRING_DETAIL, hint=hint)
                 found.damaged.append(span.start)
                 yield Token.new_borrow_pos("STRING", '""', token)
                 yield from _swallowed(token)
             case "BAD_NUMBER":
-                problems.error(
-                    "GHCM-104",
-                    f'"{token.value}" is no number',
-                    span,
-                    detail=_NUMBER_DETAIL,
-                    hint=_number_hint(token.value),
-                )
+                message, hint = f'"{token.value}" is no number', _number_hint(token.value)
+                problems.error("GHCM-104", message, span, detail=_NUMBER_DETAIL, hint=hint)
                 yield Token.new_borrow_pos("INT", "0", token)
             case "UNKNOWN":
                 _unknown(token, found, problems)
@@ -119,7 +106,7 @@ def _repaired(found: Tokens, problems: Diagnostics) -> Iterator[Token]:
 
 def _swallowed(token: Token) -> Iterator[Token]:
     """The brackets at the end of an unclosed string, which were meant to be code."""
-    kinds = {sign: kind for kind, sign in _SIGNS.items() if kind in _CLOSERS.values()}
+    kinds = {sign: kind for kind, sign in _SIGNS.items() if kind in CLOSERS.values()}
     text = token.rstrip()
     for sign in text[len(text.rstrip("".join(kinds))) :]:
         yield Token.new_borrow_pos(kinds[sign], sign, token)
@@ -127,11 +114,6 @@ def _swallowed(token: Token) -> Iterator[Token]:
 
 _STRING_DETAIL = "A string ends on the line on which it begins."
 _NUMBER_DETAIL = "Numbers look like 10, 1_000, 1.5 and 2e9, durations like 500us, 10ms, 10s, 5m, 2h and 1d."
-
-
-def _closing(text: str) -> str:
-    quote = text.removeprefix("r")[0]
-    return f"add {quote} at its end"
 
 
 _LONG_UNITS = {
@@ -173,8 +155,8 @@ def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list
     result: list[tuple[Token, int]] = []
     first_of_line = True
     for token in tokens:
-        if token.type in _CLOSERS.values():
-            depth = next((n for n in reversed(range(len(stack))) if _CLOSERS[stack[n].type] == token.type), None)
+        if token.type in CLOSERS.values():
+            depth = next((n for n in reversed(range(len(stack))) if CLOSERS[stack[n].type] == token.type), None)
             if depth is None:
                 _closes_nothing(token, stack, found, problems)
                 continue
@@ -186,7 +168,7 @@ def _balanced(tokens: list[Token], found: Tokens, problems: Diagnostics) -> list
             result += _close_from(0, stack, token, why, found, problems)
             result.append((Token.new_borrow_pos("NEWLINE", "\n", token), 0))
         result.append((token, _depth(stack)))
-        if token.type in _CLOSERS:
+        if token.type in CLOSERS:
             stack.append(token)
         first_of_line = token.type == "NEWLINE"
     if tokens:
@@ -212,16 +194,11 @@ def _close_from(
     added: list[tuple[Token, int]] = []
     while len(stack) > depth:
         opener = stack.pop()
-        closer = _CLOSERS[opener.type]
+        closer = CLOSERS[opener.type]
         span = span_of(found.source, opener)
         found.damaged.append(span.start)
-        problems.error(
-            "GHCM-105",
-            f'"{_SIGNS[opener.type]}" is never closed',
-            span,
-            detail=why,
-            hint=f'add the "{_SIGNS[closer]}" that belongs to it',
-        )
+        message, hint = f'"{_SIGNS[opener.type]}" is never closed', f'add the "{_SIGNS[closer]}" that belongs to it'
+        problems.error("GHCM-105", message, span, detail=why, hint=hint)
         added.append((Token.new_borrow_pos(closer, _SIGNS[closer], before), _depth(stack)))
     return added
 

@@ -9,16 +9,8 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from ghcm import types
-from ghcm.schemas.records import (
-    Unmapped,
-    distinct,
-    field_name,
-    inside,
-    is_tuple_of,
-    record_name,
-    tagged,
-    union_of_records,
-)
+from ghcm.schemas import records
+from ghcm.schemas.records import Unmapped, field_name, record_name
 
 Schema: TypeAlias = dict[str, object]
 
@@ -194,9 +186,9 @@ class _Reading:
                 continue
             if not isinstance(found, types.Struct) or found.variants:
                 raise Unmapped("a choice of records and other things is no type of the language")
-            variants.append(tagged(found, tag, texts.get(_members(choice).get("$ref"))))
+            variants.append(records.tagged(found, tag, texts.get(_members(choice).get("$ref"))))
         title = said.get("title")
-        made = union_of_records(record_name(title) if isinstance(title, str) else None, tag, tuple(variants))
+        made = records.union_of_records(record_name(title) if isinstance(title, str) else None, tag, tuple(variants))
         return types.Nullable(made) if nullable else made
 
     def _one(self, choices: list[object]) -> types.Type:
@@ -226,12 +218,12 @@ class _Reading:
         required = said.get("required")
         there = cast("list[str]", required) if isinstance(required, list) else []
         fields: list[types.Field] = []
-        names = list(known) if is_tuple_of(list(known)) else distinct(map(field_name, known))
+        names = list(known) if records.is_tuple_of(list(known)) else records.distinct(map(field_name, known))
         for key, name in zip(known, names, strict=True):
             try:
                 type_ = self.type(known[key])
             except Unmapped as error:
-                raise inside(key, error) from None
+                raise records.inside(key, error) from None
             path = None if name == key else key
             fields.append(types.Field(name, type_ if key in there else types.as_nullable(type_), path))
         title = said.get("title")

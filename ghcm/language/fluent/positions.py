@@ -12,7 +12,7 @@ import ast as python
 import linecache
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,7 +24,6 @@ from ghcm.errors import Diagnostic, Diagnostics, ProgramError
 from ghcm.source import Source, Span
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_Positions = tuple[int | None, int | None, int | None, int | None]
 
 
 def is_ours(filename: str) -> bool:
@@ -42,11 +41,7 @@ def caller() -> FrameType:
 
 def here() -> Span:
     """What the user's innermost frame is evaluating."""
-    return of_frame(caller())
-
-
-def of_frame(frame: FrameType) -> Span:
-    """What a frame is evaluating."""
+    frame = caller()
     return _at_instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
@@ -114,14 +109,10 @@ def shown(filename: str) -> str:
 
 def _at_instruction(code: CodeType, offset: int, line: int | None) -> Span:
     source = source_of(code.co_filename)
-    begin, end, column, end_column = _position(code.co_positions(), offset // 2)
+    begin, end, column, end_column = next(islice(code.co_positions(), max(offset // 2, 0), None), (None,) * 4)
     if begin is None or end is None or column is None or end_column is None or not source.line(begin):
         return at_line(source, begin or line or 1)
     return Span(source, columns(source, begin, column), columns(source, end, end_column))
-
-
-def _position(positions: Iterator[_Positions] | Iterable[_Positions], index: int) -> _Positions:
-    return next(islice(positions, max(index, 0), None), (None, None, None, None))
 
 
 _Node = python.ClassDef | python.FunctionDef | python.AsyncFunctionDef
@@ -214,7 +205,6 @@ def _is_name(node: python.AST, name: str) -> bool:
 
 
 _End = tuple[int, int]
-_Whole = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,65 +242,65 @@ def call_operands(span: Span) -> Operands:
 
 def infix_operands(span: Span) -> tuple[Span, Span]:
     """The left and right side of the operator that stands at `span`."""
-    source = span.source
-    node = _index(source.text).infix.get((*_line_and_byte(source, span.start), *_line_and_byte(source, span.end)))
-    match node:
+    match _at(span):
         case python.BinOp(left=left, right=right) | python.Compare(left=left, comparators=[right]):
-            return span_of_node(source, left), span_of_node(source, right)
+            return span_of_node(span.source, left), span_of_node(span.source, right)
         case _:
             return span, span
 
 
 def lambda_parameters(span: Span) -> dict[str, Span]:
     """Where the parameters of the lambda that stands at `span` are named; none where there is no lambda."""
-    source = span.source
-    node = _index(source.text).lambdas.get((*_line_and_byte(source, span.start), *_line_and_byte(source, span.end)))
-    if node is None:
+    node = _at(span)
+    if not isinstance(node, python.Lambda):
         return {}
-    return {each.arg: span_of_node(source, each) for each in (*node.args.posonlyargs, *node.args.args)}
+    return {each.arg: span_of_node(span.source, each) for each in (*node.args.posonlyargs, *node.args.args)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    calls: dict[_End, python.Call] = field(default_factory=dict[_End, python.Call])
-    """By where they end: a call over several lines begins, for the interpreter, at the name that is called."""
-    infix: dict[_Whole, python.BinOp | python.Compare] = field(
-        default_factory=dict[_Whole, python.BinOp | python.Compare]
-    )
-    lambdas: dict[_Whole, python.Lambda] = field(default_factory=dict[_Whole, python.Lambda])
-    definitions: list[_Node] = field(default_factory=list[_Node])
+    """What is looked for in a text, by where it stands: what is called by its end alone, for a call over several lines
+    begins, for the interpreter, at the name that is called."""
+
+    calls: dict[_End, python.Call]
+    wholes: dict[tuple[_End, _End], python.BinOp | python.Compare | python.Lambda]
+    definitions: list[_Node]
 
 
 @lru_cache(maxsize=16)
 def _index(text: str) -> _Index:
-    found = _Index()
     try:
-        tree = python.parse(text)
+        nodes = list(python.walk(python.parse(text)))
     except SyntaxError:
-        return found
-    for node in python.walk(tree):
-        match node:
-            case python.Call():
-                found.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
-            case python.BinOp() | python.Compare():
-                found.infix[_whole(node)] = node
-            case python.Lambda():
-                found.lambdas[_whole(node)] = node
-            case python.ClassDef() | python.FunctionDef() | python.AsyncFunctionDef():
-                found.definitions.append(node)
-            case _:  # no other node of Python's is looked for
-                pass
-    return found
+        nodes = []
+    wholes = [each for each in nodes if isinstance(each, python.BinOp | python.Compare | python.Lambda)]
+    return _Index(
+        {_end(each): each for each in nodes if isinstance(each, python.Call)},
+        {((each.lineno, each.col_offset), _end(each)): each for each in wholes},
+        [each for each in nodes if isinstance(each, _Node)],
+    )
 
 
-def _whole(node: python.expr) -> _Whole:
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+def _end(node: python.expr) -> _End:
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _at(span: Span) -> python.BinOp | python.Compare | python.Lambda | None:
+    """The operation or lambda that stands there."""
+    source = span.source
+    where = _line_and_byte(source, span.start), _line_and_byte(source, span.end)
+    return _index(source.text).wholes.get(where)
 
 
 def _line_and_byte(source: Source, offset: int) -> _End:
     """Line and column of an offset as Python's trees count them: columns in bytes from 0."""
     line, column = source.line_column(offset)
     return line, len(source.line(line)[: column - 1].encode())
+
+
+def said(error: BaseException) -> str:
+    """What the user's own code has raised, as Python says it."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 _collector: ContextVar[Diagnostics | None] = ContextVar("ghcm_problems", default=None)

@@ -13,19 +13,10 @@ from typing import Any, TypeVar, overload
 
 from ghcm.errors import GhcmError, ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent import positions
 from ghcm.language.fluent.connectors import Cache, Sink, declare_store
 from ghcm.language.fluent.pipelines import Pipeline
-from ghcm.language.fluent.positions import (
-    at_line,
-    caller,
-    collecting,
-    here,
-    innermost,
-    keep,
-    mistake,
-    report,
-    source_of,
-)
+from ghcm.language.fluent.positions import caller, here, keep, mistake, report
 from ghcm.language.fluent.records import OneOf, Record, declare, declare_enum, declare_union, is_enum, is_union, made_in
 from ghcm.language.fluent.units import Function, OwnFunction, Unit, declare_function, declare_unit
 from ghcm.language.fluent.values import name_of, resolve, targets
@@ -105,7 +96,7 @@ class Program:
     def tree(self) -> ast.Program:
         """The syntax tree: the functions of the units are called now. Raises `ProgramError` with all mistakes."""
         program = None
-        with collecting() as problems:
+        with positions.collecting() as problems:
             stores_first = sorted(self._own, key=lambda each: (isinstance(each, Unit), isinstance(each, OwnFunction)))
             classes = (*made_in(self._namespace, OneOf), *made_in(self._namespace, Record))
             declarations = _declarations([*stores_first, *classes])
@@ -179,7 +170,7 @@ def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
 
 def load_python(path: Path) -> ast.Program:
     """The program of a Python module, which is executed. Raises `ProgramError` with all that is wrong with it."""
-    with collecting() as problems, _importing(path) as module:
+    with positions.collecting() as problems, _importing(path) as module:
         found = _program(path, module)
         tree = None if found is None else _tree(found)
     problems.check()
@@ -239,19 +230,19 @@ def _module(path: Path) -> ModuleType | None:
 
 
 def _failed(path: Path, error: Exception) -> None:
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "install it, or put it beside the program" if isinstance(error, ModuleNotFoundError) else ""
-    report("GHCM-138", f'"{path.name}" cannot be imported', _position(path, error), detail=said, hint=hint)
+    message, detail = f'"{path.name}" cannot be imported', positions.said(error)
+    report("GHCM-138", message, _position(path, error), detail=detail, hint=hint)
 
 
 def _position(path: Path, error: BaseException) -> Span:
-    return innermost(error.__traceback__, str(path)) or at_line(source_of(str(path)), 1)
+    return positions.innermost(error.__traceback__, str(path)) or positions.at_line(positions.source_of(str(path)), 1)
 
 
 def _syntax(path: Path, error: SyntaxError) -> None:
-    source = source_of(error.filename or str(path))
+    source = positions.source_of(error.filename or str(path))
     line = error.lineno or 1
-    span = at_line(source, line)
+    span = positions.at_line(source, line)
     if error.offset is not None and source.line(line):
         start = source.offset(line, error.offset)
         span = Span(source, start, max(start + 1, min(_end(error, start, source.offset(line, 1)), span.end)))
@@ -268,7 +259,7 @@ def _program(path: Path, module: ModuleType | None) -> Program | None:
     if module is None:
         return None
     found = {id(value): (name, value) for name, value in vars(module).items() if isinstance(value, Program)}
-    start = at_line(source_of(str(path)), 1)
+    start = positions.at_line(positions.source_of(str(path)), 1)
     if not found:
         hint = f'write program = Program("{path.stem}")'
         report("GHCM-136", f'"{path.name}" has no program', start, hint=hint)

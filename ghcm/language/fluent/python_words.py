@@ -49,7 +49,7 @@ def decided(span: Span) -> tuple[str, str]:
         case python.IfExp():
             return '"if" cannot be traced', "write if_else(condition, yes, no)"
         case python.Compare(ops=[python.In() | python.NotIn()]):
-            return ('"in" cannot be traced', "write xs.contains(x), m.has_key(k), or fn.contains([...], x)")
+            return '"in" cannot be traced', "write xs.contains(x), m.has_key(k), or fn.contains([...], x)"
         case python.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained", "write (a < b) & (b < c)"
         case python.Call(func=python.Name(id=name)):
@@ -142,21 +142,13 @@ def refuse_object_checks(code: CodeType | None, names: Mapping[str, object]) -> 
     for instruction in dis.get_instructions(code):
         called = instruction.argval if instruction.opname == "LOAD_GLOBAL" else None
         if called in _OF_OBJECTS and called not in names:
-            raise mistake(
-                "GHCM-131",
-                f'"{called}" of Python cannot be traced',
-                _instruction(code, instruction),
-                detail="It looks at the stand-in for a value, so that the answer would always be the same.",
-                hint=_OF_OBJECTS[called],
-            )
+            message, at = f'"{called}" of Python cannot be traced', _instruction(code, instruction)
+            detail = "It looks at the stand-in for a value, so that the answer would always be the same."
+            raise mistake("GHCM-131", message, at, detail=detail, hint=_OF_OBJECTS[called])
         if instruction.opname == "IS_OP" or instruction.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
-            raise mistake(
-                "GHCM-130",
-                '"is" cannot be traced',
-                _instruction(code, instruction),
-                detail="Python compares stand-ins, so that the answer would always be the same.",
-                hint="write x.is_null() or x.is_not_null()",
-            )
+            at, hint = _instruction(code, instruction), "write x.is_null() or x.is_not_null()"
+            detail = "Python compares stand-ins, so that the answer would always be the same."
+            raise mistake("GHCM-130", '"is" cannot be traced', at, detail=detail, hint=hint)
 
 
 def _instruction(code: CodeType, instruction: dis.Instruction) -> Span:

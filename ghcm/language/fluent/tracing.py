@@ -17,44 +17,10 @@ from typing import Literal, cast
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.positions import (
-    call_operands,
-    here,
-    infix_operands,
-    innermost,
-    keep,
-    lambda_parameters,
-    mistake,
-    of_code,
-    report,
-)
-from ghcm.language.fluent.python_words import (
-    METHODS,
-    WHY,
-    decided,
-    iterated,
-    parameters_of_lambda,
-    refuse_object_checks,
-    with_words,
-)
+from ghcm.language.fluent import positions, python_words, values
+from ghcm.language.fluent.positions import call_operands, here, mistake
 from ghcm.language.fluent.sharing import shared
-from ghcm.language.fluent.values import (
-    Written,
-    check_marks,
-    date_of,
-    decimal_of,
-    duration_of,
-    float_of,
-    int_of,
-    later,
-    mark,
-    micros_of,
-    name_of,
-    next_mark,
-    plain,
-    text_of,
-    timestamp_of,
-)
+from ghcm.language.fluent.values import Written, later, mark, name_of, plain
 from ghcm.source import Span
 from ghcm.types import Bool, Null, String
 
@@ -92,7 +58,9 @@ class Traced:
     def __getattr__(self, name: str) -> Traced:
         if name.startswith(("__", "_repr_", "_ipython_")):
             raise AttributeError(name)
-        return _attribute(self._ghcm, plain(name))
+        span, said = here(), plain(name)
+        at = Span(span.source, max(span.start, span.end - len(said)), span.end)
+        return Traced(ast.Attribute(self._ghcm, said, at, span=span))
 
     def __getitem__(self, name: object) -> Traced:
         if isinstance(name, slice):
@@ -110,14 +78,14 @@ class Traced:
                 return _updated(of, named, span)
             case ast.Attribute(name="only" | "without") as method if not named:
                 return Traced(ast.Apply(method, _field_names(arguments, span), span=span))
-            case ast.Attribute(of=of, name=name, name_span=at) if not named and name in METHODS:
+            case ast.Attribute(of=of, name=name, name_span=at) if not named and name in python_words.METHODS:
                 return _said_in_python(of, name, at, span, arguments)
             case function:
                 return call(function, span, *arguments, **named)
 
     def _compared(self, op: Literal["==", "!="], right: object) -> Traced:
         span = here()
-        other = expr_of(right, infix_operands(span)[1])
+        other = expr_of(right, positions.infix_operands(span)[1])
         if isinstance(other, ast.Literal) and isinstance(other.type, Null):
             return Traced(ast.IsNull(self._ghcm, op == "!=", span=span))
         return Traced(ast.Binary(op, self._ghcm, other, span=span))
@@ -151,13 +119,13 @@ class Traced:
     # --- what Python decides by itself
 
     def __bool__(self) -> bool:
-        raise _refusal(*decided(here()))
+        raise _refusal(*python_words.decided(here()))
 
     def __contains__(self, item: object) -> bool:
         raise _refusal('"in" cannot be traced', "write xs.contains(x)")
 
     def __iter__(self) -> Iterator[Traced]:
-        raise _refusal(*iterated(here()))
+        raise _refusal(*python_words.iterated(here()))
 
     def __len__(self) -> int:
         raise _refusal('"len" cannot be traced', "write x.length()")
@@ -185,7 +153,7 @@ class Traced:
 
 
 def _refusal(message: str, hint: str) -> ProgramError:
-    return mistake("GHCM-130", message, here(), detail=WHY, hint=hint)
+    return mistake("GHCM-130", message, here(), detail=python_words.WHY, hint=hint)
 
 
 def _updated(of: ast.Expr, named: dict[str, object], span: Span) -> Traced:
@@ -206,22 +174,10 @@ def _field_names(arguments: tuple[object, ...], span: Span) -> tuple[ast.Argumen
     return tuple(found)
 
 
-def _attribute(of: ast.Expr, name: str) -> Traced:
-    span = here()
-    return Traced(
-        ast.Attribute(of, name, Span(span.source, max(span.start, span.end - len(name)), span.end), span=span)
-    )
-
-
 def _binary(op: ast.BinaryOp, left: object, right: object) -> Traced:
     span = here()
-    at_left, at_right = infix_operands(span)
+    at_left, at_right = positions.infix_operands(span)
     return Traced(ast.Binary(op, expr_of(left, at_left), expr_of(right, at_right), span=span))
-
-
-def _apply(function: str, of: ast.Expr, span: Span, arguments: tuple[object, ...]) -> ast.Expr:
-    given = tuple(ast.Argument(expr_of(each, span), span=span) for each in arguments)
-    return ast.Apply(ast.Attribute(of, function, span=span), given, span=span)
 
 
 def _sliced(of: ast.Expr, bounds: slice[object, object, object]) -> Traced:
@@ -235,25 +191,21 @@ def _sliced(of: ast.Expr, bounds: slice[object, object, object]) -> Traced:
 
 def _said_in_python(of: ast.Expr, name: str, at: Span | None, span: Span, arguments: tuple[object, ...]) -> Traced:
     """A method of Python's `str` or `bytes` by the language's name."""
-    function, count, added = METHODS[name]
+    function, count, added = python_words.METHODS[name]
     if len(arguments) < count and name.endswith("strip"):
-        raise mistake(
-            "GHCM-130",
-            f'"{name}" without characters cannot be traced',
-            span,
-            detail="It cuts what Unicode takes for white space; the language cuts ASCII white space.",
-            hint=f"write .{function}()",
-        )
-    if len(arguments) != count:
-        return call(ast.Attribute(of, name, at, span=span), span, *arguments)
-    return call(ast.Attribute(of, function, at, span=span), span, *arguments, *added)
+        message = f'"{name}" without characters cannot be traced'
+        detail = "It cuts what Unicode takes for white space; the language cuts ASCII white space."
+        raise mistake("GHCM-130", message, span, detail=detail, hint=f"write .{function}()")
+    said, further = (function, added) if len(arguments) == count else (name, ())
+    return call(ast.Attribute(of, said, at, span=span), span, *arguments, *further)
 
 
 def length_of(value: Sized) -> object:
     """What `len` gives while a function is traced."""
-    if isinstance(value, Traced):
-        return Traced(_apply("length", value.__ghcm_expr__(here()), here(), ()))
-    return len(value)
+    if not isinstance(value, Traced):
+        return len(value)
+    span = here()
+    return Traced(ast.Apply(ast.Attribute(value.__ghcm_expr__(span), "length", span=span), (), span=span))
 
 
 def call(function: ast.Expr, span: Span, /, *arguments: object, **named: object) -> Traced:
@@ -277,37 +229,41 @@ def trace(
     A mistake in it is reported, and its body is null.
     """
     code: CodeType | None = getattr(function, "__code__", None)
-    body = of_code(code) if code is not None else given_at
-    written = lambda_parameters(given_at)
+    body = positions.of_code(code) if code is not None else given_at
+    written = positions.lambda_parameters(given_at)
     span = given_at if written or code is None else body
     claims: tuple[str, ...] = getattr(function, "__ghcm_claims__", ())
     try:
-        names = [ast.Name(plain(name), span=written.get(name, span)) for name in parameters_of_lambda(function, span)]
-        refuse_object_checks(code, getattr(function, "__globals__", {}))
-        make, since = Traced if stand_in is None else stand_in, next_mark()
-        result = with_words(function, length_of)(*(make(ast.Ref(name.text, span=name.span)) for name in names))
+        names = [
+            ast.Name(plain(name), span=written.get(name, span))
+            for name in python_words.parameters_of_lambda(function, span)
+        ]
+        python_words.refuse_object_checks(code, getattr(function, "__globals__", {}))
+        make, since = Traced if stand_in is None else stand_in, values.next_mark()
+        result = python_words.with_words(function, length_of)(
+            *(make(ast.Ref(name.text, span=name.span)) for name in names)
+        )
         made = expr_of(result, body)
-        check_marks(since)
+        values.check_marks(since)
         return ast.Lambda(tuple(names), shared(made) if stand_in is None else made, claims, span=span)
     except ProgramError as error:
-        keep(error)
+        positions.keep(error)
     except RecursionError:
-        report("GHCM-131", "this function calls itself without end while it is traced", span)
+        positions.report("GHCM-131", "this function calls itself without end while it is traced", span)
     except Exception as error:  # whatever the user's own code raises is the user's to read, where it stands
-        failed_at = innermost(error.__traceback__, code.co_filename if code is not None else "") or span
+        failed_at = positions.innermost(error.__traceback__, code.co_filename if code is not None else "") or span
         hint = _PYTHON if isinstance(error, TypeError) else ""
         if isinstance(error, NameError):
             hint = f"if it is a function of the language, write x.{error.name}(...) or fn.{error.name}(...)"
-        report("GHCM-131", f"this cannot be traced: {_said(error)}", failed_at, hint=hint)
+        said = _VALUE.sub("a value", positions.said(error))
+        positions.report("GHCM-131", f"this cannot be traced: {said}", failed_at, hint=hint)
     return ast.Lambda((), ast.Literal(None, Null(), span=span), claims, span=span)
 
 
+_VALUE = re.compile("a 'Traced' object|'Traced' object|'Traced'|type Traced")
+"""How Python's messages call a stand-in."""
+
 _PYTHON = 'what only Python can compute is a Python function: .python("module:function")'
-
-
-def _said(error: Exception) -> str:
-    text = re.sub("a 'Traced' object|'Traced' object|'Traced'|type Traced", "a value", str(error))
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 # --- values of Python as expressions ---------------------------------------------------------------------------------
@@ -321,17 +277,17 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case bool():
             return ast.Literal(value, Bool(), span=span)
         case int():
-            return int_of(value, span)
+            return values.int_of(value, span)
         case float():
-            return float_of(value, span)
+            return values.float_of(value, span)
         case Enum() if isinstance(value.value, str):
             return ast.Literal(str(value.value), String(), span=span)
         case str():
-            return text_of(str(value), span)
+            return values.text_of(str(value), span)
         case timedelta():
-            return duration_of(micros_of(value), span)
+            return values.duration_of(values.micros_of(value), span)
         case datetime():
-            return timestamp_of(value, span)
+            return values.timestamp_of(value, span)
         case tuple():
             return _tuple(cast("tuple[object, ...]", value), span)
         case list():
@@ -339,9 +295,9 @@ def expr_of(value: object, span: Span) -> ast.Expr:
         case dict():
             return _record(cast("dict[object, object]", value), span)
         case Decimal() if value.is_finite():
-            return decimal_of(value, span)
+            return values.decimal_of(value, span)
         case date():
-            return date_of(value, span)
+            return values.date_of(value, span)
         case bytes() | Decimal():
             raise mistake("GHCM-132", f'the language has no constant of type "{type(value).__name__}"', span)
         case _ if isinstance(value, Written) and not isinstance(value, type):

@@ -16,7 +16,7 @@ from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.connectors import Cache
 from ghcm.language.fluent.pipelines import Body, Pipeline, recording
-from ghcm.language.fluent.positions import Definition, here, innermost, keep, mistake, report
+from ghcm.language.fluent.positions import Definition, here, innermost, keep, mistake, report, said
 from ghcm.language.fluent.records import hints_of, type_of
 from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
 from ghcm.language.fluent.values import Later, Written, later, name_of, next_order, plain, resolve, targets
@@ -128,21 +128,16 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
     cache = None
     if declared.on is not None:
         if not isinstance(declared.on, Cache):
-            raise mistake(
-                "GHCM-132", '"on" of a unit is a msg cache', declared.span, hint="write on=program.cache(...)"
-            )
+            hint = "write on=program.cache(...)"
+            raise mistake("GHCM-132", '"on" of a unit is a msg cache', declared.span, hint=hint)
         cache = ast.Name(Later.of(declared.on), span=declared.span)
     name = name_of(declared.name, definition.name)
     return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, span=definition.whole)
 
 
 def _check_form(declared: Declared, definition: Definition) -> None:
-    function = declared.function
-    if (
-        inspect.iscoroutinefunction(function)
-        or inspect.isgeneratorfunction(function)
-        or inspect.isasyncgenfunction(function)
-    ):
+    not_plain = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if any(test(declared.function) for test in not_plain):
         detail = "It is called once to describe its pipelines; it runs no data."
         raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', definition.name, detail=detail)
 
@@ -178,8 +173,8 @@ def _call(function: Function, definition: Definition) -> None:
         keep(error)
     except Exception as error:  # whatever the user's own code raises is the user's to read, where it stands
         span = innermost(error.__traceback__, function.__code__.co_filename) or definition.name
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        report("GHCM-138", f'unit "{function.__name__}" fails while it is described', span, detail=said)
+        message = f'unit "{function.__name__}" fails while it is described'
+        report("GHCM-138", message, span, detail=said(error))
 
 
 def _statements(body: Body, definition: Definition) -> tuple[ast.Statement, ...]:

@@ -120,9 +120,8 @@ def text_of(text: str, span: Span) -> ast.Expr:
             if found is None:
                 raise mistake("GHCM-130", "the text of a value is used outside of its function", span)
             found.seen = True
-            parts.append(
-                ast.Apply(ast.Attribute(found.expr, "to_string", found.span, span=found.span), (), span=found.span)
-            )
+            function = ast.Attribute(found.expr, "to_string", found.span, span=found.span)
+            parts.append(ast.Apply(function, (), span=found.span))
         elif _OPEN in piece or _CLOSE in piece:
             raise mistake("GHCM-130", "Python changed the text of a value", span, detail=WHY, hint=_HINT)
         elif piece or text == "":
