@@ -32,15 +32,15 @@ from ghcm.types import Collection, Duration, Float, Int, List, String, Struct, T
 
 
 class Kind(Enum):
-    """What a proposal is."""
+    """What a proposal is, and what editors call that."""
 
-    COLUMN = "column"
-    OPERATOR = "operator"
-    FUNCTION = "function"
-    NAME = "name"
-    RECORD = "record"
-    ARGUMENT = "argument"
-    WORD = "word"
+    COLUMN = "Field"
+    OPERATOR = "Method"
+    FUNCTION = "Function"
+    NAME = "Variable"
+    RECORD = "Struct"
+    ARGUMENT = "Property"
+    WORD = "Keyword"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,9 @@ def _behind(node: ast.Attribute, program: ast.Program, declaration: ast.Declarat
     of = node.of
     found = look(program, [declaration.name.text]).of(of.span)
     if isinstance(found, Collection):
-        return [
-            Proposal(each.name, Kind.OPERATOR, each.gives, about_operator(each))
-            for each in OPERATORS.values()
-            if (found.shape in each.takes or wants_final(each.takes, found)) and each.role is not Role.SOURCE
-        ]
+        follows = (each for each in OPERATORS.values() if each.role is not Role.SOURCE)
+        taken = (each for each in follows if found.shape in each.takes or wants_final(each.takes, found))
+        return [_operator(each.name) for each in taken]
     if found is not None:
         return [*_columns(found), *_methods(found)]
     named = next((each for each in program.declarations if isinstance(of, ast.Ref) and each.name.text == of.name), None)
@@ -138,8 +136,16 @@ def _behind(node: ast.Attribute, program: ast.Program, declaration: ast.Declarat
         return [Proposal(each.name.text, Kind.NAME) for each in named.body if isinstance(each, ast.Assign)]
     if isinstance(named, ast.EnumDecl):
         return [Proposal(each.text, Kind.NAME, named.name.text) for each in named.values if each.text.isidentifier()]
-    operator = OPERATORS["read"]
-    return [Proposal("read", Kind.OPERATOR, operator.gives, about_operator(operator))] if named else []
+    return [_operator("read")] if named else []
+
+
+def _operator(name: str) -> Proposal:
+    return Proposal(name, Kind.OPERATOR, OPERATORS[name].gives, about_operator(OPERATORS[name]))
+
+
+def _function(name: str) -> Proposal:
+    function = FUNCTIONS[CALLABLE[name]]
+    return Proposal(name, Kind.FUNCTION, function.signature, about_function(function))
 
 
 def _columns(type_: Type) -> Iterator[Proposal]:
@@ -155,7 +161,7 @@ def _methods(type_: Type) -> Iterator[Proposal]:
         yield from (Proposal(name, Kind.FUNCTION, f"xs.{name}(x => ...)") for name in (*EACH, *WHOLE))
     for name, function in sorted(CALLABLE.items()):
         if FUNCTIONS[function].method and _takes(function, type_):
-            yield Proposal(name, Kind.FUNCTION, FUNCTIONS[function].signature, about_function(FUNCTIONS[function]))
+            yield _function(name)
 
 
 @lru_cache(maxsize=4096)
@@ -184,18 +190,15 @@ def _names(path: tuple[ast.Node, ...], program: ast.Program) -> Iterator[Proposa
         yield from _arguments(call, declared)
         if connectors:
             return
-    for text in (*names.variables, *names.collections, *names.parameters):
-        yield Proposal(text, Kind.NAME)
+    yield from (Proposal(text, Kind.NAME) for text in names.values)
     in_expression = any(isinstance(each, ast.Lambda) for each in path)
     for text, declaration in names.declared.items():
         if isinstance(declaration, _TYPES) or not in_expression:
             yield Proposal(text, Kind.RECORD if isinstance(declaration, _TYPES) else Kind.NAME)
     if not in_expression:
-        for text in SOURCES:
-            yield Proposal(text, Kind.OPERATOR, OPERATORS[text].gives, about_operator(OPERATORS[text]))
+        yield from map(_operator, SOURCES)
         return
-    for text, function in sorted(CALLABLE.items()):
-        yield Proposal(text, Kind.FUNCTION, FUNCTIONS[function].signature, about_function(FUNCTIONS[function]))
+    yield from map(_function, sorted(CALLABLE))
     yield from (Proposal(word, Kind.WORD) for word in RESERVED)
 
 
@@ -237,15 +240,12 @@ def asked(call: ast.Apply, node: ast.Node, declared: tuple[Argument, ...]) -> Ar
         if given.value is node or (isinstance(given.value, ast.Apply) and given.value.function is node):
             if given.name is None:
                 unnamed = [each for each in declared if each.positional]
-                return unnamed[min(index, len(unnamed) - 1)] if unnamed[index:] or _repeated(unnamed) else None
+                left = unnamed[index:] or [each for each in unnamed[-1:] if each.repeated]
+                return left[0] if left else None
             others = (each for each in declared if each.repeated)
             return next((each for each in declared if each.name == given.name), next(others, None))
         index += given.name is None
     return None
-
-
-def _repeated(arguments: list[Argument]) -> bool:
-    return bool(arguments) and arguments[-1].repeated
 
 
 def words_of(argument: Argument, declared: Mapping[str, ast.Declaration]) -> tuple[str, ...]:

@@ -16,11 +16,9 @@ from ghcm.types import Collection, Struct, Type, strip
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names in sight of a node, each with where it is declared."""
+    """The names in sight of a node, each with where it is declared: of values, innermost first, and of the rest."""
 
-    variables: dict[str, Span | None]
-    collections: dict[str, Span | None]
-    parameters: dict[str, Span | None]
+    values: dict[str, Span | None]
     declared: dict[str, ast.Declaration]
 
 
@@ -37,19 +35,18 @@ def path_to(tree: ast.Node, offset: int) -> tuple[ast.Node, ...]:
 def names_at(path: tuple[ast.Node, ...], program: ast.Program) -> Names:
     """The names in sight of the innermost node of a path."""
     variables: dict[str, Span | None] = {}
-    collections: dict[str, Span | None] = {}
-    parameters: dict[str, Span | None] = {}
+    outside: dict[str, Span | None] = {}
     for node in path:
         match node:
-            case ast.UnitDecl(parameters=given, body=body):
-                parameters = {each.name.text: each.name.span for each in given}
-                collections = {each.name.text: each.name.span for each in body if isinstance(each, ast.Assign)}
+            case ast.UnitDecl(parameters=parameters, body=body):
+                collections = [each for each in body if isinstance(each, ast.Assign)]
+                outside = {each.name.text: each.name.span for each in (*collections, *parameters)}
             case ast.Lambda(parameters=names):
                 variables |= {each.text: each.span for each in names}
             case _:
                 pass
     declared = {each.name.text: each for each in reversed(program.declarations)}
-    return Names(variables, collections, parameters, declared)
+    return Names({**variables, **outside, **variables}, declared)
 
 
 def definition(path: tuple[ast.Node, ...], program: ast.Program, notes: Notes) -> Span | None:
@@ -77,9 +74,8 @@ def struct_of(type_: object) -> Struct | None:
 
 
 def _named(name: str, names: Names) -> Span | None:
-    for known in (names.variables, names.collections, names.parameters):
-        if name in known:
-            return known[name]
+    if name in names.values:
+        return names.values[name]
     found = names.declared.get(name)
     return found.name.span if found else None
 

@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
-from typing import assert_never
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
@@ -21,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import ServerTextPosition, TextDocument
 
 from ghcm.editor.checking import Checker, Mistake
-from ghcm.editor.completion import Kind, Proposal, complete
+from ghcm.editor.completion import Proposal, complete
 from ghcm.editor.document import Document
 from ghcm.editor.hover import definition, found_at, hover
 from ghcm.version import __version__
@@ -166,25 +165,9 @@ def _ranges(text: TextDocument) -> Callable[[int, int], lsp.Range]:
 def _item(number: int, proposal: Proposal) -> lsp.CompletionItem:
     words = lsp.MarkupContent(lsp.MarkupKind.Markdown, proposal.words) if proposal.words else None
     return lsp.CompletionItem(
-        proposal.text, kind=_kind(proposal.kind), detail=proposal.detail, documentation=words, sort_text=f"{number:04}"
+        proposal.text,
+        kind=lsp.CompletionItemKind[proposal.kind.value],
+        detail=proposal.detail,
+        documentation=words,
+        sort_text=f"{number:04}",
     )
-
-
-def _kind(kind: Kind) -> lsp.CompletionItemKind:
-    match kind:
-        case Kind.COLUMN:
-            return lsp.CompletionItemKind.Field
-        case Kind.OPERATOR:
-            return lsp.CompletionItemKind.Method
-        case Kind.FUNCTION:
-            return lsp.CompletionItemKind.Function
-        case Kind.NAME:
-            return lsp.CompletionItemKind.Variable
-        case Kind.RECORD:
-            return lsp.CompletionItemKind.Struct
-        case Kind.ARGUMENT:
-            return lsp.CompletionItemKind.Property
-        case Kind.WORD:
-            return lsp.CompletionItemKind.Keyword
-        case _:
-            assert_never(kind)

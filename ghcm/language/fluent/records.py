@@ -60,7 +60,7 @@ def type_of(annotation: object, span: Span) -> ast.TypeExpr:
     if isinstance(annotation, type) and (hasattr(annotation, "__ghcm_name__") or is_enum(annotation)):
         return ast.NamedType(Later.of(annotation), span=span)
     if is_literal(annotation):
-        return literal_type(annotation, span)
+        return ast.EnumType(_values(annotation, span), span=span)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _nullable(arguments, span)
@@ -119,27 +119,22 @@ def is_literal(annotation: object) -> bool:
     return typing.get_origin(annotation) is typing.Literal
 
 
-def texts_of(annotation: object) -> tuple[str, ...] | None:
-    """The values of an enum, or of a `Literal`; None where they are no strings."""
-    values: tuple[object, ...] = (
-        tuple(member.value for member in annotation) if is_enum(annotation) else typing.get_args(annotation)
-    )
-    texts = tuple(value for value in values if isinstance(value, str))
-    return texts if texts and len(texts) == len(values) else None
-
-
 def enum_type(found: object) -> Enumeration | None:
     """The type that an enum or a `Literal` says; None where its values are no strings."""
-    texts = texts_of(found)
-    return None if texts is None else Enumeration(texts, found.__name__ if is_enum(found) else None)
+    values = [member.value for member in found] if is_enum(found) else list(typing.get_args(found))
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    return Enumeration(tuple(values), found.__name__ if is_enum(found) else None)
 
 
-def literal_type(annotation: object, span: Span) -> ast.EnumType:
-    """The type that `Literal["in", "out"]` means. Raises `ProgramError`."""
-    texts = texts_of(annotation)
-    if texts is None:
-        raise _no_strings("a Literal", span)
-    return ast.EnumType(tuple(ast.Name(text, span=span) for text in texts), span=span)
+def _values(found: object, span: Span) -> tuple[ast.Name, ...]:
+    """The values of an enum or a `Literal`. Raises `ProgramError`."""
+    enum = enum_type(found)
+    if enum is None:
+        said = f'"{found.__name__}"' if is_enum(found) else "a Literal"
+        detail, hint = "An enum of the language is one of a few texts.", 'write TCP = "tcp"'
+        raise mistake("GHCM-132", f"{said} has values that are no strings", span, detail=detail, hint=hint)
+    return tuple(ast.Name(text, span=span) for text in enum.values)
 
 
 def declare_enum(found: type[Enum]) -> ast.EnumDecl:
@@ -149,15 +144,8 @@ def declare_enum(found: type[Enum]) -> ast.EnumDecl:
         whole, name = definition.whole, definition.name
     except (OSError, TypeError):  # a class that stands in no file
         whole = name = here()
-    texts = texts_of(found)
-    if texts is None:
-        raise _no_strings(f'"{found.__name__}"', name)
-    return ast.EnumDecl(name_of(found.__name__, name), tuple(ast.Name(text, span=name) for text in texts), span=whole)
-
-
-def _no_strings(what: str, span: Span) -> Exception:
-    detail = "An enum of the language is one of a few texts."
-    return mistake("GHCM-132", f"{what} has values that are no strings", span, detail=detail, hint='write TCP = "tcp"')
+    values = _values(found, name)
+    return ast.EnumDecl(name_of(found.__name__, name), values, span=whole)
 
 
 @dataclass(frozen=True, slots=True)

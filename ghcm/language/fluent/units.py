@@ -120,7 +120,10 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
     declared = unit.__ghcm_unit__
     code = declared.function.__code__
     definition = Definition(code.co_filename, declared.name, code.co_firstlineno)
-    _check_form(declared, definition)
+    not_plain = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if any(test(declared.function) for test in not_plain):
+        detail = "It is called once to describe its pipelines; it runs no data."
+        raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', definition.name, detail=detail)
     parameters = parameters_of(declared.function, definition)
     with recording(code) as body:
         _call(declared.function, definition)
@@ -133,13 +136,6 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
         cache = ast.Name(Later.of(declared.on), span=declared.span)
     name = name_of(declared.name, definition.name)
     return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, span=definition.whole)
-
-
-def _check_form(declared: Declared, definition: Definition) -> None:
-    not_plain = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    if any(test(declared.function) for test in not_plain):
-        detail = "It is called once to describe its pipelines; it runs no data."
-        raise mistake("GHCM-134", f'unit "{declared.name}" is no plain function', definition.name, detail=detail)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
