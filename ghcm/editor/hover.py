@@ -39,8 +39,8 @@ def names_at(path: tuple[ast.Node, ...], program: ast.Program) -> Names:
     for node in path:
         match node:
             case ast.UnitDecl(parameters=parameters, body=body):
-                collections = [each for each in body if isinstance(each, ast.Assign)]
-                outside = {each.name.text: each.name.span for each in (*collections, *parameters)}
+                collections = [each.name for each in body if isinstance(each, ast.Assign)]
+                outside = {each.text: each.span for each in (*collections, *(each.name for each in parameters))}
             case ast.Lambda(parameters=names):
                 variables |= {each.text: each.span for each in names}
             case _:

@@ -83,10 +83,8 @@ def type_of(found: pa.DataType) -> types.Type:
 
 def field_of(field: Any) -> types.Field:
     """The field that a column of a schema, or a part of a struct, says. Raises `Unmapped`."""
-    try:
+    with inside(str(field.name)):
         return types.Field(str(field.name), _of_field(field))
-    except Unmapped as error:
-        raise inside(str(field.name), error) from None
 
 
 def _of_field(field: Any) -> types.Type:

@@ -220,10 +220,8 @@ class _Reading:
         fields: list[types.Field] = []
         names = list(known) if records.is_tuple_of(list(known)) else records.distinct(map(field_name, known))
         for key, name in zip(known, names, strict=True):
-            try:
+            with records.inside(key):
                 type_ = self.type(known[key])
-            except Unmapped as error:
-                raise records.inside(key, error) from None
             path = None if name == key else key
             fields.append(types.Field(name, type_ if key in there else types.as_nullable(type_), path))
         title = said.get("title")

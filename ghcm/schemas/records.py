@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ghcm.types import Enumeration, Field, List, Map, Nullable, Struct, Type, Variant, strip
@@ -28,13 +29,19 @@ class Unmapped(ValueError):
         return f'field "{".".join(self.path)}": {self.reason}' if self.path else self.reason
 
 
-def inside(name: str, error: Unmapped) -> Unmapped:
-    """The same as it is seen from outside of a field.
+@contextmanager
+def inside(name: str) -> Generator[None]:
+    """What is found to be `Unmapped` inside is so of a field.
 
-    >>> str(inside("a", inside("b", Unmapped("a union is no type of the language"))))
-    'field "a.b": a union is no type of the language'
+    >>> with inside("a"), inside("b"):
+    ...     raise Unmapped("a union is no type of the language")
+    Traceback (most recent call last):
+    ghcm.schemas.records.Unmapped: field "a.b": a union is no type of the language
     """
-    return Unmapped(error.reason, (name, *error.path))
+    try:
+        yield
+    except Unmapped as error:
+        raise Unmapped(error.reason, (name, *error.path)) from None
 
 
 _WORDS = ("if", "then", "else", "match", "let", "in", "is", "not", "and", "or", "null", "true", "false")
@@ -155,11 +162,11 @@ def _named(struct: Struct, name: str, outer: str, given: dict[str, tuple[object,
         variants = [replace(each, record=_named(each.record, each.name, chosen, given)) for each in struct.variants]
         return union_of_records(chosen, struct.fields[0].name, tuple(variants))
 
-    def inside(field: Field) -> Field:
+    def renamed(field: Field) -> Field:
         word = record_name(field.name)
         return replace(field, type=within(field.type, lambda held: _named(held, held.name or word, chosen, given)))
 
-    return Struct(tuple(map(inside, struct.fields)), chosen)
+    return Struct(tuple(map(renamed, struct.fields)), chosen)
 
 
 def union_of_records(name: str | None, tag: str, variants: tuple[Variant, ...]) -> Struct:

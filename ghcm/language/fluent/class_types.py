@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal as Exact
 from types import NoneType, UnionType
 from typing import Any, cast
 
 from ghcm import types
+from ghcm.language.fluent import records
 from ghcm.language.fluent.records import PLAIN, Digits, enum_type, is_enum, is_literal
 from ghcm.schemas.records import Unmapped, inside, tagged, union_of_records
 
@@ -33,22 +34,15 @@ def struct_of_class(found: type, open_: tuple[type, ...] = ()) -> types.Struct:
     `Unmapped`."""
     if found in open_:
         raise Unmapped(f'"{found.__name__}" is inside of itself, and records are not')
-    if hasattr(found, "__ghcm_tag__"):
-        return _union_of_class(found, (*open_, found))
+    if records.is_union(found):
+        inner = (*open_, found)
+        variants = [types.Variant(text, struct_of_class(each, inner)) for text, each, _ in records.variants_of(found)]
+        return union_of_records(found.__name__, found.__ghcm_tag__, tuple(variants))
     fields: list[types.Field] = []
     for name, annotation, path in _parts(found):
-        try:
+        with inside(name):
             fields.append(types.Field(name, _type(annotation, (*open_, found)), path))
-        except Unmapped as error:
-            raise inside(name, error) from None
     return types.Struct(tuple(fields), found.__name__)
-
-
-def _union_of_class(found: Any, open_: tuple[type, ...]) -> types.Struct:
-    from ghcm.language.fluent.records import variants_of
-
-    variants = [types.Variant(text, struct_of_class(record, open_)) for text, record, _ in variants_of(found)]
-    return union_of_records(found.__name__, found.__ghcm_tag__, tuple(variants))
 
 
 def union_of_models(source: object) -> types.Struct | None:
@@ -81,14 +75,12 @@ def _parts(found: type) -> Iterator[_Part]:
         for name, said in cast("dict[str, Any]", getattr(found, "__pydantic_fields__")).items():  # noqa: B009
             alias = said.validation_alias
             if alias is not None and not isinstance(alias, str):
-                raise inside(name, Unmapped("a choice of aliases has no counterpart"))
+                raise Unmapped("a choice of aliases has no counterpart", (name,))
             beside = [said] if isinstance(said.discriminator, str) else []
             yield name, _with_metadata(said.annotation, [*said.metadata, *beside]), alias
         return
-    from ghcm.language.fluent.records import parts_of
-
     if not is_dataclass(found):
-        yield from parts_of(found)
+        yield from records.parts_of(found)
         return
     hints = typing.get_type_hints(found, include_extras=True)
     known: Any = found
@@ -105,26 +97,29 @@ def _with_metadata(annotation: object, metadata: list[object]) -> object:
 
 _INSTEAD = {
     "Decimal": ": write Annotated[Decimal, Digits(10, 2)], or in pydantic Field(max_digits=10, decimal_places=2)",
-    "list": ": write list[T]",
-    "dict": ": write dict[K, V]",
-    "set": ": write list[T]",
-    "HttpUrl": ": write str",
+    "list": ": write list[T]", "dict": ": write dict[K, V]", "set": ": write list[T]", "HttpUrl": ": write str",
     "UUID": ": write str",
-}
+}  # fmt: skip
 """Behind the name of a type that Python's programs have: what to write instead."""
 
 
-def _type(annotation: object, open_: tuple[type, ...]) -> types.Type:
-    if isinstance(annotation, type) and annotation in PLAIN:
-        return PLAIN[annotation]
+def _type(annotation: object, open_: tuple[type, ...], metadata: tuple[object, ...] = ()) -> types.Type:
+    """The type that an annotation says together with the metadata beside it."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(arguments[0], open_, (*arguments[1:], *metadata))
+    tag = _found(metadata, "discriminator")
+    if isinstance(tag, str):
+        return _union(annotation, tag, open_)
     if origin in (typing.Union, UnionType):
         given = [each for each in arguments if each is not NoneType]
         if len(given) != 1:
             raise Unmapped("a union of types is no type of the language")
-        return types.as_nullable(_type(given[0], open_))
-    if origin is typing.Annotated:
-        return _annotated(arguments[0], list(arguments[1:]), open_)
+        return types.as_nullable(_type(given[0], open_, metadata))
+    if metadata and (sized := _sized(annotation, metadata)) is not None:
+        return sized
+    if isinstance(annotation, type) and annotation in PLAIN:
+        return PLAIN[annotation]
     if is_enum(annotation) or is_literal(annotation):
         enum = enum_type(annotation)
         if enum is None:
@@ -148,29 +143,22 @@ def _has_fields(found: type) -> bool:
     return is_model(found) or is_dataclass(found) or hasattr(found, "__ghcm_made__")
 
 
-def _annotated(annotation: object, metadata: list[object], open_: tuple[type, ...]) -> types.Type:
-    """Decimals and whole numbers by what is said beside them, others as they are."""
-    tag = _found(metadata, "discriminator")
-    if isinstance(tag, str):
-        return _union(annotation, tag, open_)
+def _sized(annotation: object, metadata: tuple[object, ...]) -> types.Type | None:
+    """A decimal, or a whole number of 32 bits, by the bounds that are said beside it."""
     beside = [part for each in metadata for part in (each, *getattr(each, "metadata", ()))]
-    if annotation is Exact:
-        digits = next((each for each in beside if isinstance(each, Digits)), None)
-        precision = digits.precision if digits else _found(beside, "max_digits")
-        scale = digits.scale if digits else _found(beside, "decimal_places")
-        if isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38:
-            return types.Decimal(precision, scale)
-        raise Unmapped("a decimal says how many digits it has: Annotated[Decimal, Digits(10, 2)]")
     if annotation is int and (_found(beside, "ge"), _found(beside, "le")) == (-(2**31), 2**31 - 1):
         return types.Int32()
-    if typing.get_origin(annotation) in (typing.Union, UnionType):  # what stands beside a union is of its type
-        given = [each for each in typing.get_args(annotation) if each is not NoneType]
-        if len(given) == 1:
-            return types.as_nullable(_annotated(given[0], metadata, open_))
-    return _type(annotation, open_)
+    if annotation is not Exact:
+        return None
+    digits = next((each for each in beside if isinstance(each, Digits)), None)
+    precision = digits.precision if digits else _found(beside, "max_digits")
+    scale = digits.scale if digits else _found(beside, "decimal_places")
+    if isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38:
+        return types.Decimal(precision, scale)
+    raise Unmapped("a decimal says how many digits it has: Annotated[Decimal, Digits(10, 2)]")
 
 
-def _found(beside: list[object], name: str) -> object:
+def _found(beside: Sequence[object], name: str) -> object:
     return next((value for each in beside if (value := getattr(each, name, None)) is not None), None)
 
 
