@@ -20,12 +20,11 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
 from ghcm.spg.reference.aggregates import Given, aggregate, given
-from ghcm.spg.reference.decoding import decoded, whole_records
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, part
-from ghcm.spg.reference.text_records import BYTE_ORDER_MARK, LONGEST, Bad
+from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, Window
+from ghcm.spg.reference.text_records import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
 from ghcm.types import Struct
 
 
@@ -125,7 +124,7 @@ def write(run: Run, step: Step, op: To, records: Sequence[Record]) -> None:
         rows.extend(record.value for record in records)
         return
     indices = {order_key(run.apply(key, row), key.body.type): index for index, row in enumerate(rows)}
-    for record, value in run.each(step, records, lambda record: run.apply(key, record.value)):
+    for record, value in run.applied(step, key, records):
         index = indices.setdefault(order_key(value, key.body.type), len(rows))
         rows[index : index + 1] = [record.value]
 
@@ -189,8 +188,7 @@ def _values(run: Run, step: Step, op: Publish, record: Record) -> tuple[Given, .
 
 
 def _windows(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Iterator[list[tuple[Given, ...]]]:
-    closed: dict[tuple[int, int], list[tuple[Given, ...]]] = {}
+    closed: dict[Window, list[tuple[Given, ...]]] = {}
     for record, values in run.each(step, records, lambda record: _values(run, step, op, record)):
-        window = cast("tuple[int, int]", part(record.value, cast("Struct", step.takes.element), "window"))
-        closed.setdefault(window, []).append(values)
+        closed.setdefault(cast("Window", step.window(record)), []).append(values)
     yield from (closed[window] for window in sorted(closed, key=lambda window: window[1]))

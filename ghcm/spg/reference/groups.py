@@ -10,11 +10,10 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
-from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, part
-from ghcm.types import Shape, Struct, Type
+from ghcm.spg.reference.state import NO_KEY, Record, Run, Step, Window, part
+from ghcm.types import Shape, Struct
 
 
 @dataclass(slots=True)
@@ -22,24 +21,17 @@ class Group:
     """The values of one key (and window), in order of arrival."""
 
     key: object
-    window: tuple[int, int] | None
+    window: Window | None
     values: list[object] = field(default_factory=list[object])
 
 
 def _groups(step: Step, records: Sequence[tuple[Record, object]]) -> list[Group]:
     """The groups of records, each with the second of its pair as value."""
-    element, keyed = step.takes.columns, step.takes.shape is not Shape.STREAM
     groups: dict[object, Group] = {}
     for record, value in records:
-        key = part(record.value, element, "key") if keyed else NO_KEY
-        window = cast("tuple[int, int]", part(record.value, element, "window")) if step.takes.windowed else None
-        identity = (order_key(key, _type(element, "key")) if keyed else None, window)
-        groups.setdefault(identity, Group(key, window)).values.append(value)
+        key, window = step.key(record), step.window(record)
+        groups.setdefault((step.identity(key), window), Group(key, window)).values.append(value)
     return sorted(groups.values(), key=lambda group: group.window[1] if group.window else 0)
-
-
-def _type(element: Struct, name: str) -> Type:
-    return element.fields[element.index(name)].type
 
 
 def _results(run: Run, step: Step, groups: list[Group], result_of: Callable[[Group], object]) -> list[Record]:
@@ -53,8 +45,13 @@ def _results(run: Run, step: Step, groups: list[Group], result_of: Callable[[Gro
         names = {"key": None if group.key is NO_KEY else group.key, "value": value, "window": group.window}
         element = step.gives.element
         made = tuple(names[name] for name in element.names) if isinstance(element, Struct) else value
-        results.append(Record(made, None if group.window is None else group.window[1] - 1))
+        results.append(Record(made, _last(group.window)))
     return results
+
+
+def _last(window: Window | None) -> int | None:
+    """The event time of what a window gives."""
+    return None if window is None else window[1] - 1
 
 
 def _by_value(step: Step, records: Sequence[Record]) -> list[Group]:
@@ -69,7 +66,7 @@ def reduced(run: Run, step: Step, op: ReduceByKey, records: Sequence[Record]) ->
 def aggregated(run: Run, step: Step, op: AggregateByKey, records: Sequence[Record]) -> list[Record]:
     """The aggregates per key; a record whose arguments fail takes part in none of them."""
 
-    type_ = _type(step.takes.columns, "value")
+    type_ = step.takes.pair[1]
 
     def arguments(record: Record) -> tuple[Given, ...]:
         value = part(record.value, step.takes.element, "value")
@@ -87,7 +84,7 @@ def _aggregates(run: Run, aggregates: tuple[Aggregate, ...], scalar: bool, rows:
 
 def grouped(run: Run, step: Step, _: GroupByKey, records: Sequence[Record]) -> list[Record]:
     """The values per key in ascending order."""
-    type_ = _type(step.takes.columns, "value")
+    type_ = step.takes.pair[1]
     groups = _by_value(step, records)
     return _results(run, step, groups, lambda group: sorted(group.values, key=lambda value: order_key(value, type_)))
 
@@ -105,12 +102,7 @@ def distinct(_run: Run, step: Step, _op: Distinct, records: Sequence[Record]) ->
     found: dict[object, Record] = {}
     for record in records:
         found.setdefault(order_key(record.value, step.takes.element), record)
-    results: list[Record] = []
-    for record in found.values():
-        window = part(record.value, step.takes.columns, "window") if step.takes.windowed else None
-        end = cast("tuple[int, int]", window)[1] if window is not None else None
-        results.append(Record(record.value, None if end is None else end - 1))
-    return results
+    return [Record(record.value, _last(step.window(record))) for record in found.values()]
 
 
 def sorted_records(run: Run, step: Step, op: Sort, records: Sequence[Record]) -> list[Record]:
@@ -121,7 +113,7 @@ def sorted_records(run: Run, step: Step, op: Sort, records: Sequence[Record]) ->
 def _in_order(
     run: Run, step: Step, by: Lambda, descending: bool, records: Sequence[Record], *, nulls_last: bool
 ) -> list[Record]:
-    keyed = run.each(step, records, lambda record: run.apply(by, record.value))
+    keyed = run.applied(step, by, records)
     keyed.sort(key=lambda pair: order_key(pair[0].value, step.takes.element))
     keyed.sort(key=lambda pair: order_key(pair[1], by.body.type), reverse=descending)  # keeps equal ones as they were
     known = [record for record, key in keyed if key is not None]
@@ -132,16 +124,11 @@ def _in_order(
 def top(run: Run, step: Step, op: Top, records: Sequence[Record]) -> list[Record]:
     """The first so many records, of each window where there are windows; nulls rank last."""
     ranked = _in_order(run, step, op.by, op.descending, records, nulls_last=True)
-    try:
-        count = evaluate(op.count, {}, run.parameters)
-    except Failed as failure:
-        run.dead(step, "null", failure)
-        return []
-    most = max(0, cast("int", count or 0))
+    most = run.count(step, op.count)
     if not step.takes.windowed:
         return ranked[:most]
-    windows: dict[tuple[int, int], list[Record]] = {}
+    windows: dict[Window, list[Record]] = {}
     for record in ranked:
-        windows.setdefault(cast("tuple[int, int]", part(record.value, step.takes.element, "window")), []).append(record)
+        windows.setdefault(cast("Window", step.window(record)), []).append(record)
     ends = sorted(windows, key=lambda window: window[1])
     return [Record(record.value, window[1] - 1) for window in ends for record in windows[window][:most]]

@@ -17,7 +17,6 @@ from ghcm.spg.graph import Program, Task, entry_of, step_unit
 from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
-from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced, sorted_records, top
 from ghcm.spg.reference.joins import joined, looked_up_in_time
@@ -37,7 +36,7 @@ def iterated(
     state = _timeless(inputs[0])
     others = {entry_of(index): records for index, records in enumerate(inputs) if index}
     rounds = 0
-    for _ in range(_limit(run, step, op)):
+    for _ in range(run.count(step, op.limit)):
         after = _timeless(round_of({entry_of(0): state, **others})[op.result])
         ended = op.until is not None and _ended(run, step, op.until, state, after)
         state, rounds = after, rounds + 1
@@ -49,15 +48,6 @@ def iterated(
 
 def _timeless(records: Sequence[Record]) -> list[Record]:
     return [Record(record.value) for record in records]
-
-
-def _limit(run: Run, step: Step, op: ops.Iterate) -> int:
-    try:
-        limit = evaluate(op.limit, {}, run.parameters)
-    except Failed as failure:
-        run.dead(step, "null", failure)
-        return 0
-    return max(0, cast("int", limit or 0))
 
 
 def _ended(run: Run, step: Step, until: ops.Until, before: Sequence[Record], after: Sequence[Record]) -> bool:

@@ -37,15 +37,21 @@ def load(module: str, function: str, base: Path) -> Callable[[object], object]:
         sys.path.remove(str(base))
 
 
-def result_of(function: Callable[[object], object], value: object, takes: types.Type, gives: types.Type) -> object:
+def result_of(
+    function: Callable[[object], object], value: object, takes: types.Collection, gives: types.Type
+) -> object:
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
+    return _called(function, _hand(value, takes.element), lambda given: take(given, gives))
+
+
+def _called(function: Callable[[object], object], argument: object, taken: Callable[[object], object]) -> object:
     try:
-        given = function(_hand(value, takes))
+        given = function(argument)
     except Exception as error:  # whatever a user's function raises is this record's failure
         raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
     try:
-        return take(given, gives)
-    except (TypeError, ValueError, OverflowError) as error:
+        return taken(given)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise Failed(Failure.WRONG_RESULT, str(error)) from None
 
 
@@ -165,15 +171,12 @@ def batch_result(
     fields = takes.columns.fields
     arrays = [pa.array([_plain(v, f.type)], arrow_type(f.type)) for v, f in zip(values, fields, strict=True)]
     table = pa.table(arrays, names=[field.name for field in fields])
-    try:
-        given = function(table)
-    except Exception as error:  # whatever a user's function raises is this record's failure
-        raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
-    try:
+
+    def only(given: object) -> object:
         (result,) = _rows(given, gives)
         return take(result, gives)
-    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
-        raise Failed(Failure.WRONG_RESULT, str(error)) from None
+
+    return _called(function, table, only)
 
 
 def _rows(given: object, gives: types.Type) -> list[object]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import assert_never, cast
+from typing import Any, assert_never, cast
 
-from ghcm.errors import GhcmError
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
 from ghcm.spg import ops
 from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.python import batch_result, load, result_of
-from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
+from ghcm.spg.reference.state import NEVER, Record, Run, Step, Window, part
 from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Struct
 
@@ -22,43 +21,26 @@ def row_operation(run: Run, step: Step, op: RowOp | ops.PythonBatch, records: Se
     """What the operation makes of the records, in order."""
     match op:
         case ops.Filter(predicate=predicate):
-            tested = run.each(step, records, lambda record: run.apply(predicate, record.value))
-            return [record for record, holds in tested if holds is True]
+            return [record for record, holds in run.applied(step, predicate, records) if holds is True]
         case ops.Map(function=function) | ops.MapToPair(function=function):
-            return _mapped(run, step, function, records)
+            return [record.with_value(value) for record, value in run.applied(step, function, records)]
         case ops.FlatMap(function=function):
-            several = run.each(step, records, lambda record: run.apply(function, record.value))
-            return [
-                record.with_value(item)
-                for record, items in several
-                for item in cast("list[object] | None", items) or ()
-            ]
+            several = run.applied(step, function, records)
+            return [record.with_value(each) for record, items in several for each in cast("list[Any]", items) or ()]
         case ops.MapValues(function=function):
             return _new_values(run, step, function, records)
         case ops.KeyBy(function=function):
-            keyed = run.each(step, records, lambda record: run.apply(function, record.value))
-            return [record.with_value((key, record.value)) for record, key in keyed]
-        case ops.PythonCall():
-            function_ = load(op.module, op.function, run.outside.base)
-            takes, gives = step.takes.element, step.gives.element
-            made = run.each(step, records, lambda record: result_of(function_, record.value, takes, gives))
-            return [record.with_value(value) for record, value in made]
-        case ops.PythonBatch():
-            by_batch = load(op.module, op.function, run.outside.base)
-            made = run.each(
-                step, records, lambda record: batch_result(by_batch, record.value, step.takes, step.gives.element)
-            )
+            return [record.with_value((key, record.value)) for record, key in run.applied(step, function, records)]
+        case ops.PythonCall() | ops.PythonBatch():
+            called = load(op.module, op.function, run.outside.base)
+            result = result_of if isinstance(op, ops.PythonCall) else batch_result
+            made = run.each(step, records, lambda record: result(called, record.value, step.takes, step.gives.element))
             return [record.with_value(value) for record, value in made]
         case ops.Window():
             found = run.each(step, records, lambda record: _windowed(step, op, record))
             return [new for _, several in found for new in several]
         case _:
             assert_never(op)
-
-
-def _mapped(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -> list[Record]:
-    made = run.each(step, records, lambda record: run.apply(function, record.value))
-    return [record.with_value(value) for record, value in made]
 
 
 def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record]) -> list[Record]:
@@ -77,14 +59,13 @@ def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
     still_open = [window for window in windows if window[1] + op.allowed_lateness_us > record.watermark]
     if not still_open:
         raise Failed(Failure.LATE, f"the window ended at {windows[-1][1]}, the watermark was {record.watermark}")
-    plain = cast("tuple[object, ...]", record.value) if isinstance(step.takes.element, Struct) else (record.value,)
-    return [record.with_value((*plain, window)) for window in still_open]
+    return [step.in_window(record, window) for window in still_open]
 
 
-def _windows(assigner: ops.Tumbling | ops.Sliding, time: int) -> list[tuple[int, int]]:
+def _windows(assigner: ops.Tumbling | ops.Sliding, time: int) -> list[Window]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
     size, every = assigner.size_us, assigner.every_us
-    windows: list[tuple[int, int]] = []
+    windows: list[Window] = []
     start = time - (time - assigner.offset_us) % every
     while start + size > time:
         windows.insert(0, (checked(start), checked(start + size)))
@@ -115,13 +96,9 @@ def _time(run: Run, op: ops.EventTime, record: Record) -> int:
 
 def arrival_time(run: Run, step: Step, records: Sequence[Record]) -> list[Record]:
     """The records with the time at which they come, as the script says; the clock never goes back."""
-    script = run.outside.arrivals.get(step.id, ())
-    if len(script) < len(records):
-        hint = "The reference has no clock: `arrivals` says when each record comes."
-        raise GhcmError(f'"{step.id}" goes by the clock, and {len(records)} records come to it', hint=hint)
     timed: list[Record] = []
     clock = NEVER
-    for record, moment in zip(records, script, strict=False):
+    for record, moment in zip(records, run.script(step.id, records, "goes by the clock"), strict=True):
         before, clock = clock, max(clock, moment)
         timed.append(Record(record.value, clock, before, record.partition))
     return timed
@@ -131,13 +108,10 @@ def fused(run: Run, step: Step, op: ops.Fused, records: Sequence[Record]) -> lis
     """What the stages make of the records, one after the other."""
     takes = step.takes
     for stage in op.stages:
-        windowed = takes.windowed if _keeps_window(stage.op) else isinstance(stage.op, ops.Window)
+        keeps = traits_of(stage.op).picks or isinstance(stage.op, ops.MapValues)
+        windowed = takes.windowed if keeps else isinstance(stage.op, ops.Window)
         gives = Collection(Shape.STREAM, stage.element, takes.bounded, takes.timed, windowed)
         inner = Step(stage.id, stage.op, takes, gives, stage.origin)
         records = row_operation(run, inner, stage.op, records)
         takes = gives
     return list(records)
-
-
-def _keeps_window(op: RowOp) -> bool:
-    return traits_of(op).picks or isinstance(op, ops.MapValues)

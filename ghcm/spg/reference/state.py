@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
-from ghcm.expr import Lambda
+from ghcm.errors import GhcmError
+from ghcm.expr import Expr, Lambda
 from ghcm.functions import Failure
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Op
-from ghcm.spg.reference.expressions import apply
+from ghcm.spg.reference.expressions import apply, evaluate
 from ghcm.spg.reference.functions import Failed
-from ghcm.types import INT_MIN, Collection, Field, Struct, Type
+from ghcm.spg.reference.order import order_key
+from ghcm.types import INT_MIN, Collection, Field, Shape, Struct, Type
 from ghcm.values import encode
 
 T = TypeVar("T")
+Window: TypeAlias = tuple[int, int]
 NEVER = INT_MIN
 """The watermark before the first record."""
+NO_KEY = object()
+"""Stands for the key of what is not grouped by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,23 @@ class Step:
     gives: Collection
     origin: str
 
+    def window(self, record: Record) -> Window | None:
+        """The window of a record that it takes, if its records are in windows."""
+        return cast("Window", part(record.value, self.takes.columns, "window")) if self.takes.windowed else None
+
+    def key(self, record: Record) -> object:
+        """The key of a record that it takes; `NO_KEY` where there are no pairs."""
+        return part(record.value, self.takes.columns, "key") if self.takes.shape is not Shape.STREAM else NO_KEY
+
+    def identity(self, key: object) -> object:
+        """What tells a key from others."""
+        return None if key is NO_KEY else order_key(key, self.takes.pair[0])
+
+    def in_window(self, record: Record, window: Window) -> Record:
+        """The record with that window as its last column."""
+        plain = cast("tuple[object, ...]", record.value) if isinstance(self.takes.element, Struct) else (record.value,)
+        return record.with_value((*plain, window))
+
 
 @dataclass(slots=True)
 class Run:
@@ -118,6 +140,26 @@ class Run:
         """Note a dead letter with that input text."""
         letter = DeadLetterRow(self.unit.name, step.id, failure.reason, text, failure.detail, step.origin)
         self.result.dead.append(letter)
+
+    def applied(self, step: Step, function: Lambda, records: Sequence[Record]) -> list[tuple[Record, object]]:
+        """The value of a lambda for each record that does not fail; the others become dead letters."""
+        return self.each(step, records, lambda record: self.apply(function, record.value))
+
+    def count(self, step: Step, expr: Expr) -> int:
+        """The value of an expression without record, at least 0; where it fails a dead letter without record."""
+        try:
+            return max(0, cast("int", evaluate(expr, {}, self.parameters) or 0))
+        except Failed as failure:
+            self.dead(step, "null", failure)
+            return 0
+
+    def script(self, id: str, records: Sequence[Record], why: str) -> Sequence[int]:
+        """When each record comes to the task of that id; GhcmError where it is not said."""
+        script = self.outside.arrivals.get(id, ())
+        if len(script) < len(records):
+            hint = "The reference has no clock: `arrivals` says when each record comes."
+            raise GhcmError(f'"{id}" {why}, and {len(records)} records come to it', hint=hint)
+        return script[: len(records)]
 
     def each(self, step: Step, records: Sequence[Record], do: Callable[[Record], T]) -> list[tuple[Record, T]]:
         """What `do` gives for each record that does not fail; the others become dead letters."""
@@ -141,10 +183,6 @@ class Run:
         fields = tuple(cast("Field", step.takes.columns.get(name)) for name in names)
         value = tuple(key if name == "key" else window for name in names)
         self.dead(step, encode(value, Struct(fields)), failure)
-
-
-NO_KEY = object()
-"""Stands for the key of what is not grouped by one."""
 
 
 def part(value: object, type_: Type, name: str) -> object:

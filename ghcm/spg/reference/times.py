@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.spg.graph import watermark_groups
 from ghcm.spg.ops import EventTime, Sessions
 from ghcm.spg.reference.functions import Failed, checked
-from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import NEVER, Record, Run, Step, part
-from ghcm.types import Shape, Struct
+from ghcm.spg.reference.state import NEVER, Record, Run, Step, Window
 
 _PartitionKey: TypeAlias = tuple[str, tuple[str, str]]
 """A task and a partition of its source."""
@@ -88,13 +85,10 @@ def _partitions(ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival]) -> d
 
 def _arrivals(run: Run, id: str, op: EventTime, outputs: Mapping[str, Sequence[Record]]) -> list[_Arrival]:
     records = outputs[run.unit.task(id).inputs[0].producer]
-    script = run.outside.arrivals.get(id, ())
-    if len(script) < len(records):
-        hint = "The reference has no clock: `arrivals` says when each record comes."
-        raise GhcmError(f'"{id}" may have to wait, and {len(records)} records come to it', hint=hint)
+    script = run.script(id, records, "may have to wait")
     return [
         _Arrival(moment, id, at, record.partition, _time(run, op, record))
-        for at, (record, moment) in enumerate(zip(records, script, strict=False))
+        for at, (record, moment) in enumerate(zip(records, script, strict=True))
     ]
 
 
@@ -122,23 +116,17 @@ def _follow(partitions: Sequence[_Partition]) -> None:
             each.watermark = max(each.watermark, min(awake))
 
 
-Window = tuple[int, int]
-
-
 def in_sessions(run: Run, step: Step, op: Sessions, records: Sequence[Record]) -> list[Record]:
     """The records that are not late, each with its session, in their order."""
-    element = step.takes.columns
-    keyed = step.takes.shape is not Shape.STREAM
-    key_type = element.fields[element.index("key")].type if keyed else None
-    ends = run.each(step, records, lambda record: _end_alone(op, record))
+    placed = [
+        (record, step.identity(step.key(record)), cast("int", record.time))
+        for record, _ in run.each(step, records, lambda record: _end_alone(op, record))
+    ]
     times: dict[object, list[int]] = {}
-    placed: list[tuple[Record, object]] = []
-    for record, _ in ends:
-        key = order_key(part(record.value, element, "key"), key_type) if key_type is not None else None
-        times.setdefault(key, []).append(cast("int", record.time))
-        placed.append((record, key))
+    for _, key, time in placed:
+        times.setdefault(key, []).append(time)
     sessions = {key: _sessions(op.gap_us, each) for key, each in times.items()}
-    return [_in_window(step, record, _session_of(sessions[key], cast("int", record.time))) for record, key in placed]
+    return [step.in_window(record, _session_of(sessions[key], time)) for record, key, time in placed]
 
 
 def _end_alone(op: Sessions, record: Record) -> int:
@@ -162,8 +150,3 @@ def _sessions(gap: int, times: Sequence[int]) -> list[Window]:
 
 def _session_of(sessions: Sequence[Window], time: int) -> Window:
     return next(session for session in sessions if session[0] <= time < session[1])
-
-
-def _in_window(step: Step, record: Record, window: Window) -> Record:
-    plain = cast("tuple[object, ...]", record.value) if isinstance(step.takes.element, Struct) else (record.value,)
-    return record.with_value((*plain, window))
