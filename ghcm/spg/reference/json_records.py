@@ -11,7 +11,7 @@ import decimal
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Any, NoReturn, assert_never, cast
@@ -81,14 +81,16 @@ def from_object(data: dict[str, Any], element: types.Struct) -> tuple[object, ..
     """The record of an object: each field by its path; ValueError says which field does not fit. A union has the fields
     of the record that its tag names, whatever else the object holds.
     """
+    return record_of(element, lambda field: from_data(_find(data, field.path or field.name), field.type))
+
+
+def record_of(element: types.Struct, read: Callable[[types.Field], object]) -> tuple[object, ...]:
+    """The record of what is read for its fields, but for those that a union of its tag has not."""
     row: list[object] = []
     tags = dict(element.cases)
     for field in element.fields:
-        if field.name in tags and row[0] not in tags[field.name]:
-            row.append(None)
-            continue
         try:
-            row.append(from_data(_find(data, field.path or field.name), field.type))
+            row.append(read(field) if field.name not in tags or row[0] in tags[field.name] else None)
         except ValueError as error:
             raise ValueError(f'field "{field.name}": {error}') from None
     return tuple(row)
@@ -150,7 +152,7 @@ def from_data(data: Any, type_: types.Type) -> object:
 
 
 def _map(data: Any, key: types.Type, value: types.Type) -> object:
-    if isinstance(key, types.String | types.Enumeration) and _is_object(data):
+    if isinstance(key, types.String | types.Enumeration) and isinstance(data, dict):
         return {from_data(name, key): from_data(each, value) for name, each in _members(data).items()}
     pairs = [_items(pair) for pair in _items(data)]
     if any(len(pair) != 2 for pair in pairs):
@@ -160,10 +162,6 @@ def _map(data: Any, key: types.Type, value: types.Type) -> object:
 
 def _items(data: object) -> list[object]:
     return cast("list[object]", data) if isinstance(data, list) else misfit("a list", data)
-
-
-def _is_object(data: object) -> bool:
-    return isinstance(data, dict)
 
 
 def _members(data: object) -> dict[str, Any]:
@@ -219,14 +217,19 @@ def _moment(text: str) -> int:
     return micros + (shift if sign == "-" else -shift)
 
 
+def check_columns(file: str, known: list[str], element: types.Struct) -> None:
+    """GhcmError where a file lacks a column that the record cannot do without."""
+    for field in element.fields:
+        name = field.path or field.name
+        if name not in known and not is_nullable(field.type):
+            raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, known))
+
+
 def rows_of(data: bytes, file: str, format_: str, element: types.Struct) -> list[dict[str, Any]]:
     """The rows with the columns that the record names. GhcmError where one is missing."""
     table: Any = _table(data, format_)
-    known = list(_paths(table.schema))
+    check_columns(file, list(_paths(table.schema)), element)
     wanted = [field.path or field.name for field in element.fields]
-    for path, field in zip(wanted, element.fields, strict=True):
-        if path not in known and not is_nullable(field.type):
-            raise GhcmError(f'cannot read "{file}": it has no column "{path}"', hint=suggest(path, known))
     chosen = [
         name for name in table.column_names if any(path == name or path.startswith(name + ".") for path in wanted)
     ]

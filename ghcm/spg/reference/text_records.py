@@ -1,4 +1,4 @@
-"""Raw bytes of one partition into records: text and JSON by lines, CSV by its header, and Zeek's logs, whose `#` headers
+"""Raw bytes of one partition into records: text and JSON by lines, CSV by its header, Zeek's logs, whose `#` headers
 may change in the middle; as strict as the language says.
 
 Of a file that still grows the records that are whole are there, since the next byte may go on with the rest.
@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, assert_never, cast
 
 from ghcm import types
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError
 from ghcm.spg.connectors import Format
-from ghcm.spg.reference.json_records import from_data, from_object, micros, misfit, object_in, rows_of, spelt, whole
-from ghcm.types import Struct, is_nullable
+from ghcm.spg.reference import json_records
+from ghcm.types import Struct
 from ghcm.values import WrittenFloat, from_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -154,7 +154,7 @@ def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -
             yield Bad(text, f"{position}: {failure}")
         elif header is None:
             header = fields
-            _check_header(file, header, element)
+            json_records.check_columns(file, header, element)
         else:
             yield attempt(text, position, partial(_from_cells, header, fields, element))
 
@@ -169,26 +169,12 @@ def _row(
     cells: dict[str, str], element: types.Struct, value: Callable[[str, types.Type], object]
 ) -> tuple[object, ...]:
     """The record of the cells by column; a column that is not there is null, and so is what a union has not."""
-    row: list[object] = []
-    tags = dict(element.cases)
-    for field in element.fields:
-        if field.name in tags and row[0] not in tags[field.name]:
-            row.append(None)
-            continue
+
+    def read(field: types.Field) -> object:
         cell = cells.get(field.path or field.name)
-        try:
-            row.append(None if cell is None else value(cell, field.type))
-        except ValueError as error:
-            raise ValueError(f'field "{field.name}": {error}') from None
-    return whole(tuple(row), element)
+        return None if cell is None else value(cell, field.type)
 
-
-def _check_header(file: str, header: list[str], element: types.Struct) -> None:
-    """That a file has every column that the record cannot do without."""
-    for field in element.fields:
-        name = field.path or field.name
-        if name not in header and not is_nullable(field.type):
-            raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, header))
+    return json_records.whole(json_records.record_of(element, read), element)
 
 
 def zeek_records(data: bytes, file: str, element: types.Struct) -> Iterator[tuple[object, ...] | Bad]:
@@ -198,7 +184,7 @@ def zeek_records(data: bytes, file: str, element: types.Struct) -> Iterator[tupl
         text = line.text if isinstance(line, Bad) else line
         if text.startswith("#"):
             if log.header(text):
-                _check_header(file, log.columns or [], element)
+                json_records.check_columns(file, log.columns or [], element)
         elif isinstance(line, Bad):
             yield line
         elif log.columns is None and text:
@@ -220,25 +206,24 @@ def _from_text(text: str, type_: types.Type) -> object:
         case types.String():
             return text
         case types.Enumeration():
-            return from_data(text, type_)
+            return json_records.from_data(text, type_)
         case types.Null():
-            return None if not text else misfit("nothing", text)
+            return None if not text else json_records.misfit("nothing", text)
         case types.Bool():
-            return text.lower() == "true" if text.lower() in ("true", "false") else misfit("bool", text)
+            return text.lower() == "true" if text.lower() in ("true", "false") else json_records.misfit("bool", text)
         case types.Int() | types.Int32():
-            return (
-                from_data(int(text), type_) if len(text) < 40 and _WHOLE.fullmatch(text) else misfit(str(type_), text)
-            )
+            whole = len(text) < 40 and _WHOLE.fullmatch(text)
+            return json_records.from_data(int(text), type_) if whole else json_records.misfit(str(type_), text)
         case types.Float():
-            return float(text) if _REAL.fullmatch(text) else misfit("float", text)
+            return float(text) if _REAL.fullmatch(text) else json_records.misfit("float", text)
         case types.Timestamp() | types.Duration():
             if len(text) < 40 and _WHOLE.fullmatch(text):
-                return micros(int(text))
-            return micros(float(text)) if _REAL.fullmatch(text) else from_data(text, type_)
+                return json_records.micros(int(text))
+            return json_records.micros(float(text)) if _REAL.fullmatch(text) else json_records.from_data(text, type_)
         case types.Date() | types.Decimal():
             return from_json(text, type_)
         case types.Bytes() | types.List() | types.Map() | types.Struct():
-            return from_data(json.loads(text, parse_float=WrittenFloat), type_)
+            return json_records.from_data(json.loads(text, parse_float=WrittenFloat), type_)
         case _:
             assert_never(type_)
 
@@ -266,17 +251,17 @@ def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterato
 
 
 def _from_line(text: str, element: Struct) -> tuple[object, ...]:
-    return whole(from_object(object_in(text), element), element)
+    return json_records.whole(json_records.from_object(json_records.object_in(text), element), element)
 
 
 def _from_row(row: dict[str, Any], element: Struct) -> tuple[object, ...]:
-    return whole(from_object(row, element), element)
+    return json_records.whole(json_records.from_object(row, element), element)
 
 
 def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
     """The rows of Parquet and Arrow files are read as JSON objects of the same content would be."""
-    for number, row in enumerate(rows_of(data, file, format_, element), 1):
-        text = json.dumps(spelt(row), ensure_ascii=False, separators=(",", ":"))
+    for number, row in enumerate(json_records.rows_of(data, file, format_, element), 1):
+        text = json.dumps(json_records.spelt(row), ensure_ascii=False, separators=(",", ":"))
         yield attempt(text, f"{file}:{number}", partial(_from_row, row, element))
 
 
