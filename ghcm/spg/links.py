@@ -4,6 +4,7 @@ and texts that pictures are drawn with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,25 @@ def number(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".") if abs(value) >= 0.05 else "0"
 
 
+def element(name: str, text: str | None = None, **attributes: float | str) -> str:
+    """An element with these attributes (`class_` for a word that Python keeps), around its text if it has any."""
+    written = " ".join(
+        f'{key.rstrip("_").replace("_", "-")}="{value if isinstance(value, str) else number(value)}"'
+        for key, value in attributes.items()
+    )
+    return f"<{name} {written}/>" if text is None else f"<{name} {written}>{text}</{name}>"
+
+
+def way(*steps: float | str) -> str:
+    """The words of a path: letters, and behind each its numbers.
+
+    >>> way("M", 1.0, 2.5, "H", 3.0)
+    'M1 2.5 H3'
+    """
+    words = (f" {step}" if isinstance(step, str) else f" {number(step)}" for step in steps)
+    return re.sub(r"([A-Za-z]) ", r"\1", "".join(words)).strip()
+
+
 def text_width(text: str, size: float) -> float:
     """About how wide text is in a sans-serif font of that size."""
     return sum(0.34 if c in _NARROW else 0.92 if c in _WIDE or not c.isascii() else 0.6 for c in text) * size
@@ -38,16 +58,12 @@ def clip(text: str, size: float, most: float) -> str:
 
 def curve(points: Sequence[Point], *, sideways: bool = False) -> str:
     """A path through points that leaves and enters each downwards (or sideways)."""
-    parts = [f"M{number(points[0][0])} {number(points[0][1])}"]
+    parts = [way("M", *points[0])]
     for (x1, y1), (x2, y2) in pairwise(points):
-        if sideways:
-            bend = max(24.0, abs(x2 - x1) / 2)
-            control = ((x1 + bend, y1), (x2 - bend, y2))
-        else:
-            bend = max(16.0, abs(y2 - y1) / 2)
-            control = ((x1, y1 + bend), (x2, y2 - bend))
-        coordinates = ", ".join(f"{number(x)} {number(y)}" for x, y in (*control, (x2, y2)))
-        parts.append(f"C{coordinates}")
+        bend = max(24.0, abs(x2 - x1) / 2) if sideways else max(16.0, abs(y2 - y1) / 2)
+        right, down = (bend, 0.0) if sideways else (0.0, bend)
+        ends = ((x1 + right, y1 + down), (x2 - right, y2 - down), (x2, y2))
+        parts.append(f"C{', '.join(way(*end) for end in ends)}")
     return " ".join(parts)
 
 
@@ -124,8 +140,8 @@ def draw_link(
     tail, last = _port(link.end, link.to_task, blocks, corners, sizes, right=False)
     through = [(y + _MARGIN, x + top) for x, y in route]
     class_, marker = ("call", "call") if link.call else ("edge", "data")
-    way = curve([first, *through, last], sideways=True).partition(" ")[2].partition(" ")[2]
-    return f'<path class="{class_}" marker-end="url(#{marker})" d="{head} {way} {tail}"/>'
+    between = curve([first, *through, last], sideways=True).partition(" ")[2].partition(" ")[2]
+    return element("path", class_=class_, marker_end=f"url(#{marker})", d=f"{head} {between} {tail}")
 
 
 def _port(
@@ -146,7 +162,7 @@ def _port(
     side = x + (width if right else -2)
     if task is None or name not in blocks or task not in blocks[name].boxes:
         point = (side, y + (30 if name in blocks else height / 2))
-        return (f"M{number(point[0])} {number(point[1])}" if right else "", point)
+        return (way("M", *point) if right else "", point)
     boxes = blocks[name].boxes
     (own_x, own_y), (own_width, own_height) = boxes[task]
     middle = own_y + own_height / 2
@@ -155,35 +171,27 @@ def _port(
     near = (x + own_x + (own_width if right else -2), y + middle)
     if not beyond:
         point = (side, near[1])
-        return (f"M{number(near[0])} {number(near[1])} H{number(side)}" if right else f"H{number(near[0])}", point)
+        return (way("M", *near, "H", side) if right else way("H", near[0]), point)
     centre = x + own_x + own_width / 2
     if right:
         gap = y + max(a[1] + b[1] for a, b in layer) + 12 + 6 * len(beyond)
-        bend = f"Q{number(centre)} {number(gap)} {number(centre + 8)} {number(gap)}"
-        return (
-            f"M{number(centre)} {number(y + own_y + own_height)} V{number(gap - 8)} {bend} H{number(side)}",
-            (side, gap),
-        )
+        start = ("M", centre, y + own_y + own_height, "V", gap - 8)
+        return (way(*start, "Q", centre, gap, centre + 8, gap, "H", side), (side, gap))
     gap = y + min(a[1] for a, _ in layer) - 12 - 6 * len(beyond)
-    bend = f"Q{number(centre)} {number(gap)} {number(centre)} {number(gap + 8)}"
-    return (f"H{number(centre - 8)} {bend} V{number(y + own_y - 2)}", (side, gap))
+    return (way("H", centre - 8, "Q", centre, gap, centre, gap + 8, "V", y + own_y - 2), (side, gap))
 
 
 def draw_connector(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> Iterator[str]:
     """A sink as a drum, a cache as a pill."""
     (x, y), (width, height) = corner, size
-    middle = number(x + width / 2)
     if kind == "sink":
-        lid = f"a{number(width / 2)} 7 0 0 0 {number(width)} 0 a{number(width / 2)} 7 0 0 0 {number(-width)} 0"
-        sides = f"v{number(height - 14)} a{number(width / 2)} 7 0 0 0 {number(width)} 0 v{number(14 - height)}"
-        yield f'<path d="M{number(x)} {number(y + 7)} {sides}" fill="#eaf1f8" stroke="{DATA}"/>'
-        yield f'<path d="M{number(x)} {number(y + 7)} {lid}" fill="#f6fafd" stroke="{DATA}"/>'
+        forth, back = ("a", width / 2, 7, 0, 0, 0, width, 0), ("a", width / 2, 7, 0, 0, 0, -width, 0)
+        sides = way("M", x, y + 7, "v", height - 14, *forth, "v", 14 - height)
+        yield element("path", d=sides, fill="#eaf1f8", stroke=DATA)
+        yield element("path", d=way("M", x, y + 7, *forth, *back), fill="#f6fafd", stroke=DATA)
     else:
-        yield (
-            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" '
-            f'rx="{number(height / 2)}" fill="#fbeee8" stroke="{CALL}"/>'
-        )
+        yield element("rect", x=x, y=y, width=width, height=height, rx=height / 2, fill="#fbeee8", stroke=CALL)
     below = y + height / 2 + (9 if kind == "sink" else 4)
     for class_, line, shift in (("id", lines[0], -6), ("type", lines[1], 8)):
-        position = f'text-anchor="middle" x="{middle}" y="{number(below + shift)}"'
-        yield f'<text class="{class_}" {position}>{xml_text(line)}</text>'
+        place = {"x": x + width / 2, "y": below + shift}
+        yield element("text", xml_text(line), class_=class_, text_anchor="middle", **place)

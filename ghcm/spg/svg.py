@@ -20,9 +20,11 @@ from ghcm.spg.links import (
     curve,
     draw_connector,
     draw_link,
+    element,
     links_of,
     number,
     text_width,
+    way,
     xml_text,
 )
 from ghcm.spg.notation.graph import print_exchange
@@ -55,18 +57,15 @@ def draw(graph: Program | Unit, title: str = "") -> str:
     }
     caches = {unit.name: unit.cache for unit in units}
     links = [link for unit in units for link in links_of(unit, caches) if link.start in sizes and link.end in sizes]
-    sideways = {name: (size[1], size[0]) for name, size in sizes.items()}
-    layout = lay_out(sideways, list(dict.fromkeys((link.start, link.end) for link in links)), (30, 84))
+    pairs = list(dict.fromkeys((link.start, link.end) for link in links))
+    layout = lay_out({name: (size[1], size[0]) for name, size in sizes.items()}, pairs, (30, 84))
     top = _MARGIN + (30.0 if title else 0.0)
     corners = {name: (y + _MARGIN, x + top) for name, (x, y) in layout.corners.items()}
     grounds = [line for name, block in blocks.items() for line in _moved(block.body[:1], corners[name])]
     body = [line for name, block in blocks.items() for line in _moved(block.body[1:], corners[name])]
-    body += [
-        line
-        for name, (kind, lines) in connectors.items()
-        for line in draw_connector(kind, lines, corners[name], sizes[name])
-    ]
-    routes = dict(zip(dict.fromkeys((link.start, link.end) for link in links), layout.routes, strict=True))
+    for name, (kind, lines) in connectors.items():
+        body += draw_connector(kind, lines, corners[name], sizes[name])
+    routes = dict(zip(pairs, layout.routes, strict=True))
     edges = [draw_link(link, blocks, corners, sizes, routes[link.start, link.end], top) for link in links]
     size = (layout.size[1] + 2 * _MARGIN, layout.size[0] + top + _MARGIN)
     return "\n".join(_document(size, title, [*grounds, *edges, *body])) + "\n"
@@ -81,15 +80,15 @@ def _document(size: Size, title: str, body: Sequence[str]) -> Iterator[str]:
             f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
             f'<path d="M0 0.8 L8 4 L0 7.2 z" fill="{colour}"/></marker>'
         )
-    yield f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    yield element("rect", width=width, height=height, fill="#ffffff")
     if title:
-        yield f'<text class="unit" x="{number(_MARGIN)}" y="30">{xml_text(title)}</text>'
+        yield element("text", xml_text(title), class_="unit", x=_MARGIN, y=30)
     yield from body
     yield "</svg>"
 
 
 def _moved(body: Sequence[str], corner: Point) -> list[str]:
-    return [f'<g transform="translate({number(corner[0])} {number(corner[1])})">', *body, "</g>"]
+    return [f'<g transform="translate({way(*corner)})">', *body, "</g>"]
 
 
 # --- units -----------------------------------------------------------------------------------------------------------
@@ -109,9 +108,9 @@ def _block(unit: Unit) -> Block:
     corners = {id: (x + shift[0], y + shift[1]) for id, (x, y) in layout.corners.items()}
     size = (width, layout.size[1] + _HEAD + _ABOVE + _BELOW)
     body = [
-        f'<rect width="{number(size[0])}" height="{number(size[1])}" rx="10" fill="#f4f6f8" stroke="#d3dae1"/>',
-        f'<text class="unit" x="{number(_PAD)}" y="24"><title>{xml_text(heading)}</title>{xml_text(shown)}</text>',
-        f'<text class="kind" x="{number(_PAD)}" y="41">{xml_text(kind)}</text>',
+        element("rect", width=size[0], height=size[1], rx=10, fill="#f4f6f8", stroke="#d3dae1"),
+        element("text", f"<title>{xml_text(heading)}</title>{xml_text(shown)}", class_="unit", x=_PAD, y=24),
+        element("text", xml_text(kind), class_="kind", x=_PAD, y=41),
         *_edges(unit, layout, edges, corners, sizes, shift),
         *(line for task in unit.tasks for line in _box(task, corners[task.id], sizes[task.id])),
     ]
@@ -138,19 +137,12 @@ def _size(task: Task) -> Size:
 def _box(task: Task, corner: Point, size: Size) -> Iterator[str]:
     x, y = corner
     lines = _lines(task)
-    yield (
-        f'<rect x="{number(x)}" y="{number(y)}" width="{number(size[0])}" height="{number(size[1])}" rx="6" '
-        'fill="#ffffff" stroke="#aab4be"/>'
-    )
-    yield (
-        f'<rect x="{number(x + 5)}" y="{number(y + 6)}" width="3" height="{number(size[1] - 12)}" rx="1.5" '
-        f'fill="{_stripe(task.op)}"/>'
-    )
+    yield element("rect", x=x, y=y, width=size[0], height=size[1], rx=6, fill="#ffffff", stroke="#aab4be")
+    yield element("rect", x=x + 5, y=y + 6, width=3, height=size[1] - 12, rx=1.5, fill=_stripe(task.op))
     for index, (class_, text, font) in enumerate(lines):
         shown = clip(text, font, _MOST)
         full = f"<title>{xml_text(text)}</title>" if shown != text else ""
-        position = f'x="{number(x + 16)}" y="{number(y + 18 + index * _LINE)}"'
-        yield f'<text class="{class_}" {position}>{full}{xml_text(shown)}</text>'
+        yield element("text", f"{full}{xml_text(shown)}", class_=class_, x=x + 16, y=y + 18 + index * _LINE)
 
 
 def _stripe(op: Op) -> str:
@@ -186,12 +178,11 @@ def _edges(
         first = (leaving[index], corners[start][1] + sizes[start][1])
         last = (coming[index], corners[end][1] - 2)
         through = [(x + shift[0], y + shift[1]) for x, y in layout.routes[index]]
-        yield f'<path class="edge" marker-end="url(#data)" d="{curve([first, *through, last])}"/>'
+        yield element("path", class_="edge", marker_end="url(#data)", d=curve([first, *through, last]))
         if ways[index]:
             near = through[-1] if through else first
             x, y = (near[0] + last[0]) / 2, (max(near[1], last[1] - 50) + last[1]) / 2 + 4
-            position = f'text-anchor="middle" x="{number(x)}" y="{number(y)}"'
-            yield f'<text class="way" {position}>{xml_text(ways[index])}</text>'
+            yield element("text", xml_text(ways[index]), class_="way", text_anchor="middle", x=x, y=y)
 
 
 def _way(unit: Unit, producer: str, task: Task, exchange: str) -> str:
