@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 from ghcm.source import Origin, SourceLine, Span
 
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 _NEAR = 200
@@ -101,20 +103,22 @@ class ProgramError(GhcmError):
         return "\n\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
 
+class Reported(Exception):
+    """A mistake has been noted and leaves nothing to go on with; raised to where other parts can still be checked."""
+
+
 @dataclass
 class Diagnostics:
     """Collects what is wrong while a stage goes on; `check()` ends the stage."""
 
     found: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
-    def error(
-        self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
-    ) -> T | None:
-        """Note one mistake, each once. Gives what the check goes on with, `instead`."""
+    def error(self, code: str, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> Reported:
+        """Note one mistake, each once. Gives what a check raises that cannot go on."""
         diagnostic = Diagnostic(code, message, span, detail, hint)
         if diagnostic not in self.found:
             self.found.append(diagnostic)
-        return instead
+        return Reported()
 
     def check(self) -> None:
         """Raise `ProgramError` if anything was found."""
@@ -123,6 +127,41 @@ class Diagnostics:
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.found)
+
+
+def attempt(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What is made, or None where a mistake in it was reported."""
+    try:
+        return make(*args, **kwargs)
+    except Reported:
+        return None
+
+
+def sound(made: T | None) -> T:
+    """What was made; Reported where it is None, because of a mistake that was reported."""
+    if made is None:
+        raise Reported
+    return made
+
+
+def both(first: Callable[[], S], second: Callable[[], T]) -> tuple[S, T]:
+    """What the two make; Reported where one of them is wrong, once the other has been checked, too."""
+    made, other = attempt(first), second()
+    return sound(made), other
+
+
+def every(make: Callable[[S], T], parts: Iterable[S]) -> tuple[T, ...]:
+    """What is made of each part; Reported where one is wrong, once the others have been checked, too."""
+    made: list[T] = []
+    wrong: Reported | None = None
+    for part in parts:
+        try:
+            made.append(make(part))
+        except Reported as reported:
+            wrong = reported
+    if wrong is not None:
+        raise wrong
+    return tuple(made)
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ghcm.codes import Code
-from ghcm.errors import T, suggest
+from ghcm.errors import Reported, suggest
 from ghcm.language import ast
 from ghcm.lowering.context import Context
 from ghcm.operators import Argument
@@ -33,6 +33,7 @@ class Given:
 
     context: Context
     owner: str
+    declared: tuple[Argument, ...]
     values: Mapping[str, ast.Argument]
     rest: tuple[ast.Argument, ...]
     dropped: bool = False
@@ -43,20 +44,28 @@ class Given:
         argument = self.values.get(name)
         return None if argument is None else argument.value
 
+    def required(self, name: str) -> ast.Expr:
+        """The argument as written; Reported where it is not given."""
+        written = self.expr(name)
+        if written is None:
+            raise Reported
+        return written
+
     def span(self, name: str) -> Span | None:
         """Where the argument's value stands."""
         argument = self.values.get(name)
         return None if argument is None else argument.value.span
 
-    def duration(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
-        """A constant duration in microseconds, `least` at least; the default where it is missing or was reported."""
+    def duration(self, name: str, *, least: int = 0) -> int | None:
+        """A constant duration in microseconds, `least` at least; None where it is missing or was reported."""
         match self.expr(name):
             case ast.Literal(value=int(value), type=Duration()) if value >= least:
                 return value
             case ast.Literal(value=int(), type=Duration()):
-                return self._report(Code.OUT_OF_RANGE, name, "is too short", instead=default)
+                self._report(Code.OUT_OF_RANGE, name, "is too short")
             case _:  # whatever else is written is none; where nothing is, nothing is wrong
-                return self.wrong(name, "a duration such as 10s", instead=default)
+                self.wrong(name, "a duration such as 10s")
+        return None
 
     def integer(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """A constant whole number, `least` at least; the default where it is missing or was reported."""
@@ -64,9 +73,10 @@ class Given:
             case ast.Literal(value=int(value), type=Int()) if value >= least:
                 return value
             case ast.Literal(type=Int()) | ast.Unary(op="-", operand=ast.Literal(type=Int())):
-                return self._report(Code.OUT_OF_RANGE, name, f"is less than {least}", instead=default)
+                self._report(Code.OUT_OF_RANGE, name, f"is less than {least}")
             case _:  # as above
-                return self.wrong(name, "a whole number", instead=default)
+                self.wrong(name, "a whole number")
+        return default
 
     def number(self, name: str) -> float | None:
         """A constant number that is not negative; None where it is missing or was reported."""
@@ -74,7 +84,8 @@ class Given:
             case ast.Literal(value=int() | float() as value, type=type_) if not isinstance(type_, Bool | Duration):
                 return float(value)
             case _:  # as above
-                return self.wrong(name, "a number that is not negative")
+                self.wrong(name, "a number that is not negative")
+                return None
 
     def string(self, name: str) -> str | None:
         """A constant string; None where it is missing or was reported."""
@@ -82,18 +93,21 @@ class Given:
             case ast.Literal(value=str(value), type=String()):
                 return value
             case _:  # as above
-                return self.wrong(name, "a string")
+                self.wrong(name, "a string")
+                return None
 
-    def flag(self, name: str, default: bool) -> bool:
+    def flag(self, name: str, default: bool = False) -> bool:
         """`true` or `false`; the default where it is missing or was reported."""
         match self.expr(name):
             case ast.Literal(value=bool(value)):
                 return value
             case _:  # as above
-                return bool(self.wrong(name, "true or false", instead=default))
+                self.wrong(name, "true or false")
+                return default
 
-    def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
+    def choice(self, name: str, default: str) -> str:
         """One of the names that the table lists; the default where it is missing or was reported."""
+        choices = next((each.choices for each in self.declared if each.name == name), ())
         match self.expr(name):
             case None:
                 return default
@@ -107,17 +121,17 @@ class Given:
                 self.context.report(Code.ARGUMENT_KIND, message, found.span, hint=hint)
                 return quoted if quoted in choices else default
 
-    def wrong(self, name: str, wanted: str, *, hint: str = "", instead: T | None = None) -> T | None:
-        """Report an argument that is there and is of another kind; gives what the check goes on with."""
-        return self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", hint, instead) if name in self.values else instead
+    def wrong(self, name: str, wanted: str, *, hint: str = "") -> Reported:
+        """Report an argument that is there and is of another kind."""
+        return self._report(Code.ARGUMENT_KIND, name, f"is {wanted}", hint) if name in self.values else Reported()
 
-    def _report(self, code: Code, name: str, problem: str, hint: str = "", instead: T | None = None) -> T | None:
-        message = f'"{name}" of "{self.owner}" {problem}'
-        return self.context.report(code, message, self.span(name), hint=hint, instead=instead)
+    def _report(self, code: Code, name: str, problem: str, hint: str = "") -> Reported:
+        return self.context.report(code, f'"{name}" of "{self.owner}" {problem}', self.span(name), hint=hint)
 
 
-def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.Apply, context: Context) -> Given | None:
-    """The arguments by name; None where one that is required is missing. Superfluous ones are reported and left out."""
+def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.Apply, context: Context) -> Given:
+    """The arguments by name; Reported where one that is required is missing. Superfluous ones are reported and left
+    out."""
     positional = [argument for argument in declared if argument.positional and not argument.repeated]
     repeated = next((argument for argument in declared if argument.repeated), None)
     values: dict[str, ast.Argument] = {}
@@ -141,7 +155,6 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
         else:
             _unknown(owner, declared, argument, context)
             superfluous.append(argument.name)
-    given = Given(context, owner, values, tuple(rest), bool(superfluous))
     missing = [each for each in declared if each.required and not each.repeated and each.name not in values]
     for lacking in missing:
         if lacking.name in misspelt(superfluous, [each.name for each in missing]):
@@ -150,8 +163,10 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
         message = f'"{owner}" lacks its argument "{lacking.name}"'
         context.report(Code.ARGUMENT_MISSING, message, written.span, detail=f"It is {what}." if what else "")
     if repeated is not None and repeated.required and not rest:
-        return context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
-    return None if missing else given
+        raise context.report(Code.ARGUMENT_MISSING, f'"{owner}" is given nothing to work on', written.span)
+    if missing:
+        raise Reported
+    return Given(context, owner, declared, values, tuple(rest), bool(superfluous))
 
 
 def misspelt(written: list[str], missing: list[str]) -> set[str]:

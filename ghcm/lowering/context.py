@@ -7,12 +7,11 @@ program with mistakes too, for editors; nothing in the compiler reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, T
+from ghcm.errors import Diagnostics, Reported, suggest
 from ghcm.expr import Expr, Let, Literal, Var, fresh
 from ghcm.language import ast
 from ghcm.lowering.narrowing import NOTHING, Facts, path_of, present
@@ -32,13 +31,15 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The program around a check: its records, and the kinds of its other names (`sink`, `unit`, ...). `notes` keeps
-    what is found out on the way, where somebody asks for it.
+    """The program around a check: its records, and the kinds of its other names (`sink`, `unit`, ...). `typed` is how
+    an expression is typed, which its parts ask for in turn. `notes` keeps what is found out on the way, where somebody
+    asks for it.
     """
 
     diagnostics: Diagnostics
     records: Records
     kinds: Mapping[str, str]
+    typed: Callable[[ast.Expr, Scope], Expr]
     notes: Notes | None = None
     functions: Mapping[str, Defined | None] = field(default_factory=dict[str, "Defined | None"])
     """The program's own functions; None for one that is wrong, which has been reported."""
@@ -50,13 +51,16 @@ class Context:
         if self.notes is not None:
             self.notes.note(span, type_)
 
-    def report(
-        self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
-    ) -> T | None:
-        """Note one mistake; the hint is written for the text language. Gives what the check goes on with, `instead`."""
+    def hint_for(self, name: str, known: Iterable[str]) -> str:
+        """What a name is where one of those was asked for, or which of them was perhaps meant."""
+        kind = self.kinds.get(name, "")
+        return f'"{name}" is a {kind}.' if kind else suggest(name, known)
+
+    def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> Reported:
+        """Note one mistake; the hint is written for the text language. Gives what a check raises that cannot go on."""
         if span is not None and span.source.name.endswith(".py"):
             hint = in_python(hint)
-        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint, instead=instead)
+        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Scope:
     unit's assignments, which no expression may mention; known so that the message can say so.
     """
 
+    context: Context
     variables: Mapping[str, Expr | None] = field(default_factory=dict[str, Expr | None])
     parameters: Mapping[str, Expr | None] = field(default_factory=dict[str, Expr | None])
     collections: frozenset[str] = frozenset()
@@ -75,6 +80,20 @@ class Scope:
     """What is not null where the value of a `let` is not."""
     taken: frozenset[str] = frozenset()
     """Every name that is bound around here, hidden ones too: what is bound inside takes others."""
+
+    def typed(self, written: ast.Expr) -> Expr:
+        """The typed form of an expression; Reported where there is none, as everywhere that gives an expression."""
+        return self.context.typed(written, self)
+
+    def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> Reported:
+        """As `Context.report`."""
+        return self.context.report(code, message, span, detail=detail, hint=hint)
+
+    def check_free(self, name: ast.Name) -> None:
+        """Report a name that would hide a parameter of the unit."""
+        if name.text in self.parameters:
+            message = f'"{name.text}" would hide the parameter of the unit of that name'
+            raise self.report(Code.RESERVED, message, name.span)
 
     def knowing(self, facts: Facts) -> Scope:
         """The scope where these paths, too, are known not to be null."""
@@ -90,10 +109,6 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         """Every name that stands for a value."""
         return (*self.variables, *self.parameters)
-
-
-Value: TypeAlias = Callable[[ast.Expr, Scope], Expr | None]
-"""The typed form of an expression, or None after a report."""
 
 
 def origin_of(span: Span | None) -> Origin:
@@ -175,20 +190,19 @@ def in_python(hint: str) -> str:
     return hint
 
 
-def let_value(written: ast.Let, scope: Scope, context: Context, value: Value) -> Expr | None:
+def let_value(written: ast.Let, scope: Scope) -> Expr:
     """The typed body of a `let`."""
     name = written.name.text
-    if name in scope.parameters:
-        message = f'"{name}" would hide the parameter of the unit of that name'
-        return context.report(Code.RESERVED, message, written.name.span)
-    given = value(written.value, scope)
-    if given is None:
-        value(written.body, scope.binding({name: None}))
-        return None
-    return let_bound(given, name, scope, lambda kept, inner: value(written.body, inner.binding({name: kept})))
+    scope.check_free(written.name)
+    try:
+        given = scope.typed(written.value)
+    except Reported:
+        scope.binding({name: None}).typed(written.body)
+        raise
+    return let_bound(given, name, scope, lambda kept, inner: inner.binding({name: kept}).typed(written.body))
 
 
-def let_bound(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr | None]) -> Expr | None:
+def let_bound(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope], Expr]) -> Expr:
     """What `body` makes of a value, which is computed once however often it is mentioned, and of the scope in which it
     is.
     """
@@ -197,4 +211,4 @@ def let_bound(given: Expr, wish: str, scope: Scope, body: Callable[[Expr, Scope]
     variable = Var(fresh(wish, scope.taken), given.type)
     implied = {**scope.implied, variable.name: present(given)}
     made = body(variable, replace(scope, implied=implied, taken=scope.taken | {variable.name}))
-    return None if made is None else Let(variable, given, made, made.type)
+    return Let(variable, given, made, made.type)

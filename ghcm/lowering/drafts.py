@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
 from ghcm.codes import Code
-from ghcm.errors import T
+from ghcm.errors import Reported
 from ghcm.expr import Expr, Lambda, Literal
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import lambda_of, typed
-from ghcm.operators import Operator
+from ghcm.operators import ENGINE_OF_STREAMS, Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward
@@ -97,8 +97,8 @@ class Raw:
     unions: tuple[Span | None, ...] = field(default=())
 
 
-Bound: TypeAlias = Flow | Raw | None
-"""What a name in a unit stands for; None after a report."""
+Bound: TypeAlias = Flow | Raw
+"""What a name in a unit stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Signature:
 
 
 class Surroundings(Protocol):
-    """The rest of the program as a unit sees it. Every look-up reports what is wrong and then gives None."""
+    """The rest of the program as a unit sees it. Every look-up reports what is wrong."""
 
     @property
     def sinks(self) -> Mapping[str, SinkDraft | None]:
@@ -135,11 +135,11 @@ class Surroundings(Protocol):
         """The declared units."""
         ...
 
-    def element_of(self, sink: str, span: Span | None) -> Type | None:
+    def element_of(self, sink: str, span: Span | None) -> Type:
         """The type of a sink's records."""
         ...
 
-    def table_of(self, unit: str, name: str, span: Span | None) -> Flow | None:
+    def table_of(self, unit: str, name: str, span: Span | None) -> Flow:
         """The table of that name of a stream unit."""
         ...
 
@@ -155,14 +155,15 @@ class Surroundings(Protocol):
 @dataclass(eq=False, slots=True)
 class UnitDraft:
     """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
-    name, `ended` what gives the final pairs of each table that is asked for them.
+    name, `ended` what gives the final pairs of each table that is asked for them. What is `assigned` is
+    None after a report.
     """
 
     context: Context
     around: Surroundings
     declaration: ast.UnitDecl
     scope: Scope
-    assigned: dict[str, Bound] = field(default_factory=dict[str, Bound])
+    assigned: dict[str, Bound | None] = field(default_factory=dict[str, "Bound | None"])
     drafts: list[Draft] = field(default_factory=list[Draft])
     named_nodes: set[int] = field(default_factory=set[int])
     ended: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
@@ -173,11 +174,6 @@ class UnitDraft:
     def name(self) -> str:
         """The unit's name."""
         return self.declaration.name.text
-
-    @property
-    def values(self) -> Scope:
-        """What stands for a value where there is no record."""
-        return Scope(parameters=self.scope.parameters, collections=self.scope.collections)
 
     @property
     def engine(self) -> Engine:
@@ -211,44 +207,38 @@ class Step:
         """The operator's name."""
         return self.operator.name
 
+    @property
+    def scope(self) -> Scope:
+        """What names stand for in the functions of the unit."""
+        return self.unit.scope
+
     def report(
-        self,
-        code: Code,
-        message: str,
-        span: Span | None = None,
-        *,
-        detail: str = "",
-        hint: str = "",
-        instead: T | None = None,
-    ) -> T | None:
+        self, code: Code, message: str, span: Span | None = None, *, detail: str = "", hint: str = ""
+    ) -> Reported:
         """As `Context.report`, by default at the operator's name."""
-        return self.context.report(code, message, span or self.span, detail=detail, hint=hint, instead=instead)
+        return self.context.report(code, message, span or self.span, detail=detail, hint=hint)
 
-    def not_yet(self, what: str, reason: str, span: Span | None = None) -> None:
+    def not_yet(self, what: str, reason: str, span: Span | None = None) -> Reported:
         """Refuse what the language has and no engine can do so far."""
-        self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.")
+        return self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.")
 
-    def waits_for_engine(self, what: str, reason: str, span: Span | None = None) -> None:
-        """Refuse what the reference has and the engine of this unit has not, unless it is to run on the reference."""
+    def waits_for_engine(self, what: str, argument: str) -> None:
+        """Refuse what the reference and Spark have and the engine of streams has not, unless it is to run on the
+        reference."""
         if not self.context.for_reference:
-            self.not_yet(what, reason, span)
+            self.not_yet(what, ENGINE_OF_STREAMS, self.given.span(argument))
 
-    def function(self, argument: str, *types: Type, test: bool = False) -> Lambda | None:
+    def function(self, argument: str, *types: Type, test: bool = False) -> Lambda:
         """The lambda argument of that name over parameters of these types."""
-        written = self.given.expr(argument)
-        if written is None:
-            return None
         what = f'"{argument}" of "{self.name}"'
-        return lambda_of(written, types, self.unit.scope, self.context, what, test=test)
+        return lambda_of(self.given.required(argument), types, self.scope, what, test=test)
 
-    def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr | None:
+    def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr:
         """The argument as a value of that type: a constant or a parameter of the unit, not of a record."""
-        written = self.given.expr(argument)
-        made = None if written is None else typed(written, self.unit.values, self.context)
-        if written is None or made is None:
-            return None
+        written = self.given.required(argument)
+        made = self.scope.typed(written)
         if least is not None and isinstance(made, Literal) and isinstance(made.value, int) and made.value < least:
-            return self.report(Code.OUT_OF_RANGE, f"{what} is less than {least}", written.span)
+            raise self.report(Code.OUT_OF_RANGE, f"{what} is less than {least}", written.span)
         return fits(made, type_, what, written.span, self.context)
 
     def add(

@@ -57,6 +57,11 @@ def path_of(expr: Expr) -> Path | None:
             return None
 
 
+def to_known(expr: Expr) -> Expr:
+    """The nullable expression as the value that it is known to be."""
+    return Call("known", (expr,), strip(expr.type))
+
+
 def known(condition: Expr, outcome: Outcome) -> Facts:
     """The paths that are not null where the condition came out so."""
     if not is_nullable(condition.type):

@@ -7,10 +7,10 @@ operator is in `ghcm.lowering.operators`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import Reported, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import match_arguments
@@ -18,18 +18,19 @@ from ghcm.lowering.drafts import Bound, Flow, Raw, Step, UnitDraft, final, wants
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
 from ghcm.lowering.operators.ends import behind_mistake
+from ghcm.lowering.operators.inputs import union
 from ghcm.lowering.operators.sources import settle
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
 from ghcm.spg.connectors import SINKS
-from ghcm.support import Engine, Never, NotYet
+from ghcm.support import Engine, Never, NotYet, Yes
 from ghcm.types import Shape
 
 _AFTER_TO = ("to", "publish", "named")
 
 
 def evaluate(written: ast.Expr, unit: UnitDraft) -> Bound:
-    """The collection that a pipeline gives, its tasks added to the unit; None after a report."""
+    """The collection that a pipeline gives, its tasks added to the unit."""
     bound = _evaluated(written, unit)
     if isinstance(bound, Flow):
         unit.context.note(written.span, bound.collection)
@@ -44,12 +45,17 @@ def _evaluated(written: ast.Expr, unit: UnitDraft) -> Bound:
             return _source(name, span, written, unit)
         case ast.Apply(function=ast.Attribute(of=of, name=name, span=span, name_span=name_span)):
             return _operator(name, name_span or span, of, written, unit)
-        case ast.Attribute(of=of, name=name, span=span, name_span=name_span):
-            _report_not_called(of, name, name_span or span, unit)
+        case ast.Attribute(of=ast.Ref(name=of), name=name, span=span, name_span=name_span) if (
+            of in unit.around.signatures
+        ):
+            message, hint = f'the table "{name}" is not read', f"{of}.{name}.read() gives its records."
+            raise unit.context.report(Code.NO_OPERATOR, message, name_span or span, hint=hint)
+        case ast.Attribute(name=name, span=span, name_span=name_span):
+            hint = f"Write {name}(...)." if name in OPERATORS else suggest(name, OPERATORS)
+            raise unit.context.report(Code.NO_OPERATOR, f'"{name}" is not called', name_span or span, hint=hint)
         case _:
             hint = "A pipeline begins with a source, a collection, sink.read() or unit.table.read()."
-            unit.context.report(Code.NO_OPERATOR, "this is no pipeline", written.span, hint=hint)
-    return None
+            raise unit.context.report(Code.NO_OPERATOR, "this is no pipeline", written.span, hint=hint)
 
 
 def named_nodes(written: ast.Expr, is_named: bool) -> set[int]:
@@ -69,33 +75,26 @@ def named_nodes(written: ast.Expr, is_named: bool) -> set[int]:
 def _name(written: ast.Ref, unit: UnitDraft) -> Bound:
     name, context = written.name, unit.context
     if name in unit.assigned:
-        return unit.assigned[name]
+        bound = unit.assigned[name]
+        if bound is None:
+            raise Reported
+        return bound
     if name in unit.scope.collections:
         message = f'"{name}" is used before the line that makes it'
-        return context.report(Code.USED_BEFORE, message, written.span)
+        raise context.report(Code.USED_BEFORE, message, written.span)
     kind = "parameter" if name in unit.scope.parameters else context.kinds.get(name, "")
     if kind:
         hint = f"{name}.read() gives its records." if kind == "sink" else ""
-        return context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no collection', written.span, hint=hint)
+        raise context.report(Code.NOT_A_VALUE, f'"{name}" is a {kind} and no collection', written.span, hint=hint)
     hint = suggest(name, [*unit.assigned, *SOURCES]) or (f"{name}(...) is a source." if name in SOURCES else "")
-    return context.report(Code.UNKNOWN_NAME, f'there is no collection "{name}" here', written.span, hint=hint)
+    raise context.report(Code.UNKNOWN_NAME, f'there is no collection "{name}" here', written.span, hint=hint)
 
 
 def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Bound:
     if name == "union":
-        step = _step(OPERATORS[name], span, written, unit)
-        if step is None or not step.given.rest:
-            return None
-        first = step.evaluate(step.given.rest[0].value)
-        rest = replace(step, given=replace(step.given, rest=step.given.rest[1:]))
-        if first is None:
-            for argument in rest.given.rest:
-                step.evaluate(argument.value)
-            return None
-        return UNIONS[name](rest, first)
+        return union(_step(OPERATORS[name], span, written, unit), None)
     if name in SOURCES:
-        step = _step(OPERATORS[name], span, written, unit)
-        return None if step is None else SOURCES[name](step)
+        return SOURCES[name](_step(OPERATORS[name], span, written, unit))
     hint = suggest(name, (*SOURCES, "union"))
     if name in OPERATORS:
         hint = f"It stands behind a collection: x.{name}(...)."
@@ -105,45 +104,39 @@ def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -
         hint = f'"{name}" is a function of values.'
     elif name in SINKS:
         hint = f"sink x = {name}(..., record = Record) declares it, and x.read() gives its records."
-    return unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
+    raise unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
 
 
 def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, unit: UnitDraft) -> Bound:
     _note_end(name, unit)
     if name in READS:
-        step = _step(OPERATORS[name], span, written, unit)
-        return None if step is None else READS[name](step, of)
-    bound = evaluate(of, unit)
+        return READS[name](_step(OPERATORS[name], span, written, unit), of)
+    bound: Bound | None = None
+    with suppress(Reported):
+        bound = evaluate(of, unit)
     operator = OPERATORS.get(name)
     if operator is None or name in SOURCES:
-        names = [each for each in OPERATORS if each not in SOURCES]
-        hint = (
-            f"{name}(...) begins a pipeline."
-            if operator
-            else foreign_idioms.OPERATORS.get(name, "") or suggest(name, names)
-        )
-        return unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
+        hint = f"{name}(...) begins a pipeline."
+        if operator is None:
+            names = [each for each in OPERATORS if each not in SOURCES]
+            hint = foreign_idioms.OPERATORS.get(name, "") or suggest(name, names)
+        raise unit.context.report(Code.NO_OPERATOR, f'there is no operator "{name}"', span, hint=hint)
     step = _step(operator, span, written, unit)
-    if step is None or bound is None:
-        if step is not None:
-            behind_mistake(step)
-        return None
-    if name in UNIONS:
-        taken = bound if isinstance(bound, Raw) else _taken(step, bound)
-        return UNIONS[name](step, taken) if isinstance(taken, Raw) or _check(step, taken) else None
-    flow = settle(step, bound) if isinstance(bound, Raw) else _taken(step, bound)
-    if flow is None or not _check(step, flow):
+    if bound is not None and name in UNIONS:
+        taken = bound if isinstance(bound, Raw) else _checked(step, bound)
+        return UNIONS[name](step, taken)
+    try:
+        flow = _checked(step, settle(step, bound) if isinstance(bound, Raw) else sound(bound))
+    except Reported:
         behind_mistake(step)
-        return None
+        raise
     return RULES[name](step, flow)
 
 
-def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Step | None:
+def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Step:
     """The call with its arguments; engines that cannot run it are reported, and checking goes on."""
     _check_engine(operator, span, unit)
     given = match_arguments(operator.name, operator.arguments, written, unit.context)
-    if given is None:
-        return None
     if written.result is not None and operator.name != "python":
         message = f'only a Python function has a type behind it, and not "{operator.name}"'
         unit.context.report(Code.ARGUMENT_UNKNOWN, message, span)
@@ -155,42 +148,38 @@ def _check_engine(operator: Operator, span: Span | None, unit: UnitDraft) -> Non
     match operator.support(unit.engine):
         case NotYet(reason=reason):
             everywhere = isinstance(operator.support(Engine.REFERENCE), NotYet)
-            where = "" if everywhere else f" in a {kind} unit"
-            message = f'"{operator.name}" does not work yet{where}'
+            message = f'"{operator.name}" does not work yet{"" if everywhere else f" in a {kind} unit"}'
             unit.context.report(Code.NOT_YET, message, span, detail=f"It {reason}.")
         case Never(reason=reason):
             message = f'"{operator.name}" cannot be in a {kind} unit'
-            detail = f"{reason[0].upper()}{reason[1:]}."
-            unit.context.report(Code.NEVER, message, span, detail=detail)
-        case _:
+            unit.context.report(Code.NEVER, message, span, detail=f"{reason[0].upper()}{reason[1:]}.")
+        case Yes():
             pass
 
 
-def _taken(step: Step, flow: Flow) -> Flow:
-    """The collection as the operator takes it: of a table that ends its final pairs, where it takes no table."""
-    return final(step, flow) if wants_final(step.operator.takes, flow.collection) and not flow.ended else flow
-
-
-def _check(step: Step, flow: Flow) -> bool:
-    """Whether the operator takes this collection: nothing ended, its shape, its bounds."""
-    operator, collection = step.operator, flow.collection
+def _checked(step: Step, flow: Flow) -> Flow:
+    """The collection as the operator takes it, of a table that ends its final pairs where it takes no table; reported
+    where it takes it in no way: one that has ended, another shape, other bounds."""
+    operator = step.operator
+    if wants_final(operator.takes, flow.collection) and not flow.ended:
+        flow = final(step, flow)
+    collection = flow.collection
     if flow.ended or (flow.written is not None and operator.name not in _AFTER_TO):
         hint = "A name for the collection (x = ...) lets several pipelines go on from it."
-        step.report(Code.WRONG_SHAPE, f'"{operator.name}" stands behind the end of the pipeline', hint=hint)
-        return False
+        raise step.report(Code.WRONG_SHAPE, f'"{operator.name}" stands behind the end of the pipeline', hint=hint)
     if collection.shape not in operator.takes:
         if isinstance(operator.support(step.unit.engine), Never):  # which has been said
-            return False
+            raise Reported
         takes = " or ".join(_SHAPES[shape] for shape in operator.takes)
         message = f'"{operator.name}" takes {takes}, and this is {_SHAPES[collection.shape]}'
         detail = f'It is of type "{collection}".'
-        step.report(Code.WRONG_SHAPE, message, detail=detail, hint=_advice(operator, collection.shape))
-        return False
+        raise step.report(Code.WRONG_SHAPE, message, detail=detail, hint=_advice(operator, collection.shape))
     if operator.needs_bounded and not collection.bounded:
         hint = "A sink or a table that it is written to can be read by a responsive unit: read() ends."
-        step.report(Code.NEEDS_BOUNDED, f'"{operator.name}" needs input that ends, and this never ends', hint=hint)
-        return False
-    return True
+        raise step.report(
+            Code.NEEDS_BOUNDED, f'"{operator.name}" needs input that ends, and this never ends', hint=hint
+        )
+    return flow
 
 
 _SHAPES = {Shape.STREAM: "a stream", Shape.PAIRS: "pairs", Shape.TABLE: "a table"}
@@ -206,15 +195,6 @@ def _advice(operator: Operator, shape: Shape) -> str:
             return "A table is written to a sink or read by a responsive unit; changes() gives records that flow on."
         case Shape.TABLE:
             return "A table is written to a sink of mode upsert."
-
-
-def _report_not_called(of: ast.Expr, name: str, span: Span | None, unit: UnitDraft) -> None:
-    if isinstance(of, ast.Ref) and of.name in unit.around.signatures:
-        hint = f"{of.name}.{name}.read() gives its records."
-        unit.context.report(Code.NO_OPERATOR, f'the table "{name}" is not read', span, hint=hint)
-        return
-    hint = f"Write {name}(...)." if name in OPERATORS else suggest(name, OPERATORS)
-    unit.context.report(Code.NO_OPERATOR, f'"{name}" is not called', span, hint=hint)
 
 
 def _note_end(name: str, unit: UnitDraft) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, ProgramError, suggest
+from ghcm.errors import Diagnostics, ProgramError, Reported, attempt, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Notes, origin_of
 from ghcm.lowering.declarations.names import Declared, declare, writers
@@ -53,7 +53,7 @@ def look(program: ast.Program, units: Iterable[str]) -> Notes:
 def _lowered(program: ast.Program, diagnostics: Diagnostics, for_reference: bool) -> Program:
     declared = declare(program, diagnostics, for_reference=for_reference)
     context = declared.context
-    caches = [cache_of(each, context) for each in declared.caches.values()]
+    caches = [attempt(cache_of, each, context) for each in declared.caches.values()]
     assembly = _assembled(declared)
     check_addresses((sink for sink in assembly.sinks.values() if sink is not None), context)
     units = [_unit(assembly.unit(name), context) for name in declared.units]
@@ -68,7 +68,7 @@ def _assembled(declared: Declared) -> _Assembly:
     return _Assembly(
         context,
         declared.units,
-        {name: sink_of(each, context) for name, each in declared.sinks.items()},
+        {name: attempt(sink_of, each, context) for name, each in declared.sinks.items()},
         {name: signature_of(each, context) for name, each in declared.units.items()},
     )
 
@@ -106,42 +106,39 @@ class _Assembly:
             self.open.pop()
         return self.lowered[name]
 
-    def element_of(self, sink: str, span: Span | None) -> Type | None:
+    def element_of(self, sink: str, span: Span | None) -> Type:
         """The type of a sink's records: as declared, or what those who write it give."""
-        declared = self.sinks[sink]
-        if declared is None or declared.element is not None:
-            return None if declared is None else declared.element
+        declared = sound(self.sinks[sink])
+        if declared.element is not None:
+            return declared.element
         for name in self.writers.get(sink, ()):
             if name in self.open:
-                self._report_unknown(
-                    sink, span, f'What it holds depends on unit "{name}", which in turn depends on it.'
-                )
-                return None
+                why = f'What it holds depends on unit "{name}", which in turn depends on it.'
+                raise self._unknown(sink, span, why)
             self.unit(name)
         if sink not in self.writes:
-            self._report_unknown(sink, span, "Nobody writes it.")
-            return None
+            raise self._unknown(sink, span, "Nobody writes it.")
         return agreed(declared, self.writes[sink], self.context)
 
-    def table_of(self, unit: str, name: str, span: Span | None) -> Flow | None:
+    def table_of(self, unit: str, name: str, span: Span | None) -> Flow:
         """The table of that name of a stream unit."""
-        if unit in self.open or not self._keeps_tables(unit):
+        declaration = self.declared[unit]
+        if unit in self.open or declaration.kind != "stream" or declaration.responsive:
             message = f'unit "{unit}" keeps no table'
             hint = "Tables are kept by stream units that run for ever."
-            return self.context.report(Code.BAD_READ, message, span, hint=hint)
+            raise self.context.report(Code.BAD_READ, message, span, hint=hint)
         draft = self.unit(unit)
         tables = _tables(draft)
         if name in tables:
             return tables[name]
         if name in draft.assigned:
-            if draft.assigned[name] is not None:
-                message = f'"{name}" of unit "{unit}" is no table'
-                detail = "A table is a named aggregation by key without a window."
-                hint = f"Tables of it are {', '.join(tables)}." if tables else ""
-                self.context.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
-            return None
+            sound(draft.assigned[name])
+            message = f'"{name}" of unit "{unit}" is no table'
+            detail = "A table is a named aggregation by key without a window."
+            hint = f"Tables of it are {', '.join(tables)}." if tables else ""
+            raise self.context.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
         message = f'unit "{unit}" has no table "{name}"'
-        return self.context.report(Code.UNKNOWN_NAME, message, span, hint=suggest(name, tables))
+        raise self.context.report(Code.UNKNOWN_NAME, message, span, hint=suggest(name, tables))
 
     def written(self, sink: str, element: Type | None, span: Span | None) -> None:
         """Note that a sink is written."""
@@ -158,19 +155,16 @@ class _Assembly:
             writes = self.writes.get(name, [])
             if declared is None or (declared.element is None and not writes):
                 continue
-            element = agreed(declared, writes, self.context)
+            element = attempt(agreed, declared, writes, self.context)
             if element is not None:
                 key = key_of(declared, element, self.context)
                 found.append(Sink(name, declared.connector, declared.mode, key, element, origin_of(declared.span)))
         return tuple(found)
 
-    def _keeps_tables(self, unit: str) -> bool:
-        declaration = self.declared[unit]
-        return declaration.kind == "stream" and not declaration.responsive
-
-    def _report_unknown(self, sink: str, span: Span | None, why: str) -> None:
+    def _unknown(self, sink: str, span: Span | None, why: str) -> Reported:
+        message = f'nothing says what is in sink "{sink}"'
         hint = f"Declare its record: sink {sink} = ...(..., record = Record)."
-        self.context.report(Code.NOBODY_WRITES, f'nothing says what is in sink "{sink}"', span, detail=why, hint=hint)
+        return self.context.report(Code.NOBODY_WRITES, message, span, detail=why, hint=hint)
 
 
 def _tables(unit: UnitDraft) -> dict[str, Flow]:

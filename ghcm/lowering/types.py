@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ghcm import types
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, T, suggest
+from ghcm.errors import Diagnostics, Reported, attempt, every, sound, suggest
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
@@ -51,61 +51,54 @@ class Records:
         """All names that stand for a record."""
         return (*self.declared, "Line")
 
-    def get(self, name: str) -> types.Struct | None:
+    def get(self, name: str) -> types.Struct:
         """The record or union of that name, which must be one of `names` or of `unions`."""
-        if name in self._resolved:
-            return self._resolved[name]
-        if name in self._open:
-            self._report_recursion(name)
-            return None
-        self._open.append(name)
-        found = self._union(self.unions[name]) if name in self.unions else self._record(self.declared[name])
-        self._open.pop()
-        self._resolved.setdefault(name, found)
-        return self._resolved[name]
+        if name not in self._resolved:
+            if name in self._open:
+                raise self._recursion(name)
+            self._open.append(name)
+            made = attempt(self._union, self.unions[name]) if name in self.unions else attempt(self._record, name)
+            self._open.pop()
+            self._resolved.setdefault(name, made)
+        return sound(self._resolved[name])
 
-    def _record(self, declaration: ast.RecordDecl) -> types.Struct | None:
-        name = declaration.name.text
-        fields = self._fields(declaration.fields, f'record "{name}"', declaration.name.span)
-        return None if fields is None else types.Struct(fields, name)
+    def _record(self, name: str) -> types.Struct:
+        declaration = self.declared[name]
+        return types.Struct(self._fields(declaration.fields, f'record "{name}"', declaration.name.span), name)
 
     @property
     def known_unions(self) -> tuple[types.Struct, ...]:
         """The unions of the program that are right."""
-        found = (self.get(name) for name in self.unions)
+        found = (attempt(self.get, name) for name in self.unions)
         return tuple(each for each in found if each is not None)
 
-    def enum(self, name: str) -> types.Enumeration | None:
+    def enum(self, name: str) -> types.Enumeration:
         """The enum of that name, which must be one of `enums`."""
         if name not in self._enums:
             declaration = self.enums[name]
-            self._enums[name] = self._enum(declaration.values, name, declaration.name.span)
-        return self._enums[name]
+            self._enums[name] = attempt(self._enum, declaration.values, name, declaration.name.span)
+        return sound(self._enums[name])
 
-    def type_of(self, written: ast.TypeExpr) -> Type | None:
-        """The type that is written, or None after a report."""
+    def type_of(self, written: ast.TypeExpr) -> Type:
+        """The type that is written."""
         match written:
             case ast.NullableType(of=of):
-                inner = self.type_of(of)
-                return None if inner is None else as_nullable(inner)
+                return as_nullable(self.type_of(of))
             case ast.TupleType(items=items):
-                parts = [self.type_of(item) for item in items]
-                known = [part for part in parts if part is not None]
-                return tuple_of(*known) if len(known) == len(parts) else None
+                return tuple_of(*every(self.type_of, items))
             case ast.StructType(fields=fields, span=span):
-                made = self._fields(fields, "the record", span)
-                return None if made is None else types.Struct(made)
+                return types.Struct(self._fields(fields, "the record", span))
             case ast.EnumType(values=values, span=span):
                 return self._enum(values, None, span)
             case ast.NamedType():
                 return self._named(written)
 
-    def _named(self, written: ast.NamedType) -> Type | None:
+    def _named(self, written: ast.NamedType) -> Type:
         name, arguments = written.name, written.arguments
         if name in _GENERIC:
             return self._generic(written)
         if arguments:
-            return self._report(Code.BAD_TYPE, f'type "{name}" takes no arguments', written.span)
+            raise self._report(Code.BAD_TYPE, f'type "{name}" takes no arguments', written.span)
         if name in _PLAIN:
             return _PLAIN[name]
         if name in self.names or name in self.unions:
@@ -115,9 +108,9 @@ class Records:
         known = (*_PLAIN, *_GENERIC, *self.names, *self.enums, *self.unions)
         detail = f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions."
         hint = foreign_idioms.TYPES.get(name.lower(), "") or suggest(name, known)
-        return self._report(Code.BAD_TYPE, f'there is no type "{name}"', written.span, detail=detail, hint=hint)
+        raise self._report(Code.BAD_TYPE, f'there is no type "{name}"', written.span, detail=detail, hint=hint)
 
-    def _generic(self, written: ast.NamedType) -> Type | None:
+    def _generic(self, written: ast.NamedType) -> Type:
         name, arguments = written.name, written.arguments
         if name == "decimal":
             match arguments:
@@ -126,33 +119,26 @@ class Records:
                 case _:
                     message = "a decimal is written decimal(digits, digits behind the point)"
                     hint = f"decimal(10, 2); there are {MAX_PRECISION} digits at most."
-                    return self._report(Code.BAD_TYPE, message, written.span, hint=hint)
-        wanted = 1 if name == "list" else 2
+                    raise self._report(Code.BAD_TYPE, message, written.span, hint=hint)
         given = [argument for argument in arguments if not isinstance(argument, int)]
-        if len(given) != wanted or len(given) != len(arguments):
+        if len(given) != (1 if name == "list" else 2) or len(given) != len(arguments):
             hint = f"For example {'list<string>' if name == 'list' else 'map<string, int>'}."
-            return self._report(Code.BAD_TYPE, f'type "{name}" says what it holds', written.span, hint=hint)
-        inner = [self.type_of(argument) for argument in given]
-        known = [part for part in inner if part is not None]
-        if len(known) != wanted:
-            return None
+            raise self._report(Code.BAD_TYPE, f'type "{name}" says what it holds', written.span, hint=hint)
+        key, *values = every(self.type_of, given)
         if name == "list":
-            return types.List(known[0])
-        if is_nullable(known[0]) or not comparable(known[0]):
-            return self._report(Code.BAD_TYPE, f'"{known[0]}" cannot be the key of a map', written.span)
-        if has_union(known[1]):
-            message = f'"{known[1]}" cannot be the value of a map'
-            return self._report(Code.BAD_TYPE, message, written.span, hint="A list can hold unions.")
-        return types.Map(known[0], known[1])
+            return types.List(key)
+        if is_nullable(key) or not comparable(key):
+            raise self._report(Code.BAD_TYPE, f'"{key}" cannot be the key of a map', written.span)
+        if has_union(values[0]):
+            message = f'"{values[0]}" cannot be the value of a map'
+            raise self._report(Code.BAD_TYPE, message, written.span, hint="A list can hold unions.")
+        return types.Map(key, values[0])
 
-    def _fields(
-        self, declared: tuple[ast.FieldDecl, ...], owner: str, span: Span | None
-    ) -> tuple[types.Field, ...] | None:
+    def _fields(self, declared: tuple[ast.FieldDecl, ...], owner: str, span: Span | None) -> tuple[types.Field, ...]:
         fields: dict[str, types.Field] = {}
         complete = True
         for part in declared:
-            name = part.name.text
-            type_ = self.type_of(part.type)
+            name, type_ = part.name.text, attempt(self.type_of, part.type)
             if name in fields:
                 message = f'{owner} has the field "{name}" twice'
                 self._report(Code.DECLARED_TWICE, message, part.name.span)
@@ -161,10 +147,12 @@ class Records:
             else:
                 fields[name] = types.Field(name, type_, part.path)
         if not declared:
-            return self._report(Code.BAD_TYPE, f"{owner} has no fields", span)
-        return tuple(fields.values()) if complete else None
+            raise self._report(Code.BAD_TYPE, f"{owner} has no fields", span)
+        if not complete:
+            raise Reported
+        return tuple(fields.values())
 
-    def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> types.Enumeration | None:
+    def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> types.Enumeration:
         owner = f'enum "{name}"' if name else "the enum"
         found: dict[str, None] = {}
         for value in values:
@@ -174,41 +162,33 @@ class Records:
             found[value.text] = None
         if not found:
             hint = "It is written enum Protocol { tcp, udp }."
-            return self._report(Code.BAD_TYPE, f"{owner} has no values", span, hint=hint)
+            raise self._report(Code.BAD_TYPE, f"{owner} has no values", span, hint=hint)
         return types.Enumeration(tuple(found), name)
 
-    def _union(self, declaration: ast.UnionDecl) -> types.Struct | None:
+    def _union(self, declaration: ast.UnionDecl) -> types.Struct:
         name, tag = declaration.name.text, declaration.tag.text
         found: list[types.Variant] = []
-        for each in declaration.variants:
+
+        def add(each: ast.VariantDecl) -> None:
             record = each.record.text
             if record not in self.declared:
                 message, hint = f'there is no record "{record}"', suggest(record, self.declared)
-                self._report(Code.UNKNOWN_NAME, message, each.record.span, hint=hint)
-                continue
+                raise self._report(Code.UNKNOWN_NAME, message, each.record.span, hint=hint)
             if each.text.text in [other.text for other in found] or record in [other.name for other in found]:
                 twice = f'union "{name}" has the record "{record}" or its tag "{each.text.text}" twice'
-                self._report(Code.DECLARED_TWICE, twice, each.span)
-                continue
+                raise self._report(Code.DECLARED_TWICE, twice, each.span)
             struct = self.get(record)
-            if struct is None:
-                continue
             if struct.get(tag) is not None:
                 message = f'"{record}" has a field "{tag}", which is the tag of union "{name}"'
                 hint = "The tag says which record it is and is no field of the records."
-                self._report(Code.BAD_UNION, message, each.record.span, hint=hint)
-                continue
+                raise self._report(Code.BAD_UNION, message, each.record.span, hint=hint)
             found.append(types.Variant(each.text.text, struct))
-        if len(found) < len(declaration.variants):
-            return None
-        return self._united(declaration, tuple(found))
 
-    def _united(self, declaration: ast.UnionDecl, variants: tuple[types.Variant, ...]) -> types.Struct | None:
-        name = declaration.name.text
-        if not variants:
+        every(add, declaration.variants)
+        if not found:
             hint = "It is written union Event by kind { login: Login, logout: Logout }."
-            return self._report(Code.BAD_UNION, f'union "{name}" has no records', declaration.name.span, hint=hint)
-        made = union_type(name, declaration.tag.text, variants)
+            raise self._report(Code.BAD_UNION, f'union "{name}" has no records', declaration.name.span, hint=hint)
+        made = union_type(name, tag, tuple(found))
         if isinstance(made, types.Struct):
             return made
         part, first, second = made
@@ -217,24 +197,20 @@ class Records:
         message = f'field "{part}" of union "{name}" is not one column'
         detail = f"It is {shown[0]} in {first.name} and {shown[1]} in {second.name}."
         hint = "Fields of one name have one type, with or without a ?, and one place."
-        return self._report(Code.BAD_UNION, message, declaration.name.span, detail=detail, hint=hint)
+        raise self._report(Code.BAD_UNION, message, declaration.name.span, detail=detail, hint=hint)
 
-    def _report_recursion(self, name: str) -> None:
+    def _recursion(self, name: str) -> Reported:
         circle = [*self._open[self._open.index(name) :], name]
-        self._report(
-            Code.RECURSIVE,
-            f'record "{name}" contains itself',
-            (self.unions[name] if name in self.unions else self.declared[name]).name.span,
-            detail=f"It goes round: {' -> '.join(circle)}.",
-            hint="A key that leads to the other record can stand for it.",
+        self._resolved.update(dict.fromkeys(circle))
+        span = (self.unions[name] if name in self.unions else self.declared[name]).name.span
+        detail, hint = (
+            f"It goes round: {' -> '.join(circle)}.",
+            "A key that leads to the other record can stand for it.",
         )
-        for part in circle:
-            self._resolved[part] = None
+        return self._report(Code.RECURSIVE, f'record "{name}" contains itself', span, detail=detail, hint=hint)
 
-    def _report(
-        self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "", instead: T | None = None
-    ) -> T | None:
-        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint, instead=instead)
+    def _report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> Reported:
+        return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
 
 
 def has_null(type_: Type) -> bool:

@@ -47,6 +47,7 @@ __all__ = [
     "as_nullable",
     "is_nullable",
     "member_text",
+    "nullable_like",
     "pair_of",
     "parts",
     "strip",
@@ -283,6 +284,11 @@ def strip(type_: Type) -> Type:
 def as_nullable(type_: Type) -> Type:
     """The type with a `?`."""
     return type_ if is_nullable(type_) else Nullable(type_)
+
+
+def nullable_like(type_: Type, other: Type) -> Type:
+    """The type, with a `?` where the other has one."""
+    return as_nullable(type_) if is_nullable(other) else type_
 
 
 def parts(type_: Type) -> Iterator[Type]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, suggest
+from ghcm.errors import Diagnostics, attempt
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Notes
 from ghcm.lowering.expressions.applications import CALLABLE
@@ -47,12 +47,12 @@ def declare(
     caches, units = _of(ast.CacheDecl, declared), _of(ast.UnitDecl, declared)
     kinds = {name: _kind(declaration) for name, declaration in declared.items()}
     known = Records(records, diagnostics, enums, unions)
-    context = Context(diagnostics, known, kinds, notes, for_reference=for_reference)
+    context = Context(diagnostics, known, kinds, typed, notes, for_reference=for_reference)
     for name in enums:
-        context.records.enum(name)
+        attempt(known.enum, name)
     for name in (*records, *unions):
-        context.records.get(name)
-    define(_of(ast.FunctionDecl, declared), context, typed)
+        attempt(known.get, name)
+    define(_of(ast.FunctionDecl, declared), context)
     _check_caches(units, caches, context)
     return Declared(context, caches, _of(ast.SinkDecl, declared), units)
 
@@ -104,21 +104,19 @@ def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
     """The names handed to `.to(...)` as written, each with the units that do so in order."""
     found: dict[str, list[str]] = {}
     for unit, declaration in units.items():
-        for sink in _written(declaration.body):
+        for sink in dict.fromkeys(_written(declaration)):
             found.setdefault(sink, []).append(unit)
     return found
 
 
-def _written(body: Sequence[ast.Statement]) -> dict[str, None]:
-    """The sinks that statements write to; in functions nothing is written to."""
-    found: dict[str, None] = {}
-    for node in (node for statement in body for node in trees.walk(statement, past=ast.Lambda)):
+def _written(declaration: ast.UnitDecl) -> Iterator[str]:
+    """The sinks that a unit writes to; in functions nothing is written to."""
+    for node in trees.walk(declaration, past=ast.Lambda):
         match node:
             case ast.Apply(function=ast.Attribute(name="to"), arguments=(ast.Argument(value=ast.Ref(name=name)),)):
-                found[name] = None
+                yield name
             case _:
                 pass
-    return found
 
 
 def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.CacheDecl], context: Context) -> None:
@@ -130,7 +128,6 @@ def _check_caches(units: Mapping[str, ast.UnitDecl], caches: Mapping[str, ast.Ca
             hint = f'A unit that is called is written "responsive {unit.kind} {unit.name.text}".'
             context.report(Code.NOT_RESPONSIVE, message, unit.cache.span, hint=hint)
         if unit.cache.text not in caches:
-            kind = context.kinds.get(unit.cache.text, "")
-            hint = f'"{unit.cache.text}" is a {kind}.' if kind else suggest(unit.cache.text, caches)
+            hint = context.hint_for(unit.cache.text, caches)
             message = f'there is no msg cache "{unit.cache.text}"'
             context.report(Code.UNKNOWN_NAME, message, unit.cache.span, hint=hint)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from posixpath import normpath
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import Reported, attempt, sound, suggest
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope, origin_of
 from ghcm.lowering.drafts import SinkDraft
-from ghcm.lowering.expressions.typed import lambda_of
+from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
@@ -51,43 +51,32 @@ class Write:
     span: Span | None
 
 
-def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft | None:
-    """The sink without its element, or None after a report."""
-    found = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
-    if found is None:
-        return None
-    word, given = found
+def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
+    """The sink without its element."""
+    word, given = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
     facts = SINKS[word]
     name = given.string(facts.argument)
-    said = given.expr("mode")
-    mode = Mode(given.choice("mode", _MODES, facts.modes[0].value))
+    mode = Mode(given.choice("mode", facts.modes[0].value))
     key = given.expr("key")
     if mode not in facts.modes:
-        _refuse_mode(word, mode, None if said is None else said.span, context)
+        _refuse_mode(word, mode, given.span("mode"), context)
     else:
         _check_key(word, key, declaration, context)
-    element = _declared(given, context)
-    if isinstance(element, _Wrong) or name is None:
-        return None
+    element = None if given.expr("record") is None else _record(given, context)
+    name = sound(name)
     if not facts.engines:
         known = OPERATORS[word].reference
         reason = known.reason if isinstance(known, NotYet) else ""
         message = f'a sink of "{word}" does not work yet'
         context.report(Code.NOT_YET, message, declaration.name.span, detail=f"It {reason}.")
-    made = facts.make(name, Format(given.choice("format", facts.formats, facts.formats[0])))
+    made = facts.make(name, Format(given.choice("format", facts.formats[0])))
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
 
 
-def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache | None:
-    """The msg cache, or None after a report."""
-    found = _connector(declaration.connector, CACHE_ARGUMENTS, f'cache "{declaration.name.text}"', context)
-    if found is None:
-        return None
-    word, given = found
-    name = given.string(CACHES[word].argument)
-    if name is None:
-        return None
-    made = CACHES[word].make(name, Format("json"))
+def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache:
+    """The msg cache."""
+    word, given = _connector(declaration.connector, CACHE_ARGUMENTS, f'cache "{declaration.name.text}"', context)
+    made = CACHES[word].make(sound(given.string(CACHES[word].argument)), Format("json"))
     return Cache(declaration.name.text, made, origin_of(declaration.name.span))
 
 
@@ -105,20 +94,23 @@ def check_addresses(sinks: Iterable[SinkDraft], context: Context) -> None:
         first.setdefault(address, sink.name)
 
 
-def agreed(sink: SinkDraft, writes: list[Write], context: Context) -> Type | None:
-    """The type of a sink's records: the declared record, or what all writers fit; None after a report."""
-    known = [write for write in writes if write.element is not None]
-    if sink.element is None and len(known) < len(writes):
-        return None
-    element = sink.element
-    for write in known:
-        assert write.element is not None, "writes without a type were left out"
-        wider = write.element if element is None else element if sink.element else unify(element, write.element)
-        fits = wider is not None and accepts(wider, write.element) and (element is None or accepts(wider, element))
+def agreed(sink: SinkDraft, writes: list[Write], context: Context) -> Type:
+    """The type of a sink's records: the declared record, or what all writers fit."""
+    element, known = sink.element, [(write, write.element) for write in writes if write.element is not None]
+    if element is None and len(known) < len(writes):
+        raise Reported
+    for write, written in known:
+        wider = written if element is None else element if sink.element else unify(element, written)
+        fits = wider is not None and accepts(wider, written) and (element is None or accepts(wider, element))
         if not fits:
-            _report_writers(sink, element, write, context)
-            return None
+            others = "its record is" if sink.element is not None else "another writer gives"
+            message = f'sink "{sink.name}" cannot take these records'
+            detail = f'These are "{_spelt(written)}", and {others} "{_spelt(element)}".'
+            hint = "map(...) makes them alike."
+            raise context.report(Code.WRITERS_DIFFER, message, write.span, detail=detail, hint=hint)
         element = wider
+    if element is None:
+        raise Reported
     return element
 
 
@@ -126,26 +118,25 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     """The typed key of a sink's records; None where there is none, or after a report."""
     if sink.key is None:
         return None
-    key = lambda_of(sink.key, (element,), Scope(), context, f'the key of sink "{sink.name}"')
+    key = attempt(lambda_of, sink.key, (element,), Scope(context), f'the key of sink "{sink.name}"')
     if key is not None and not comparable(key.body.type):
-        return context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
+        context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
     return key
 
 
 def _connector(
     written: ast.Expr, known: Mapping[str, tuple[Argument, ...]], what: str, context: Context
-) -> tuple[str, Given] | None:
+) -> tuple[str, Given]:
     match written:
         case ast.Apply(function=ast.Ref(name=name)) if name in known:
-            given = match_arguments(name, known[name], written, context)
-            return None if given is None else (name, given)
+            return name, match_arguments(name, known[name], written, context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
             pass
         case _:
             name, span = "", written.span
     message = f'{what} cannot be "{name}"' if name else f"{what} is no connector"
     detail = f"It may be {' or '.join(known)}."
-    return context.report(Code.NO_CONNECTOR, message, span, detail=detail, hint=suggest(name, known))
+    raise context.report(Code.NO_CONNECTOR, message, span, detail=detail, hint=suggest(name, known))
 
 
 def _refuse_mode(word: str, mode: Mode, span: Span | None, context: Context) -> None:
@@ -167,31 +158,15 @@ def _check_key(word: str, key: ast.Expr | None, declaration: ast.SinkDecl, conte
         context.report(Code.KEY_NEEDED, message, key.span, hint=f"A sink of {keyed} finds records by key.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrong:
-    """A declared record that was reported."""
-
-
-def _declared(given: Given, context: Context) -> Struct | _Wrong | None:
-    written = given.expr("record")
-    if written is None:
-        return None
-    if not isinstance(written, ast.Ref):
-        given.wrong("record", "the name of a record")
-        return _Wrong()
-    names = (*context.records.names, *context.records.unions)
-    if written.name not in names:
-        message = f'there is no record "{written.name}"'
-        context.report(Code.UNKNOWN_NAME, message, written.span, hint=suggest(written.name, names))
-        return _Wrong()
-    return context.records.get(written.name) or _Wrong()
-
-
-def _report_writers(sink: SinkDraft, element: Type | None, write: Write, context: Context) -> None:
-    others = "its record is" if sink.element is not None else "another writer gives"
-    message = f'sink "{sink.name}" cannot take these records'
-    detail = f'These are "{_spelt(write.element)}", and {others} "{_spelt(element)}".'
-    context.report(Code.WRITERS_DIFFER, message, write.span, detail=detail, hint="map(...) makes them alike.")
+def _record(given: Given, context: Context) -> Struct:
+    match given.expr("record"):
+        case ast.Ref(name=name, span=span):
+            names = (*context.records.names, *context.records.unions)
+        case _:
+            raise given.wrong("record", "the name of a record")
+    if name not in names:
+        raise context.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=suggest(name, names))
+    return context.records.get(name)
 
 
 def _spelt(type_: Type | None) -> str:

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ghcm.codes import Code
+from ghcm.errors import Reported, attempt
 from ghcm.expr import Expr, Param
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.drafts import Bound, Draft, Flow, Signature, Surroundings, UnitDraft
+from ghcm.lowering.drafts import Draft, Flow, Signature, Surroundings, UnitDraft
 from ghcm.lowering.expressions.constants import NotConstant, constant, how_written
 from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.spg.graph import Parameter
 from ghcm.spg.ops import Changes, Publish, Reply, To
@@ -32,7 +32,7 @@ def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
     types: dict[str, Type | None] = {}
     for parameter in unit.parameters:
         name = parameter.name.text
-        type_ = context.records.type_of(parameter.type)
+        type_ = attempt(context.records.type_of, parameter.type)
         if type_ is not None and has_union(type_):
             message = f'parameter "{name}" of unit "{unit.name.text}" is a union, which no call can hand over'
             hint = "A call hands over records; a function of the program takes unions."
@@ -54,25 +54,24 @@ def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
 
 def parameters_of(unit: ast.UnitDecl, types: Mapping[str, Type | None], context: Context) -> tuple[Parameter, ...]:
     """The parameters with their defaults; wrong ones are reported and left out."""
-    parameters: list[Parameter] = []
-    for written in unit.parameters:
-        type_ = types[written.name.text]
-        default = None if written.default is None else typed(written.default, Scope(), context)
-        if type_ is None or (written.default is not None and default is None):
-            continue
-        if written.default is None or default is None:
-            parameters.append(Parameter(written.name.text, type_, True))
-            continue
-        what = f'the default of "{written.name.text}"'
-        value = fits(default, type_, what, written.default.span, context)
-        if value is None:
-            continue
-        try:
-            parameters.append(Parameter(written.name.text, type_, False, constant(value)))
-        except NotConstant:
-            hint = how_written(type_)
-            context.report(Code.NOT_CONSTANT, f"{what} is not a constant", written.default.span, hint=hint)
-    return tuple(parameters)
+    made = (attempt(_parameter, written, types[written.name.text], context) for written in unit.parameters)
+    return tuple(each for each in made if each is not None)
+
+
+def _parameter(written: ast.Parameter, type_: Type | None, context: Context) -> Parameter:
+    name, default = written.name.text, written.default
+    made = None if default is None else Scope(context).typed(default)
+    if type_ is None:
+        raise Reported
+    if default is None or made is None:
+        return Parameter(name, type_, True)
+    what = f'the default of "{name}"'
+    value = fits(made, type_, what, default.span, context)
+    try:
+        return Parameter(name, type_, False, constant(value))
+    except NotConstant:
+        hint = how_written(type_)
+        raise context.report(Code.NOT_CONSTANT, f"{what} is not a constant", default.span, hint=hint) from None
 
 
 def lower_unit(declaration: ast.UnitDecl, around: Surroundings, context: Context) -> UnitDraft:
@@ -82,7 +81,7 @@ def lower_unit(declaration: ast.UnitDecl, around: Surroundings, context: Context
         name: None if type_ is None else Param(name, type_) for name, type_ in types.items()
     }
     names = frozenset(each.name.text for each in declaration.body if isinstance(each, ast.Assign))
-    unit = UnitDraft(context, around, declaration, Scope(parameters=parameters, collections=names))
+    unit = UnitDraft(context, around, declaration, Scope(context, parameters=parameters, collections=names))
     taken: set[str] = set()
     for statement in declaration.body:
         _statement(statement, unit, taken)
@@ -94,35 +93,24 @@ def _statement(statement: ast.Statement, unit: UnitDraft, taken: set[str]) -> No
     first = len(unit.drafts)
     unit.named_nodes = named_nodes(statement.value, isinstance(statement, ast.Assign))
     ends = unit.ends
-    bound = evaluate(statement.value, unit)
+    bound = attempt(evaluate, statement.value, unit)
     drafts = unit.drafts[first:]
-    name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit, sound=bound is not None)
+    right = bound is not None
+    name_tasks(statement, drafts, bound.draft if isinstance(bound, Flow) else None, unit, right=right)
     if isinstance(statement, ast.Assign):
         if isinstance(bound, Flow):
             unit.context.note(statement.name.span, bound.collection)
-        sound = _check_name(statement.name, unit)
-        unit.assigned[statement.name.text] = _kept(bound)
-    else:
-        sound = bound is not None
-        _check_end(statement, bound, unit, ends)
-    if sound:
+            bound = replace(bound, written=None, ended=False)  # whatever was written behind it does not end it
+        right = _check_name(statement.name, unit)
+        unit.assigned[statement.name.text] = bound
+    elif unit.ends == ends:  # it has to end; one that is wrong is taken for one that does
+        unit.ends += 1
+        if right:
+            message = "the result of this pipeline goes nowhere"
+            hint = "to(sink), publish(...) or reply() ends it, and x = ... keeps it."
+            unit.context.report(Code.GOES_NOWHERE, message, statement.span, hint=hint)
+    if right:
         _check_ids(drafts, unit, taken)
-
-
-def _check_end(statement: ast.Do, bound: Bound, unit: UnitDraft, ends: int) -> None:
-    """A pipeline without a name has to end; one that is wrong is taken for one that does."""
-    if unit.ends > ends:
-        return
-    unit.ends += 1
-    if bound is not None:
-        hint = "to(sink), publish(...) or reply() ends it, and x = ... keeps it."
-        unit.context.report(Code.GOES_NOWHERE, "the result of this pipeline goes nowhere", statement.span, hint=hint)
-
-
-def _kept(bound: Bound) -> Bound:
-    """The collection under its name: whatever was written behind it does not end it."""
-
-    return replace(bound, written=None, ended=False) if isinstance(bound, Flow) else bound
 
 
 def _check_name(name: ast.Name, unit: UnitDraft) -> bool:
@@ -172,10 +160,10 @@ REPLY = "reply"
 
 
 def name_tasks(
-    statement: ast.Statement, drafts: list[Draft], last: Draft | None, unit: UnitDraft, *, sound: bool
+    statement: ast.Statement, drafts: list[Draft], last: Draft | None, unit: UnitDraft, *, right: bool
 ) -> None:
     """Give the tasks of one statement their ids. `last` is the task whose collection the statement is about; where the
-    statement is not sound, what its end would have named is no second mistake.
+    statement is not right, what its end would have named is no second mistake.
     """
     ends = [draft for draft in drafts if isinstance(draft.op, To | Publish | Reply)]
     assigned = statement.name.text if isinstance(statement, ast.Assign) else None
@@ -186,7 +174,7 @@ def name_tasks(
     for draft in drafts:
         if draft.named is not None:
             draft.id, draft.is_named = draft.named, True
-    _name_state(statement, drafts, [name for name in (own, *sinks) if name], last, unit, sound)
+    _name_state(statement, drafts, [name for name in (own, *sinks) if name], last, unit, right)
     words: dict[str, int] = {}
     for draft in drafts:
         if not draft.id:
@@ -195,7 +183,7 @@ def name_tasks(
 
 
 def _name_state(
-    statement: ast.Statement, drafts: list[Draft], free: list[str], last: Draft | None, unit: UnitDraft, sound: bool
+    statement: ast.Statement, drafts: list[Draft], free: list[str], last: Draft | None, unit: UnitDraft, right: bool
 ) -> None:
     """Give the statement's name to the task that keeps state, or else to the last one of an assignment."""
     taken = {draft.id for draft in drafts if draft.id}
@@ -205,7 +193,7 @@ def _name_state(
     if holder is None and isinstance(statement, ast.Assign) and last in drafts and not last.id:
         holder = last
     nameless = stateful[:-1] if names else stateful
-    if unit.lives_on and sound:
+    if unit.lives_on and right:
         for draft in nameless:
             message = f'"{draft.word}" keeps state, and nothing in the program names it'
             detail = "State is found again by name when the program is changed."

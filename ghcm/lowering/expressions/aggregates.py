@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 
 from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import Reported, sound, suggest
 from ghcm.expr import Expr, Get, Lambda, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
-from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.context import Scope
 from ghcm.lowering.expressions.conversion import convert
-from ghcm.lowering.expressions.typed import lambda_of, typed
+from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Decimal, Int, Int32, Struct, Type, as_nullable, is_nullable, strip
+from ghcm.types import Decimal, Int, Int32, Struct, Type, nullable_like, strip
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
@@ -41,7 +41,6 @@ class Aggregated:
     element: Type
     timed: bool
     scope: Scope
-    context: Context
 
 
 def is_aggregate(written: ast.Expr) -> bool:
@@ -55,8 +54,8 @@ def is_aggregate(written: ast.Expr) -> bool:
             return False
 
 
-def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | None:
-    """The aggregate of that name over records, whose columns a bare expression sees as names; None after a report."""
+def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
+    """The aggregate of that name over records, whose columns a bare expression sees as names."""
     match written:
         case ast.Ref(name=said) if said in _FUNCTIONS:
             call = ast.Apply(written, (), span=written.span)
@@ -64,40 +63,36 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate | 
             call = written
         case other:
             said = other.function.name if isinstance(other, ast.Apply) and isinstance(other.function, ast.Ref) else ""
-            message = "this is not an aggregate"
             detail = f"Aggregates are {', '.join(_FUNCTIONS)}."
             hint = foreign_idioms.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS)
-            return over.context.report(Code.BAD_AGGREGATE, message, other.span, detail=detail, hint=hint)
+            message = "this is not an aggregate"
+            raise over.scope.report(Code.BAD_AGGREGATE, message, other.span, detail=detail, hint=hint)
     rule = AGGREGATES[_FUNCTIONS[said]]
     if rule.function is AggregateFunction.COUNT and not call.arguments:
         return Aggregate(name, rule.function, None, Int())
     if not call.arguments and call is written:
         hint = f"For example {rule.signature.rpartition('), ')[2].replace('x', 'x => x', 1)}."
-        return over.context.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
-    given = match_arguments(said, (Argument("value", "any", required=False), *_SECOND[rule.option]), call, over.context)
-    if given is None or given.dropped:
-        return None
-    value = given.expr("value")
-    argument = _whole(over.element) if value is None else _argument(value, over, "an aggregate's argument")
-    found = None if argument is None else _typed_aggregate(name, rule, argument, written, over)
-    return None if found is None else _with_option(found, rule, given, over, written.span)
+        raise over.scope.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
+    arguments = (Argument("value", "any", required=False), *_SECOND[rule.option])
+    given = match_arguments(said, arguments, call, over.scope.context)
+    if given.dropped:
+        raise Reported
+    value, parameter = given.expr("value"), Var(_WHOLE, over.element)
+    argument = Lambda((parameter,), parameter)
+    if value is not None:
+        argument = _argument(value, over, "an aggregate's argument")
+    return _with_option(_typed_aggregate(name, rule, argument, written, over), rule, given, over, written.span)
 
 
-def _whole(element: Type) -> Lambda:
-    parameter = Var(_WHOLE, element)
-    return Lambda((parameter,), parameter)
-
-
-def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda | None:
+def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
     element = over.element
     if isinstance(written, ast.Lambda):
-        return lambda_of(written, (element,), over.scope, over.context, what)
+        return lambda_of(written, (element,), over.scope, what)
     parameter = Var(_WHOLE, element)
     columns: dict[str, Expr | None] = {_WHOLE: parameter}
     if isinstance(element, Struct):
         columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
-    body = typed(written, over.scope.binding(columns), over.context)
-    return None if body is None else Lambda((parameter,), body)
+    return Lambda((parameter,), over.scope.binding(columns).typed(written))
 
 
 _OF_DECIMALS = (
@@ -106,60 +101,50 @@ _OF_DECIMALS = (
 )
 
 
-def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate | None:
+def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate:
     """The aggregate with the type of its result."""
     body = argument.body
     result = result_of(rule.function, body.type)
     if result is None or has_null(body.type):
         message = f'"{rule.function.value}" does not take "{body.type}"'
         hint = _OF_DECIMALS if isinstance(strip(body.type), Decimal) else ""
-        return over.context.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
+        raise over.scope.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
     if rule.function is AggregateFunction.SUM and isinstance(strip(body.type), Int32):
-        body = convert(body, as_nullable(result) if is_nullable(body.type) else result) or body
+        body = convert(body, nullable_like(result, body.type)) or body
     return Aggregate(name, rule.function, Lambda(argument.parameters, body), result)
 
 
-def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate | None:
-    """The aggregate with its second argument; None where that was reported."""
+def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
+    """The aggregate with its second argument."""
     match rule.option:
         case "":
             return found
         case "count":
-            limit = given.integer("count", least=1)
-            return None if limit is None else replace(found, limit=limit)
+            return replace(found, limit=sound(given.integer("count", least=1)))
         case "fraction":
-            return _with_fraction(found, given, over)
+            fraction = sound(given.number("fraction"))
+            if problem := fraction_problem(fraction):
+                message, hint = f'"fraction" of "quantile" {problem}', "The median is quantile(x, 0.5)."
+                raise over.scope.report(Code.OUT_OF_RANGE, message, given.span("fraction"), hint=hint)
+            return replace(found, fraction=fraction)
         case "order":
             return _with_order(found, given, over, span)
 
 
-def _with_fraction(found: Aggregate, given: Given, over: Aggregated) -> Aggregate | None:
-    fraction = given.number("fraction")
-    problem = "" if fraction is None else fraction_problem(fraction)
-    if problem:
-        message, hint = f'"fraction" of "quantile" {problem}', "The median is quantile(x, 0.5)."
-        over.context.report(Code.OUT_OF_RANGE, message, given.span("fraction"), hint=hint)
-    return None if fraction is None or problem else replace(found, fraction=fraction)
-
-
-def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | None) -> Aggregate | None:
+def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
     """`first` and `last` by an order, or by event time where there is one."""
     name = found.function.value
     written = given.expr("order")
     order = None if written is None else _argument(written, over, f'"order" of "{name}"')
-    if written is not None and order is None:
-        return None
     if order is None and not over.timed:
-        over.context.report(
-            Code.NEEDS_TIME,
-            f'"{name}" goes by event time, and these records have none',
-            span,
-            hint=f"{name}(x, order = r => ...) says which is {name}; event_time(...) near the source gives records"
-            " their time.",
-        )
-        return None
+        message = f'"{name}" goes by event time, and these records have none'
+        hint = f"{name}(x, order = r => ...) says which is {name}; {_NEAR_THE_SOURCE}"
+        raise over.scope.report(Code.NEEDS_TIME, message, span, hint=hint)
     for type_ in (over.element,) if order is None else (order.body.type, over.element):
         if not comparable(type_):
             message = f'"{type_}" has no order'
-            return over.context.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
+            raise over.scope.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
     return replace(found, order=order)
+
+
+_NEAR_THE_SOURCE = "event_time(...) near the source gives records their time."

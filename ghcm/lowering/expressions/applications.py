@@ -10,13 +10,13 @@ import re
 
 from ghcm import types
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import every, sound, suggest
 from ghcm.expr import Call, Expr, Literal, MakeList, MakeStruct, complete
 from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
-from ghcm.lowering.context import Context, Scope, Value
-from ghcm.lowering.expressions.constants import check_constants, constant_problem, how_written
+from ghcm.lowering.context import Context, Scope
+from ghcm.lowering.expressions.constants import check_read, check_written, how_written
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import beside_enums, to_enum
@@ -41,6 +41,7 @@ _OF_ONE = {
     name: f"xs.{name}() looks at the items of a list; records are aggregated by aggregate_by_key({name}(...))."
     for name in SUMMARIES
 } | {name: foreign_idioms.FUNCTIONS[name] for name in ("first", "last")}
+_OF_MANY = "Aggregates stand in aggregate_by_key(...) and in the arguments of a published call."
 _REPEATED = ("extract_all", "replace_pattern", "split_pattern", "count_matches")
 """What goes on behind a match; engines differ in what follows one of no characters."""
 _LENGTHS = (
@@ -52,7 +53,7 @@ _TYPED = {"to_enum": to_enum, "json_to": json_to, "to_decimal": to_decimal, "rou
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
 
-def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> Expr | None:
+def apply(written: ast.Apply, scope: Scope) -> Expr:
     """A call inside an expression, in either form."""
     receiver: tuple[ast.Argument, ...] = ()
     match written.function:
@@ -61,88 +62,58 @@ def apply(written: ast.Apply, scope: Scope, context: Context, value: Value) -> E
         case ast.Attribute(of=of, name=name, span=whole, name_span=name_span):
             span, receiver = name_span or whole, (ast.Argument(of, span=of.span),)
         case other:
-            return context.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
-    operands = (*receiver, *written.arguments)
+            raise scope.report(Code.NO_FUNCTION, "this is no function and cannot be called", other.span)
+    operands, context = (*receiver, *written.arguments), scope.context
     if name in context.functions:
-        return _defined(written, name, operands, scope, context, value)
+        given = every(lambda operand: scope.typed(operand.value), operands)
+        return call_defined(sound(context.functions[name]), operands, given, written, context)
     function = _named(name, span, context, as_method=bool(receiver), count=len(written.arguments))
-    if function is None or not _are_values(written.arguments, name, context):
-        return None
+    for operand in written.arguments:
+        if operand.name is not None or isinstance(operand.value, ast.Lambda):
+            reason = "takes no named arguments" if operand.name is not None else "takes no function as an argument"
+            raise scope.report(Code.BAD_OPERANDS, f'"{name}" {reason}', operand.span or operand.value.span)
     if function in _TYPED:
-        return _TYPED[function](operands, written.span, scope, context, value)
-    known = complete(value(operand.value, scope) for operand in operands)
-    if known is None:
-        return None
+        return _TYPED[function](operands, written.span, scope)
+    known = every(lambda operand: scope.typed(operand.value), operands)
     if name == "map_of":
-        entries = _entries_of(known, written.span, context)
-        return None if entries is None else operation(function, (entries,), written.span, context, name)
+        return operation(function, (_entries_of(known, written.span, context),), written.span, context, name)
     return _checked(function, known, [operand.value.span for operand in operands], written, context)
 
 
-def _entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> Expr | None:
-    """A list of records `{key, value}` of keys and values by turns, or None after a report."""
+def _entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> Expr:
+    """A list of records `{key, value}` of keys and values by turns."""
     keys, values = arguments[::2], arguments[1::2]
     if not keys or len(keys) != len(values):
         hint = 'It is written map_of("a", 1, "b", 2).'
-        return context.report(Code.BAD_OPERANDS, '"map_of" takes keys and values by turns', span, hint=hint)
+        raise context.report(Code.BAD_OPERANDS, '"map_of" takes keys and values by turns', span, hint=hint)
     if any(is_nullable(each.type) for each in keys):
         hint = 'A filter or "??" gives a key that is not null.'
-        return context.report(Code.MAY_BE_NULL, 'a key of "map_of" may be null', span, hint=hint)
+        raise context.report(Code.MAY_BE_NULL, 'a key of "map_of" may be null', span, hint=hint)
     pairs = [MakeStruct((key, value), pair_of(key.type, value.type)) for key, value in zip(keys, values, strict=True)]
-    made = alike_or_report(pairs, 'the entries of "map_of"', "are", span, context)
-    return None if made is None else MakeList(made[0], types.List(made[1]))
-
-
-def _are_values(operands: tuple[ast.Argument, ...], name: str, context: Context) -> bool:
-    """Whether all of them are values without names, as functions of the table take them; reported where not."""
-    for operand in operands:
-        if operand.name is not None or isinstance(operand.value, ast.Lambda):
-            reason = "takes no named arguments" if operand.name is not None else "takes no function as an argument"
-            context.report(Code.BAD_OPERANDS, f'"{name}" {reason}', operand.span or operand.value.span)
-            return False
-    return True
+    items, type_ = alike_or_report(pairs, 'the entries of "map_of"', "are", span, context)
+    return MakeList(items, types.List(type_))
 
 
 def _checked(
     function: str, arguments: tuple[Expr, ...], spans: list[Span | None], written: ast.Apply, context: Context
-) -> Expr | None:
+) -> Expr:
     """The call with these arguments, of which the constants are checked."""
     if function in _PATTERNS and len(arguments) >= 2:
-        respelt = _with_pattern(function, arguments, spans, context)
-        if respelt is None:
-            return None
-        arguments = respelt
-    mistake = constant_problem(function, arguments)
-    if mistake is not None:
-        return context.report(mistake.code, mistake.message, spans[mistake.index], hint=mistake.hint)
+        arguments = _with_pattern(function, arguments, spans, context)
+    check_written(function, arguments, spans, context)
     made = operation(function, arguments, written.span, context)
-    return made if isinstance(made, Call) and check_constants(made, spans, context) else None
+    check_read(made, spans, context)
+    return made
 
 
-def _defined(
-    written: ast.Apply, name: str, operands: tuple[ast.Argument, ...], scope: Scope, context: Context, value: Value
-) -> Expr | None:
-    """A call of a function of the program."""
-    given = complete(value(operand.value, scope) for operand in operands)
-    function = context.functions[name]
-    if function is None or given is None:
-        return None
-    return call_defined(function, operands, given, written, context)
-
-
-def operation(
-    function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context, sign: str = ""
-) -> Expr | None:
+def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context, sign: str = "") -> Call:
     """The call of a function of the table on typed arguments, converted as it asks; `sign` is the operator that was
     written.
     """
     entry = FUNCTIONS[function]
     if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), types.Duration):
         arguments = _length_first(arguments)
-    given = beside_enums(function, arguments, span, context)
-    if given is None:
-        return None
-    arguments = beside_decimals(function, given)
+    arguments = beside_decimals(function, beside_enums(function, arguments, span, context))
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:
@@ -153,77 +124,63 @@ def operation(
     name = sign or next(written for written, meant in CALLABLE.items() if meant == function)
     message = f'"{name}" does not take {kind_words(found)}'
     detail = f"It is written {entry.signature}: {entry.says}."
-    return context.report(Code.BAD_OPERANDS, message, span, detail=detail, hint=_advice(function, arguments))
+    raise context.report(Code.BAD_OPERANDS, message, span, detail=detail, hint=_advice(function, arguments))
 
 
-def _named(name: str, span: Span | None, context: Context, *, as_method: bool, count: int) -> str | None:
-    """The function that a written name means in a call, or None after a report."""
+def _named(name: str, span: Span | None, context: Context, *, as_method: bool, count: int) -> str:
+    """The function that a written name means in a call."""
     function = CALLABLE.get(name)
     if name in _AGGREGATES and not as_method and (function is None or count < 2):
-        context.report(
-            Code.BAD_AGGREGATE,
-            f'"{name}" aggregates many records, and an expression sees one',
-            span,
-            hint=_OF_ONE.get(
-                name, "Aggregates stand in aggregate_by_key(...) and in the arguments of a published call."
-            ),
-        )
-        return None
+        message = f'"{name}" aggregates many records, and an expression sees one'
+        raise context.report(Code.BAD_AGGREGATE, message, span, hint=_OF_ONE.get(name, _OF_MANY))
     if function is not None and (not as_method or FUNCTIONS[function].method):
         return function
     if function is not None:
-        context.report(Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".')
-        return None
+        raise context.report(
+            Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".'
+        )
     hint = foreign_idioms.FUNCTIONS.get(name, "") or suggest(name, (*CALLABLE, *context.functions))
     if name in OPERATORS:
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:
         hint = f'"{name}" is a {context.kinds[name]}; publish(...) calls units.'
-    return context.report(Code.NO_FUNCTION, f'there is no function "{name}"', span, hint=hint)
+    raise context.report(Code.NO_FUNCTION, f'there is no function "{name}"', span, hint=hint)
 
 
 def _with_pattern(
     function: str, arguments: tuple[Expr, ...], spans: list[Span | None], context: Context
-) -> tuple[Expr, ...] | None:
-    """The arguments with the constant pattern in its one spelling, or None after a report."""
+) -> tuple[Expr, ...]:
+    """The arguments with the constant pattern in its one spelling."""
     read = _pattern(function, arguments[1], spans[1], context)
-    if read is None:
-        return None
     respelt = (arguments[0], Literal(read.text, types.String()), *arguments[2:])
     if function != "extract" or len(arguments) < 3:
         return respelt
     group = arguments[2].value if isinstance(arguments[2], Literal) else None
     if isinstance(group, int) and 0 <= group <= read.groups:
         return respelt
-    context.report(
-        Code.NOT_CONSTANT if group is None else Code.BAD_PATTERN,
-        f'the group of "{function}" is not a constant number' if group is None else f"the pattern has no group {group}",
-        spans[2],
-        detail=f"The pattern has {read.groups} group{'' if read.groups == 1 else 's'}; 0 is the whole match.",
-    )
-    return None
+    code, message = Code.BAD_PATTERN, f"the pattern has no group {group}"
+    if group is None:
+        code, message = Code.NOT_CONSTANT, f'the group of "{function}" is not a constant number'
+    detail = f"The pattern has {read.groups} group{'' if read.groups == 1 else 's'}; 0 is the whole match."
+    raise context.report(code, message, spans[2], detail=detail)
 
 
-def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Pattern | None:
-    """The constant pattern as it is read, or None after a report."""
+def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Pattern:
+    """The constant pattern as it is read."""
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         message = f'the pattern of "{function}" is not a constant string'
         detail = "Engines agree on a pattern that is checked here, before anything runs."
-        return context.report(Code.NOT_CONSTANT, message, span, detail=detail)
+        raise context.report(Code.NOT_CONSTANT, message, span, detail=detail)
     try:
         read = canonical(pattern.value, capture=function == "extract")
     except BadPattern as bad:
-        context.report(
-            Code.BAD_PATTERN,
-            f'the pattern of "{function}" is not understood: {bad.reason}',
-            _within(span, pattern.value, bad.position),
-            detail="Patterns keep to what RE2, Java and Python read alike.",
-            hint=bad.hint,
-        )
-        return None
+        message = f'the pattern of "{function}" is not understood: {bad.reason}'
+        detail = "Patterns keep to what RE2, Java and Python read alike."
+        at = _within(span, pattern.value, bad.position)
+        raise context.report(Code.BAD_PATTERN, message, at, detail=detail, hint=bad.hint) from bad
     if read.empty and function in _REPEATED:
         message = f'the pattern of "{function}" may match no character at all'
-        return context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
+        raise context.report(Code.BAD_PATTERN, message, span, hint='"+" instead of "*" asks for one at least.')
     return read
 
 

@@ -7,9 +7,7 @@ runs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from ghcm.codes import Code
@@ -18,7 +16,7 @@ from ghcm.functions import FAMILIES, FUNCTIONS
 from ghcm.lowering.context import Context
 from ghcm.source import Span
 from ghcm.types import Date, Timestamp, Type, strip
-from ghcm.values.texts import Address, address_text, parse_address, parse_path, parse_subnet
+from ghcm.values.texts import address_text, parse_address, parse_path, parse_subnet
 from ghcm.values.timestamps import parse_date, parse_timestamp
 
 
@@ -73,50 +71,26 @@ def _day(*parts: Value) -> int:
         raise NotConstant from None
 
 
-def check_constants(call: Call, spans: Sequence[Span | None], context: Context) -> bool:
-    """Whether the constants of a call can be; a report where not. `spans` are those of its arguments."""
-    function = FUNCTIONS[call.function]
-    if function.bad_constant is None:
-        return True
-    for index in function.constants:
-        if index < len(call.arguments) and not isinstance(call.arguments[index], Literal):
-            name = re.findall(r"\w+", function.signature.partition("(")[2])[index]
-            message = f'the {name} of "{call.function}" is not a constant string'
-            detail = "Engines agree on what is checked here, before anything runs."
-            context.report(Code.NOT_CONSTANT, message, spans[index], detail=detail)
-            return False
-    types = tuple(strip(each.type) for each in call.arguments)
-    values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
-    bad = function.bad_constant(types, values)
-    if bad is None:
-        return True
-    context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.index], hint=bad.hint)
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantProblem:
-    """Which argument, from 0, and what is wrong with it."""
-
-    index: int
-    message: str
-    hint: str = ""
-    code: Code = Code.BAD_CONSTANT
-
-
-def constant_problem(function: str, arguments: tuple[Expr, ...]) -> ConstantProblem | None:
-    """The first constant among the arguments that the function cannot read, or what should be one and is none."""
-    readers = _READERS.get(function, {})
+def check_written(function: str, arguments: tuple[Expr, ...], spans: Sequence[Span | None], context: Context) -> None:
+    """Report what must be a constant and is none, or is one that the function cannot read whatever its types are."""
     for index in FUNCTIONS[function].constants:
         if index < len(arguments) and not isinstance(arguments[index], Literal):
-            hint = "It is read before anything runs."
-            return ConstantProblem(index, f'this argument of "{function}" is not a constant', hint, Code.NOT_CONSTANT)
-    for index, argument in enumerate(arguments):
-        if index in readers and isinstance(argument, Literal) and argument.value is not None:
-            found = readers[index](argument.value)
-            if found is not None:
-                return ConstantProblem(index, *found)
-    return None
+            message = f'this argument of "{function}" is not a constant'
+            raise context.report(Code.NOT_CONSTANT, message, spans[index], hint="It is read before anything runs.")
+    for index, reader in _READERS.get(function, {}).items():
+        argument = arguments[index] if index < len(arguments) else None
+        if isinstance(argument, Literal) and argument.value is not None and (found := reader(argument.value)):
+            raise context.report(Code.BAD_CONSTANT, found[0], spans[index], hint=found[1])
+
+
+def check_read(call: Call, spans: Sequence[Span | None], context: Context) -> None:
+    """Report a constant that the function of a typed call cannot read. `spans` are those of its arguments."""
+    rule = FUNCTIONS[call.function].bad_constant
+    types = tuple(strip(each.type) for each in call.arguments)
+    values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
+    bad = None if rule is None else rule(types, values)
+    if bad is not None:
+        raise context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.index], hint=bad.hint)
 
 
 _Reader = Callable[[object], "tuple[str, str] | None"]
@@ -140,11 +114,8 @@ def _subnet(value: object) -> tuple[str, str] | None:
         return f'"{value}" is an address and no subnet', f"The subnet of this address alone is {start}/{base.bits}."
     if not (prefix.isascii() and prefix.isdecimal() and int(prefix) <= base.bits):
         return f'"{value}" is no subnet', f"Behind the slash stands a number from 0 to {base.bits}."
-    return f'"{value}" has bits set behind its prefix', f"The subnet is {_start(base, int(prefix))}/{int(prefix)}."
-
-
-def _start(address: Address, prefix: int) -> str:
-    return address_text(address.start(prefix))
+    start = address_text(base.start(int(prefix)))
+    return f'"{value}" has bits set behind its prefix', f"The subnet is {start}/{int(prefix)}."
 
 
 def _prefix(value: object) -> tuple[str, str] | None:

@@ -12,11 +12,11 @@ from ghcm import types
 from ghcm.codes import Code
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Var, complete
 from ghcm.lowering.context import Context
-from ghcm.lowering.expressions.decimals import decimal_constant, written_decimal
+from ghcm.lowering.expressions.decimals import decimal_constant, typed_call, written_decimal
 from ghcm.lowering.expressions.unions import as_record, as_union
-from ghcm.lowering.narrowing import path_of
+from ghcm.lowering.narrowing import path_of, to_known
 from ghcm.source import Span
-from ghcm.types import Type, as_nullable, is_nullable, strip
+from ghcm.types import Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.types.unification import accepts, unify
 
 
@@ -49,7 +49,7 @@ def convert(expr: Expr, to: Type) -> Expr | None:
             each = None if is_nullable(of.type) and not is_nullable(to) else convert(body, item)
             if each is None:
                 return None
-            type_ = as_nullable(types.List(each.type)) if is_nullable(of.type) else types.List(each.type)
+            type_ = nullable_like(types.List(each.type), of.type)
             return ForEach(Each.MAP, of, it, each, type_)
         case _:  # no expression of a form of its own: it is as it is asked for, or a function makes it so
             return expr if accepts(to, expr.type) and _agree(to, expr.type) else _computed(expr, to)
@@ -101,7 +101,7 @@ def common_type(values: Sequence[Expr], unions: Sequence[types.Struct] = ()) -> 
         plain = (strip(value.type) for value in telling)
         enum = next((each for each in plain if isinstance(each, types.Enumeration)), None)
         if enum and all(accepts(types.Nullable(enum), each.type) or _literal_of(each, enum) for each in telling):
-            return as_nullable(enum) if is_nullable(found) else enum
+            return nullable_like(enum, found)
     return found
 
 
@@ -114,13 +114,13 @@ def alike(values: Sequence[Expr], context: Context) -> tuple[tuple[Expr, ...], T
 
 def alike_or_report(
     values: Sequence[Expr], what: str, verb: str, span: Span | None, context: Context
-) -> tuple[tuple[Expr, ...], Type] | None:
+) -> tuple[tuple[Expr, ...], Type]:
     """As `alike`; where there is no such type, that is reported."""
     made = alike(values, context)
     if made is None:
         found = ", ".join(dict.fromkeys(f'"{each.type}"' for each in values))
         message = f"{what} have no type in common"
-        context.report(Code.BRANCHES_DIFFER, message, span, detail=f"They {verb} {found}.")
+        raise context.report(Code.BRANCHES_DIFFER, message, span, detail=f"They {verb} {found}.")
     return made
 
 
@@ -141,11 +141,6 @@ def _literal_of(expr: Expr, enum: Type) -> bool:
     return isinstance(expr, Literal) and isinstance(expr.value, str) and _literal(expr, enum) is not None
 
 
-def to_known(expr: Expr) -> Expr:
-    """The nullable expression as the value that it is known to be."""
-    return Call("known", (expr,), strip(expr.type))
-
-
 def _literal(literal: Literal, to: Type) -> Expr | None:
     value, wanted = literal.value, strip(to)
     if value is None:
@@ -156,11 +151,7 @@ def _literal(literal: Literal, to: Type) -> Expr | None:
         return Literal(value, wanted)
     if isinstance(wanted, types.Decimal) and not isinstance(literal.type, types.Bool):
         return decimal_constant(value, wanted)
-    if (
-        not isinstance(value, int)
-        or isinstance(literal.type, types.Bool)
-        or not isinstance(literal.type, types.Int | types.Int32)
-    ):
+    if not isinstance(value, int) or not isinstance(literal.type, types.Int | types.Int32):
         return None
     match wanted:
         case types.Float():
@@ -186,9 +177,9 @@ def _computed(expr: Expr, to: Type) -> Expr | None:
         case types.Int(), types.Float():
             return _call("to_float", expr, types.Float())
         case types.Int32(), types.Decimal() as wanted if unify(strip(found), wanted) == wanted:
-            return _decimal(_call("widen", expr, types.Int()), wanted)
+            return typed_call("to_decimal", _call("widen", expr, types.Int()), wanted)
         case ((types.Int() | types.Decimal()), types.Decimal() as wanted) if unify(strip(found), wanted) == wanted:
-            return _decimal(expr, wanted)
+            return typed_call("to_decimal", expr, wanted)
         case types.Enumeration(), types.String():
             return _call("to_string", expr, types.String())
         case types.Struct() as mine, types.Struct() as wanted if mine.names == wanted.names:
@@ -211,8 +202,4 @@ def _struct(expr: Expr, found: types.Struct, wanted: types.Struct) -> Expr | Non
 
 
 def _call(function: str, argument: Expr, result: Type) -> Expr:
-    return Call(function, (argument,), as_nullable(result) if is_nullable(argument.type) else result)
-
-
-def _decimal(expr: Expr, to: types.Decimal) -> Expr:
-    return Call("to_decimal", (expr, Literal([], types.List(to))), as_nullable(to) if is_nullable(expr.type) else to)
+    return Call(function, (argument,), nullable_like(result, argument.type))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from decimal import Decimal as Number
 
 from ghcm.codes import Code
+from ghcm.errors import Reported, attempt
 from ghcm.expr import Call, Expr, Literal, MakeList, complete
 from ghcm.functions.arithmetic import rounded
 from ghcm.language import ast
-from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.context import Scope
 from ghcm.source import Span
-from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, strip
+from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, nullable_like, strip
 from ghcm.types.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal, unify
 from ghcm.values import from_json
 from ghcm.values.decimals import at_scale
@@ -49,80 +50,70 @@ _OF_BOTH = ("sub", "mul", "eq", "ne", "lt", "le", "gt", "ge")
 _DIVIDING = ("div", "floordiv", "mod")
 
 
-def to_decimal(
-    operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope, context: Context, value: Value
-) -> Expr | None:
-    """`to_decimal(x, 10, 2)`; a constant becomes a constant. None after a report."""
-    numbers = _constants("to_decimal", operands, 2, span, context)
-    of = value(operands[0].value, scope) if operands else None
-    if numbers is None or of is None:
-        return None
-    precision, scale = numbers
+def to_decimal(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope) -> Expr:
+    """`to_decimal(x, 10, 2)`; a constant becomes a constant."""
+    of, (precision, scale) = _value_and_digits("to_decimal", operands, 2, span, scope)
     if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
         message = f"there is no decimal({precision}, {scale})"
         detail = f"It has {MAX_PRECISION} digits at most, and no more of them behind the point."
-        context.report(Code.BAD_CONSTANT, message, operands[1].value.span, detail=detail, hint=_HOW["to_decimal"])
-        return None
+        hint = _HOW["to_decimal"]
+        raise scope.report(Code.BAD_CONSTANT, message, operands[1].value.span, detail=detail, hint=hint)
     to = Decimal(precision, scale)
     if isinstance(of, Literal) and isinstance(of.value, int | float | str) and not isinstance(of.value, bool):
-        return _constant(of.value, to, operands[0].value.span, context)
+        return _constant(of.value, to, operands[0].value.span, scope)
     if not isinstance(strip(of.type), Int | Int32 | Decimal | String):
         message = f'"to_decimal" does not take "{of.type}"'
-        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_inexact(of.type))
+        hint = _OF_FLOAT if isinstance(strip(of.type), Float) else _HOW["to_decimal"]
+        raise scope.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
     if isinstance(strip(of.type), Int32):
-        of = Call("widen", (of,), as_nullable(Int()) if is_nullable(of.type) else Int())
-    return _call("to_decimal", of, to)
+        of = Call("widen", (of,), nullable_like(Int(), of.type))
+    return typed_call("to_decimal", of, to)
 
 
-def round_half_up(
-    operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope, context: Context, value: Value
-) -> Expr | None:
-    """`round_half_up(x, 2)`; None after a report."""
-    numbers = _constants("round_half_up", operands, 1, span, context)
-    of = value(operands[0].value, scope) if operands else None
-    if numbers is None or of is None:
-        return None
-    kind, (scale,) = strip(of.type), numbers
+def round_half_up(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope) -> Expr:
+    """`round_half_up(x, 2)`."""
+    of, (scale,) = _value_and_digits("round_half_up", operands, 1, span, scope)
+    kind = strip(of.type)
     if not isinstance(kind, Decimal):
         message = f'"round_half_up" does not take "{of.type}"'
         hint = "It rounds decimals; to_decimal(x, digits, scale) makes one of an int or a string."
-        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
-    return of if scale >= kind.scale else _call("round_half_up", of, rounded(kind, scale))
+        raise scope.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=hint)
+    return of if scale >= kind.scale else typed_call("round_half_up", of, rounded(kind, scale))
 
 
-def _call(function: str, of: Expr, to: Decimal) -> Expr:
-    return Call(function, (of, Literal([], List(to))), as_nullable(to) if is_nullable(of.type) else to)
+def typed_call(function: str, of: Expr, to: Decimal) -> Expr:
+    """The call of a function that makes a decimal of that type."""
+    return Call(function, (of, Literal([], List(to))), nullable_like(to, of.type))
 
 
-def _constants(
-    name: str, operands: tuple[ast.Argument, ...], count: int, span: Span | None, context: Context
-) -> list[int] | None:
-    """The constant whole numbers behind the first operand, or None after a report."""
+def _value_and_digits(
+    name: str, operands: tuple[ast.Argument, ...], count: int, span: Span | None, scope: Scope
+) -> tuple[Expr, list[int]]:
+    """The first operand, and the constant whole numbers behind it."""
+    of = attempt(scope.typed, operands[0].value) if operands else None
     if len(operands) != count + 1 or any(each.name is not None for each in operands):
-        return context.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
+        raise scope.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
     found: list[int] = []
     for each in operands[1:]:
         number = each.value.value if isinstance(each.value, ast.Literal) else None
         if not isinstance(number, int) or isinstance(number, bool):
             message = f'the digits of "{name}" are not constant whole numbers'
-            return context.report(Code.NOT_CONSTANT, message, each.value.span, hint=_HOW[name])
+            raise scope.report(Code.NOT_CONSTANT, message, each.value.span, hint=_HOW[name])
         found.append(number)
-    return found
+    if of is None:
+        raise Reported
+    return of, found
 
 
-def _constant(value: float | str, to: Decimal, span: Span | None, context: Context) -> Expr | None:
+def _constant(value: float | str, to: Decimal, span: Span | None, scope: Scope) -> Expr:
     try:
         made = Literal(from_json(value, to), to) if isinstance(value, str) else decimal_constant(value, to)
     except ValueError:
         made = None
     if made is None:
         hint = "Nothing is rounded: a constant has no more digits than its type."
-        context.report(Code.BAD_CONSTANT, f'"{value}" is no "{to}"', span, hint=hint)
+        raise scope.report(Code.BAD_CONSTANT, f'"{value}" is no "{to}"', span, hint=hint)
     return made
-
-
-def _inexact(type_: Type) -> str:
-    return _OF_FLOAT if isinstance(strip(type_), Float) else _HOW["to_decimal"]
 
 
 def decimal_advice(function: str, types: tuple[Type, ...]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
-from ghcm.expr import Call, Expr, Literal, MakeList, complete
+from ghcm.errors import Reported, both, every, suggest
+from ghcm.expr import Call, Expr, Literal, MakeList
 from ghcm.language import ast
-from ghcm.lowering.context import Context, Scope, Value
+from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.source import Span
-from ghcm.types import Enumeration, List, Map, Nullable, String, Type, as_nullable, is_nullable, member_text, strip
+from ghcm.types import Enumeration, List, Map, Nullable, String, Type, member_text, nullable_like, strip
 
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
 """Where a constant string that is no value of the enum is a mistake."""
@@ -22,42 +22,37 @@ _REASONABLE = 12
 """So many values a message lists."""
 
 
-def enum_named(written: ast.Expr, scope: Scope, context: Context) -> str | None:
+def enum_named(written: ast.Expr, scope: Scope) -> str | None:
     """The name of the enum that an expression says, where nothing nearer has that name."""
     match written:
-        case ast.Ref(name=name) if name in context.records.enums and name not in scope.names:
+        case ast.Ref(name=name) if name in scope.context.records.enums and name not in scope.names:
             return name
         case _:
             return None
 
 
-def member_of(written: ast.Attribute, name: str, context: Context) -> Expr | None:
-    """`Proto.tcp`: a value of an enum, or None after a report."""
+def member_of(written: ast.Attribute, name: str, context: Context) -> Expr:
+    """`Proto.tcp`: a value of an enum."""
     enum = context.records.enum(name)
-    if enum is None:
-        return None
     if written.name in enum.values:
         return Literal(written.name, enum)
-    report_no_value(enum, written.name, written.name_span or written.span, context)
-    return None
+    raise report_no_value(enum, written.name, written.name_span or written.span, context)
 
 
-def report_no_value(enum: Enumeration, text: str, span: Span | None, context: Context) -> None:
+def report_no_value(enum: Enumeration, text: str, span: Span | None, context: Context) -> Reported:
     """Say that a text is no value of an enum."""
     shown = ", ".join(map(member_text, enum.values[:_REASONABLE]))
     further = ", ..." if len(enum.values) > _REASONABLE else ""
     message = f'"{text}" is no value of "{enum}"'
     detail = f"Its values are {shown}{further}."
-    context.report(Code.NO_MEMBER, message, span, detail=detail, hint=suggest(text, enum.values))
+    return context.report(Code.NO_MEMBER, message, span, detail=detail, hint=suggest(text, enum.values))
 
 
-def report_constant(expr: Expr, to: Type, span: Span | None, context: Context) -> bool:
-    """Whether it is a constant string that is no value of the enum asked for, which is reported."""
+def check_constant(expr: Expr, to: Type, span: Span | None, context: Context) -> None:
+    """Report a constant string that is no value of the enum asked for."""
     enum, text = strip(to), _constant(expr)
-    if text is None or not isinstance(enum, Enumeration):
-        return False
-    report_no_value(enum, text, span, context)
-    return True
+    if text is not None and isinstance(enum, Enumeration):
+        raise report_no_value(enum, text, span, context)
 
 
 def hint_of_enum(expr: Expr, to: Type) -> str:
@@ -69,46 +64,37 @@ def hint_of_enum(expr: Expr, to: Type) -> str:
     return f"to_enum(s, {shown}) reads a string as one of its values."
 
 
-def beside_enums(
-    function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context
-) -> tuple[Expr, ...] | None:
-    """The arguments of a comparison or choice, constant strings beside an enum as its values; None after a report."""
+def beside_enums(function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context) -> tuple[Expr, ...]:
+    """The arguments of a comparison or choice, constant strings beside an enum as its values."""
     if function in _LOOKED_UP and len(arguments) == 2:
         return _in_list(arguments, span, context)
     enum = next((kind for each in arguments if isinstance(kind := strip(each.type), Enumeration)), None)
     if enum is None or function not in (*_COMPARED, *_JOINED):
         return arguments
-    return complete(_beside(each, enum, function, span, context) for each in arguments)
+    return every(lambda each: _beside(each, enum, function, span, context), arguments)
 
 
-def _beside(expr: Expr, enum: Enumeration, function: str, span: Span | None, context: Context) -> Expr | None:
+def _beside(expr: Expr, enum: Enumeration, function: str, span: Span | None, context: Context) -> Expr:
     text = _constant(expr)
     if text is None or text in enum.values:
         return expr if text is None else Literal(text, enum)
     if function in _JOINED:
         return expr
-    report_no_value(enum, text, span, context)
-    return None
+    raise report_no_value(enum, text, span, context)
 
 
-def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> tuple[Expr, ...] | None:
+def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> tuple[Expr, ...]:
     """`list.contains(value)` and `map.get(key)`, where one of the two is of an enum and the other is written out."""
     several, one = arguments
     match strip(several.type), strip(one.type):
         case Map(key=Enumeration() as enum), String():
-            found = _beside(one, enum, "eq", span, context)
-            return None if found is None else (several, found)
+            return several, _beside(one, enum, "eq", span, context)
         case List(item=(Enumeration() as enum) | Nullable(of=Enumeration() as enum)), String():
-            found = _beside(one, enum, "eq", span, context)
-            return None if found is None else (several, found)
+            return several, _beside(one, enum, "eq", span, context)
         case List(item=item), Enumeration() as enum if strip(item) == String() and isinstance(several, MakeList):
-            wrong = [
-                text for each in several.items if (text := _constant(each)) is not None and text not in enum.values
-            ]
-            for text in wrong:
-                report_no_value(enum, text, span, context)
-            to = List(as_nullable(enum) if is_nullable(item) else enum)
-            return None if wrong else (convert(several, to) or several, one)
+            every(lambda each: _beside(each, enum, "eq", span, context), several.items)
+            to = List(nullable_like(enum, item))
+            return convert(several, to) or several, one
         case _:  # no constant stands beside an enum here
             return arguments
 
@@ -119,39 +105,34 @@ def _constant(expr: Expr) -> str | None:
     return expr.value if plain and isinstance(expr, Literal) and isinstance(expr.value, str) else None
 
 
-def to_enum(
-    operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope, context: Context, value: Value
-) -> Expr | None:
-    """`to_enum(s, Proto)` or `to_enum(s, ["tcp", "udp"])`; None after a report."""
+def to_enum(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope) -> Expr:
+    """`to_enum(s, Proto)` or `to_enum(s, ["tcp", "udp"])`."""
     if len(operands) != 2:
-        return context.report(Code.BAD_OPERANDS, '"to_enum" takes a string and an enum', span, hint=_HOW)
-    text, enum = value(operands[0].value, scope), _values(operands[1].value, scope, context)
-    if text is None or enum is None:
-        return None
+        raise scope.report(Code.BAD_OPERANDS, '"to_enum" takes a string and an enum', span, hint=_HOW)
+    written, values = (each.value for each in operands)
+    text, enum = both(lambda: scope.typed(written), lambda: _values(values, scope))
     if not isinstance(strip(text.type), String):
-        message = f'"to_enum" does not take "{text.type}"'
-        return context.report(Code.BAD_OPERANDS, message, operands[0].value.span, hint=_HOW)
-    type_ = as_nullable(enum) if is_nullable(text.type) else enum
-    return Call("to_enum", (text, Literal(list(enum.values), List(enum))), type_)
+        raise scope.report(Code.BAD_OPERANDS, f'"to_enum" does not take "{text.type}"', written.span, hint=_HOW)
+    return Call("to_enum", (text, Literal(list(enum.values), List(enum))), nullable_like(enum, text.type))
 
 
 _HOW = "It is written to_enum(s, Enum): a string as a value of an enum."
 
 
-def _values(written: ast.Expr, scope: Scope, context: Context) -> Enumeration | None:
-    """The enum that is named or whose values are listed; None after a report."""
-    name = enum_named(written, scope, context)
+def _values(written: ast.Expr, scope: Scope) -> Enumeration:
+    """The enum that is named or whose values are listed."""
+    name, records = enum_named(written, scope), scope.context.records
     if name is not None:
-        return context.records.enum(name)
+        return records.enum(name)
     match written:
         case ast.ListExpr(items=(_, *_) as items):
             texts = tuple(each.value for each in items if isinstance(each, ast.Literal) and isinstance(each.value, str))
             if len(texts) == len(items) == len(set(texts)):
                 return Enumeration(texts)
         case ast.Ref(name=unknown):
-            message, hint = f'there is no enum "{unknown}"', suggest(unknown, context.records.enums) or _HOW
-            return context.report(Code.UNKNOWN_NAME, message, written.span, hint=hint)
+            message, hint = f'there is no enum "{unknown}"', suggest(unknown, records.enums) or _HOW
+            raise scope.report(Code.UNKNOWN_NAME, message, written.span, hint=hint)
         case _:
             pass
     message = "the values of an enum are different constant strings"
-    return context.report(Code.NOT_CONSTANT, message, written.span, hint=_HOW)
+    raise scope.report(Code.NOT_CONSTANT, message, written.span, hint=_HOW)

@@ -1,4 +1,5 @@
-"""The program's own functions: `function half(x: int?) : int? = x // 2`, checked once and written out where called.
+"""Functions of records, `x => ...`, and the program's own, `function half(x: int?) : int? = x // 2`, which are checked
+once and written out where called.
 
 An argument that is more than a field or a constant is computed once (`Let`). Functions call each other, but not
 themselves, neither directly nor by way of others. No expression nests deeper than every engine can follow.
@@ -6,25 +7,25 @@ themselves, neither directly nor by way of others. No expression nests deeper th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
-from ghcm.expr import Expr, Let, Literal, Var, bound_names, children, complete, free_names, fresh, substitute
+from ghcm.errors import Reported, attempt, both, every, suggest
+from ghcm.expr import Expr, Lambda, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
+from ghcm.functions import FUNCTIONS
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Defined, Scope
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.narrowing import path_of
 from ghcm.source import Span
+from ghcm.types import Bool, Struct, Type, strip
 
 _LARGEST = 5_000
 """Parts of one expression with all functions written out."""
 
-Typed = Callable[[ast.Expr, Scope, Context], Expr | None]
 
-
-def define(declared: Mapping[str, ast.FunctionDecl], context: Context, typed: Typed) -> None:
+def define(declared: Mapping[str, ast.FunctionDecl], context: Context) -> None:
     """Put every function into `context.functions`, those first that others call."""
     found = cast("dict[str, Defined | None]", context.functions)
     open_: list[str] = []
@@ -41,7 +42,7 @@ def define(declared: Mapping[str, ast.FunctionDecl], context: Context, typed: Ty
                 visit(called)
         open_.pop()
         if name not in found:
-            found[name] = _defined(declared[name], context, typed)
+            found[name] = attempt(_defined, declared[name], context)
 
     for name in declared:
         visit(name)
@@ -55,9 +56,9 @@ def _report_circle(names: list[str], span: Span | None, context: Context) -> Non
     context.report(Code.RECURSIVE, message, span, detail=detail, hint=hint)
 
 
-def _calls(node: ast.Node, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
+def _calls(tree: ast.Node, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
     """The declared functions that a tree calls, where it does."""
-    for part in trees.walk(node):
+    for part in trees.walk(tree):
         match part:
             case ast.Apply(function=ast.Ref(name=name, span=span)) if name in declared:
                 yield name, span
@@ -67,11 +68,11 @@ def _calls(node: ast.Node, declared: Mapping[str, ast.FunctionDecl]) -> Iterator
                 pass
 
 
-def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defined | None:
+def _defined(function: ast.FunctionDecl, context: Context) -> Defined:
     name = function.name.text
     variables: dict[str, Expr | None] = {}
     for parameter in function.parameters:
-        text, type_ = parameter.name.text, context.records.type_of(parameter.type)
+        text, type_ = parameter.name.text, attempt(context.records.type_of, parameter.type)
         if text in variables:
             message = f'function "{name}" has the parameter "{text}" twice'
             context.report(Code.DECLARED_TWICE, message, parameter.name.span)
@@ -80,18 +81,69 @@ def _defined(function: ast.FunctionDecl, context: Context, typed: Typed) -> Defi
             hint = "Each call gives every value; x ?? 3 in the body says what stands for null, where a parameter has ?."
             context.report(Code.BAD_LAMBDA, message, parameter.default.span, hint=hint)
         variables[text] = None if type_ is None else Var(text, type_)
-    result = context.records.type_of(function.result)
-    body = typed(function.body, Scope(variables=variables), context)
-    if body is None or result is None:
-        return None
+    scope = Scope(context, variables)
+    result, body = both(lambda: context.records.type_of(function.result), lambda: scope.typed(function.body))
     body = fits(body, result, f'the result of function "{name}"', function.body.span, context)
     parameters = tuple(each for each in variables.values() if isinstance(each, Var))
-    if body is None or len(parameters) < len(function.parameters):
-        return None
+    if len(parameters) < len(function.parameters):
+        raise Reported
     if too_large(body):
         message = f'function "{name}" is too large when the functions that it calls are written out'
-        return context.report(Code.TOO_DEEP, message, function.name.span, hint="Several map(...) compute it in steps.")
+        raise context.report(Code.TOO_DEEP, message, function.name.span, hint=_IN_STEPS)
     return Defined(name, parameters, body)
+
+
+_IN_STEPS = "Several map(...) compute it in steps."
+
+
+def condition(written: ast.Expr, scope: Scope, what: str) -> Expr:
+    """A typed expression that is true, false or null."""
+    made = scope.typed(written)
+    if strip(made.type) == Bool():
+        return made
+    hint = "A number is compared, for example with 0." if FUNCTIONS["abs"].rule((strip(made.type),)) else ""
+    raise scope.report(Code.NOT_BOOL, f'{what} is "{made.type}" and not "bool"', written.span, hint=hint)
+
+
+def lambda_of(
+    written: ast.Expr, parameters: tuple[Type, ...], scope: Scope, what: str, *, test: bool = False
+) -> Lambda:
+    """The typed function of parameters of these types; `test` asks for a condition as its body."""
+    if not isinstance(written, ast.Lambda):
+        hint = f'It is written "{"x" if len(parameters) == 1 else "(a, b)"} => ...".'
+        raise scope.report(Code.BAD_LAMBDA, f"{what} is not a function", written.span, hint=hint)
+    _check_parameters(written, parameters, scope, what)
+    if too_deep(written.body):
+        message = f"{what} nests deeper than {DEEPEST} levels"
+        raise scope.report(Code.TOO_DEEP, message, written.span, hint=_IN_STEPS)
+    context, taken = scope.context, scope.taken
+    variables: dict[str, Var] = {}
+    for parameter, type_ in zip(written.parameters, parameters, strict=True):
+        variables[parameter.text] = Var(fresh(parameter.text, taken), type_)
+        context.note(parameter.span, type_)
+    inner = scope.binding(variables)
+    body = condition(written.body, inner, what) if test else inner.typed(written.body)
+    if context.functions and not taken and too_large(body):
+        message = f"{what} is too large when the functions that it calls are written out"
+        raise scope.report(Code.TOO_DEEP, message, written.span, hint=_IN_STEPS)
+    return Lambda(tuple(variables.values()), body)
+
+
+def _check_parameters(written: ast.Lambda, wanted: tuple[Type, ...], scope: Scope, what: str) -> None:
+    """Report parameters that are not as many as types, or not each under a name of its own."""
+    names = [parameter.text for parameter in written.parameters]
+    if len(names) != len(wanted):
+        takes = f"{len(wanted)} parameter{'s' if len(wanted) != 1 else ''}"
+        message = f"{what} is a function of {takes}, and this one has {len(names)}"
+        first = strip(wanted[0])
+        pair = isinstance(first, Struct) and first.names[:2] == ("key", "value") and len(wanted) == 1
+        hint = "A pair is one record: p => ... of p.key and p.value." if pair and len(names) == 2 else ""
+        raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
+    for index, parameter in enumerate(written.parameters):
+        if parameter.text in names[:index]:
+            message = f'parameter "{parameter.text}" stands here twice'
+            raise scope.report(Code.DECLARED_TWICE, message, parameter.span)
+        scope.check_free(parameter)
 
 
 def too_large(expr: Expr) -> bool:
@@ -110,28 +162,28 @@ def too_large(expr: Expr) -> bool:
 
 def call_defined(
     function: Defined, operands: tuple[ast.Argument, ...], given: tuple[Expr, ...], written: ast.Apply, context: Context
-) -> Expr | None:
+) -> Expr:
     """The function's body for these arguments."""
     names = [each.name for each in function.parameters]
     by_name = dict[str, tuple[Expr, Span | None]]()
     for index, (operand, value) in enumerate(zip(operands, given, strict=True)):
         name = operand.name or (names[index] if index < len(names) else "")
         if name not in names or name in by_name:
-            _report_argument(function, operand, twice=name in by_name, context=context)
-            return None
+            raise _wrong_argument(function, operand, twice=name in by_name, context=context)
         by_name[name] = value, operand.value.span
     missing = [name for name in names if name not in by_name]
     if missing:
         message = f'"{function.name}" is called without "{missing[0]}"'
-        return context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
-    arguments = complete(
-        fits(by_name[each.name][0], each.type, f'"{each.name}" of "{function.name}"', by_name[each.name][1], context)
-        for each in function.parameters
-    )
-    return None if arguments is None else _inlined(function, arguments)
+        raise context.report(Code.BAD_OPERANDS, message, written.span, detail=_written(function))
+
+    def argument(parameter: Var) -> Expr:
+        value, span = by_name[parameter.name]
+        return fits(value, parameter.type, f'"{parameter.name}" of "{function.name}"', span, context)
+
+    return _inlined(function, every(argument, function.parameters))
 
 
-def _report_argument(function: Defined, operand: ast.Argument, *, twice: bool, context: Context) -> None:
+def _wrong_argument(function: Defined, operand: ast.Argument, *, twice: bool, context: Context) -> Reported:
     names = [each.name for each in function.parameters]
     message = f'"{function.name}" takes {len(names)} argument{"s" if len(names) != 1 else ""}'
     hint = ""
@@ -139,7 +191,8 @@ def _report_argument(function: Defined, operand: ast.Argument, *, twice: bool, c
         message = f'"{function.name}" {"takes" if twice else "has no parameter"} "{operand.name}"'
         message += " once" if twice else ""
         hint = "" if twice else suggest(operand.name, names)
-    context.report(Code.BAD_OPERANDS, message, operand.span or operand.value.span, detail=_written(function), hint=hint)
+    span, detail = operand.span or operand.value.span, _written(function)
+    return context.report(Code.BAD_OPERANDS, message, span, detail=detail, hint=hint)
 
 
 def _written(function: Defined) -> str:

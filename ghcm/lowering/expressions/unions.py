@@ -4,28 +4,37 @@ check of what comes from outside.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import suggest
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeStruct, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.narrowing import left_of, path_of
+from ghcm.lowering.narrowing import left_of, path_of, to_known
 from ghcm.source import Span
-from ghcm.types import Type, as_nullable, is_nullable, strip
+from ghcm.types import Type, is_nullable, nullable_like, strip
 from ghcm.types.unions import field_in
 
+_BOOL = types.Bool()
+_TRUE = Literal(True, _BOOL)
 
-def variant_named(name: str, type_: Type, span: Span | None, context: Context) -> types.Variant | None:
-    """The record of that name of a union; None after a report."""
+
+def as_union_type(type_: Type) -> types.Struct | None:
+    """The union that values are of, null aside; None of other values."""
     union = strip(type_)
-    assert isinstance(union, types.Struct)
+    return union if isinstance(union, types.Struct) and union.variants else None
+
+
+def variant_named(name: str, union: types.Struct, span: Span | None, context: Context) -> types.Variant:
+    """The record of that name of a union."""
     found = next((each for each in union.variants if each.name == name), None)
     if found is None:
         names = [each.name for each in union.variants]
         message = f'"{union.name}" is never "{name}" here'
         detail = f"It is {', '.join(names)}."
-        context.report(Code.BAD_UNION, message, span, detail=detail, hint=suggest(name, names))
+        raise context.report(Code.BAD_UNION, message, span, detail=detail, hint=suggest(name, names))
     return found
 
 
@@ -34,34 +43,27 @@ def tag_is(of: Expr, variant: types.Variant) -> Expr:
     union = strip(of.type)
     assert isinstance(union, types.Struct)
     tag = union.fields[0]
-    nullable = is_nullable(of.type)
-    read = Get(of, tag.name, as_nullable(tag.type) if nullable else tag.type)
-    return Call(
-        "eq", (read, Literal(variant.text, tag.type)), types.Nullable(types.Bool()) if nullable else types.Bool()
-    )
+    read = Get(of, tag.name, nullable_like(tag.type, of.type))
+    return Call("eq", (read, Literal(variant.text, tag.type)), nullable_like(_BOOL, of.type))
 
 
-def is_record(written: ast.Binary, of: Expr, context: Context) -> Expr | None:
+def is_record(written: ast.Binary, scope: Scope) -> Expr:
     """`e is Login`, `e is not Login`."""
-    union = strip(of.type)
+    of = scope.typed(written.left)
+    union = as_union_type(of.type)
     hint = "x is null, x is not null and e is Record are written so."
-    if not isinstance(union, types.Struct) or not union.variants:
+    if union is None:
         message = f'"{written.op}" asks which record a union is, but this is "{of.type}"'
-        return context.report(Code.BAD_UNION, message, written.span, hint=hint)
+        raise scope.report(Code.BAD_UNION, message, written.span, hint=hint)
     if not isinstance(written.right, ast.Ref):
         message = f'behind "{written.op}" stands the name of a record of "{union.name}"'
-        return context.report(Code.BAD_UNION, message, written.right.span, hint=hint)
-    variant = variant_named(written.right.name, of.type, written.right.span, context)
-    if variant is None:
-        return None
-    test = tag_is(of, variant)
+        raise scope.report(Code.BAD_UNION, message, written.right.span, hint=hint)
+    test = tag_is(of, variant_named(written.right.name, union, written.right.span, scope.context))
     return test if written.op == "is" else Call("not", (test,), test.type)
 
 
-def type_in_union(of: Expr, name: str, span: Span | None, scope: Scope, context: Context) -> Type | None:
-    """The type of a field of a union, which all records have that it may be here; None after a report."""
-    union = strip(of.type)
-    assert isinstance(union, types.Struct)
+def type_in_union(of: Expr, union: types.Struct, name: str, span: Span | None, scope: Scope) -> Type:
+    """The type of a field of a union, which all records have that it may be here."""
     left = left_of(union.variants, path_of(of), scope.facts) or union.variants
     if name == union.fields[0].name:
         return union.fields[0].type
@@ -73,10 +75,10 @@ def type_in_union(of: Expr, name: str, span: Span | None, scope: Scope, context:
     others = ", ".join(each.name for each in left if each.name not in owners)
     if not owners:
         kind = left[0].name if len(left) == 1 else str(union.name)
-        return context.report(Code.NO_FIELD, f'"{kind}" has no field "{name}"', span, hint=suggest(name, names))
+        raise scope.report(Code.NO_FIELD, f'"{kind}" has no field "{name}"', span, hint=suggest(name, names))
     message = f'"{name}" is a field of {" and ".join(owners)}, and this "{union.name}" may be another record'
     hint = f"match e {{ {owners[0]} x => x.{name}, _ => ... }}, or behind filter(e => e is {owners[0]})."
-    return context.report(Code.BAD_UNION, message, span, detail=f"{others} has no such field.", hint=hint)
+    raise scope.report(Code.BAD_UNION, message, span, detail=f"{others} has no such field.", hint=hint)
 
 
 def as_record(union: Expr, variant: types.Variant) -> Expr:
@@ -88,8 +90,7 @@ def as_record(union: Expr, variant: types.Variant) -> Expr:
         held = struct.get(field.name)
         assert held is not None, "a union has the fields of its records"
         read = Get(union, field.name, held.type)
-        known = is_nullable(held.type) and not is_nullable(field.type)
-        values.append(Call("known", (read,), strip(held.type)) if known else read)
+        values.append(to_known(read) if is_nullable(held.type) and not is_nullable(field.type) else read)
     return MakeStruct(tuple(values), variant.record)
 
 
@@ -121,18 +122,16 @@ def conforms(value: Expr) -> Expr | None:
     match value.type:
         case types.Nullable(of=of):
             inner = conforms(Call("known", (value,), of))
-            return None if inner is None else _unless(Call("is_null", (value,), types.Bool()), inner)
+            return None if inner is None else If(Call("is_null", (value,), _BOOL), _TRUE, inner, _BOOL)
         case types.List(item=item):
             each = Var("each", item)
             inner = conforms(each)
-            return None if inner is None else ForEach(Each.ALL, value, each, inner, types.Bool())
+            return None if inner is None else ForEach(Each.ALL, value, each, inner, _BOOL)
         case types.Struct(fields=fields) as struct:
             checks = [_has_fields(value, struct, variant) for variant in struct.variants]
             checks += [conforms(Get(value, field.name, field.type)) for field in fields]
             found = [each for each in checks if each is not None]
-            for check in reversed(found[:-1]):
-                found[-1] = Call("and", (check, found[-1]), types.Bool())
-            return found[-1] if found else None
+            return _all_of(found) if found else None
         case _:  # other types hold no union
             return None
 
@@ -143,15 +142,11 @@ def _has_fields(value: Expr, union: types.Struct, variant: types.Variant) -> Exp
     for field in variant.record.fields:
         held = union.get(field.name)
         if held is not None and is_nullable(held.type) and not is_nullable(field.type):
-            there = Call("is_not_null", (Get(value, field.name, held.type),), types.Bool())
+            there = Call("is_not_null", (Get(value, field.name, held.type),), _BOOL)
             missing = f'field "{field.name}" of "{variant.name}" is missing'
-            checks.append(Call("ensure", (there, Literal(missing, types.String())), types.Bool()))
-    if not checks:
-        return None
-    for check in reversed(checks[:-1]):
-        checks[-1] = Call("and", (check, checks[-1]), types.Bool())
-    return If(tag_is(value, variant), checks[-1], Literal(True, types.Bool()), types.Bool())
+            checks.append(Call("ensure", (there, Literal(missing, types.String())), _BOOL))
+    return If(tag_is(value, variant), _all_of(checks), _TRUE, _BOOL) if checks else None
 
 
-def _unless(absent: Expr, check: Expr) -> Expr:
-    return If(absent, Literal(True, types.Bool()), check, types.Bool())
+def _all_of(checks: list[Expr]) -> Expr:
+    return reduce(lambda rest, check: Call("and", (check, rest), _BOOL), reversed(checks))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import Reported, attempt, both, every, suggest
 from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
@@ -14,44 +15,37 @@ from ghcm.lowering.context import Context
 from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import typed
 from ghcm.reducers import Aggregate
 from ghcm.source import Span
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import Forward, Global
+from ghcm.spg.graph import Global
 from ghcm.spg.ops import CallTemplate, Policy, Publish, Reply, To
 from ghcm.types import Collection, Duration, Int, Shape, Struct, Type, strip
 from ghcm.types.unification import accepts
-
-_EVENTS = ("window_close", "completion")
 
 
 @rule(RULES, "to")
 def to(step: Step, flow: Flow) -> Bound:
     """Writes to a sink; the collection goes on to `publish`."""
-    name = sink_of(step)
+    name = attempt(sink_of, step)
     if name is None:
         return replace(flow, written=flow.draft)
     sink = step.unit.around.sinks[name]
     if sink is not None:
         _check_mode(step, flow, sink)
-    element = flow.collection.element
-    step.unit.around.written(name, element, step.given.span("sink"))
+    step.unit.around.written(name, flow.collection.element, step.given.span("sink"))
     once = sink is not None and sink.mode is Mode.APPEND and ends_as_pairs(flow.collection)
     given = final(step, flow) if once else flow
-    draft = step.add(To(name), given.collection, (given, Forward()))
-    return replace(flow, written=draft)
+    return replace(flow, written=step.row(To(name), given, given.collection))
 
 
 @rule(RULES, "publish")
 def publish(step: Step, flow: Flow) -> Bound:
     """Calls a unit by a policy."""
-    policy = _policy(step, flow)
-    call = call_of(step, flow.collection)
-    if policy is None or call is None:
-        return replace(flow, ended=True)
-    draft = step.add(Publish(call, policy, None), flow.collection, (flow, Global()))
-    draft.after = flow.written
+    with suppress(Reported):
+        policy, call = both(lambda: _policy(step, flow), lambda: call_of(step, flow.collection))
+        draft = step.add(Publish(call, policy, None), flow.collection, (flow, Global()))
+        draft.after = flow.written
     return replace(flow, ended=True)
 
 
@@ -65,37 +59,34 @@ def reply(step: Step, flow: Flow) -> Bound:
     elif step.unit.replies > 1:
         message = "a call is answered once, and this is a second reply"
         step.report(Code.BAD_REPLY, message, hint="union(...) joins them.")
-    step.add(Reply(), flow.collection, (flow, Forward()))
+    step.row(Reply(), flow, flow.collection)
     return replace(flow, ended=True)
 
 
-def sink_of(step: Step) -> str | None:
-    """The sink that `to` names, or None after a report."""
-    written = step.given.expr("sink")
+def sink_of(step: Step) -> str:
+    """The sink that `to` names."""
     sinks = step.unit.around.sinks
-    match written:
+    match step.given.expr("sink"):
         case ast.Ref(name=name) if name in sinks:
             return name
         case ast.Ref(name=name, span=span):
-            kind = step.context.kinds.get(name, "")
-            hint = f'"{name}" is a {kind}.' if kind else suggest(name, sinks)
-            return step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=hint)
+            hint = step.context.hint_for(name, sinks)
+            raise step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=hint)
         case _:  # no name
             hint = "sink x = ...(...) declares one, and to(x) writes to it."
-            return step.given.wrong("sink", "the name of a sink", hint=hint)
+            raise step.given.wrong("sink", "the name of a sink", hint=hint)
 
 
 def behind_mistake(step: Step) -> None:
     """Check what still can be where the input of an operator is wrong: other collections, and the sink of `to`."""
     for argument in step.given.rest if step.name == "union" else ():
-        step.evaluate(argument.value)
+        attempt(step.evaluate, argument.value)
     other = step.given.expr("other")
     if step.name == "join" and other is not None:
-        step.evaluate(other)
-    if step.name == "to":
-        name = sink_of(step)
-        if name is not None:
-            step.unit.around.written(name, None, step.given.span("sink"))
+        attempt(step.evaluate, other)
+    name = attempt(sink_of, step) if step.name == "to" else None
+    if name is not None:
+        step.unit.around.written(name, None, step.given.span("sink"))
 
 
 def _check_mode(step: Step, flow: Flow, sink: SinkDraft) -> None:
@@ -111,76 +102,73 @@ def _check_mode(step: Step, flow: Flow, sink: SinkDraft) -> None:
         step.report(Code.WRONG_MODE, message, span, hint=hint)
 
 
-def _policy(step: Step, flow: Flow) -> Policy | None:
+def _policy(step: Step, flow: Flow) -> Policy:
     given = step.given
     chosen = [name for name in ("every", "when", "on") if given.expr(name) is not None]
     if not chosen and given.dropped:
-        return None
+        raise Reported
     if len(chosen) != 1:
         says = "does not say when" if not chosen else f"says {' and '.join(chosen)} at once"
         hint = "One of every = 1000, every = 10s, when = r => ..., on = window_close, on = completion."
-        return step.report(Code.BAD_POLICY, f'"publish" {says}', hint=hint)
-    at_end = given.flag("at_end", False)
+        raise step.report(Code.BAD_POLICY, f'"publish" {says}', hint=hint)
+    at_end = given.flag("at_end")
     if at_end and chosen != ["every"]:
         step.report(Code.BAD_POLICY, '"at_end" sends what "every" has left over', given.span("at_end"))
     if chosen == ["when"]:
-        when = step.function("when", flow.collection.element, test=True)
-        return None if when is None else Policy(when=when)
-    if chosen == ["on"]:
-        return _on_event(step, flow)
-    return _every(step, at_end)
+        return Policy(when=step.function("when", flow.collection.element, test=True))
+    return _on_event(step, flow) if chosen == ["on"] else _every(step, at_end)
 
 
-def _every(step: Step, at_end: bool) -> Policy | None:
+def _every(step: Step, at_end: bool) -> Policy:
     match step.given.expr("every"):
         case ast.Literal(value=int(value), type=Int() | Duration()) as written if value < 1:
-            return step.report(Code.OUT_OF_RANGE, '"every" of "publish" is less than 1', written.span)
+            raise step.report(Code.OUT_OF_RANGE, '"every" of "publish" is less than 1', written.span)
         case ast.Literal(value=int(value), type=Int()):
             return Policy(every_records=value, at_end=at_end)
         case ast.Literal(value=int(value), type=Duration(), span=span):
             if step.unit.lives_on:
                 return Policy(every_us=value, at_end=at_end)
             hint = "every = 1000 counts records, on = completion waits for the end."
-            return step.report(Code.BAD_POLICY, "a unit that ends has no clock to publish by", span, hint=hint)
+            raise step.report(Code.BAD_POLICY, "a unit that ends has no clock to publish by", span, hint=hint)
         case _:  # anything else is neither
-            return step.given.wrong("every", "a number of records or a duration such as 10s")
+            raise step.given.wrong("every", "a number of records or a duration such as 10s")
 
 
-def _on_event(step: Step, flow: Flow) -> Policy | None:
-    event = step.given.choice("on", _EVENTS, "")
+def _on_event(step: Step, flow: Flow) -> Policy:
+    event = step.given.choice("on", "")
+    if not event:
+        raise Reported
+    span = step.given.span("on")
     if event == "window_close" and (not flow.collection.windowed or flow.open_window):
         hint = "on = window_close stands behind an aggregation in windows."
-        return step.report(Code.BAD_POLICY, "no window closes here", step.given.span("on"), hint=hint)
+        raise step.report(Code.BAD_POLICY, "no window closes here", span, hint=hint)
     if event == "completion" and not flow.collection.bounded:
         message = "a stream that never ends does not complete"
-        return step.report(Code.BAD_POLICY, message, step.given.span("on"), hint="every = 1000 counts records.")
-    return Policy(on=event) if event else None
+        raise step.report(Code.BAD_POLICY, message, span, hint="every = 1000 counts records.")
+    return Policy(on=event)
 
 
-def call_of(step: Step, collection: Collection) -> CallTemplate | None:
-    """The instruction that a policy sends, over the records of a collection; None after a report."""
-    written = step.given.expr("call")
+def call_of(step: Step, collection: Collection) -> CallTemplate:
+    """The instruction that a policy sends, over the records of a collection."""
     signatures = step.unit.around.signatures
-    match written:
-        case ast.Apply(function=ast.Ref(name=name)) if name in signatures:
+    match step.given.expr("call"):
+        case ast.Apply(function=ast.Ref(name=name, span=span)) as written if name in signatures:
             signature = signatures[name]
         case ast.Apply(function=ast.Ref(name=name, span=span)):
-            kind = step.context.kinds.get(name, "")
-            hint = f'"{name}" is a {kind}.' if kind else suggest(name, signatures)
-            return step.report(Code.NOT_CALLABLE, f'there is no unit "{name}" to call', span, hint=hint)
+            hint = step.context.hint_for(name, signatures)
+            raise step.report(Code.NOT_CALLABLE, f'there is no unit "{name}" to call', span, hint=hint)
         case _:  # anything else is none
-            return step.given.wrong("call", "a call such as unit(parameter = ...)")
+            raise step.given.wrong("call", "a call such as unit(parameter = ...)")
     if not signature.responsive:
         hint = 'A unit that can be called is declared "responsive".'
-        return step.report(Code.NOT_CALLABLE, f'unit "{name}" waits for no calls', written.function.span, hint=hint)
-    step.unit.around.calls(step.unit.name, name, written.function.span)
-    given = _given(step, name, signature, written)
-    arguments: list[tuple[str, Aggregate | Expr]] = []
-    for parameter, argument in given.items():
-        made = _argument(step, parameter, argument, signature.parameters[parameter], collection)
-        if made is not None:
-            arguments.append((parameter, made))
-    return CallTemplate(name, tuple(arguments)) if len(arguments) == len(given) else None
+        raise step.report(Code.NOT_CALLABLE, f'unit "{name}" waits for no calls', span, hint=hint)
+    step.unit.around.calls(step.unit.name, name, span)
+
+    def argument(given: tuple[str, ast.Expr]) -> tuple[str, Aggregate | Expr]:
+        parameter, expr = given
+        return parameter, _argument(step, parameter, expr, signature.parameters[parameter], collection)
+
+    return CallTemplate(name, every(argument, _given(step, name, signature, written).items()))
 
 
 def check_cycles(calls: Iterable[tuple[str, str, Span | None]], context: Context) -> None:
@@ -240,26 +228,25 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
 
 def _argument(
     step: Step, parameter: str, written: ast.Expr, wanted: Type | None, collection: Collection
-) -> Aggregate | Expr | None:
+) -> Aggregate | Expr:
     what = f'parameter "{parameter}"'
     if is_aggregate(written):
-        over = Aggregated(collection.element, collection.timed, step.unit.scope, step.context)
-        aggregate = aggregate_of(parameter, written, over)
-        if aggregate is None or wanted is None:
-            return None
+        aggregate = aggregate_of(parameter, written, Aggregated(collection.element, collection.timed, step.scope))
+        if wanted is None:
+            raise Reported
         if accepts(wanted, aggregate.type):
             return aggregate
         message = f'{what} is "{wanted}", but this is "{aggregate.type}"'
         hint = "filter(...) or ?? takes the nulls out." if accepts(wanted, strip(aggregate.type)) else ""
-        return step.report(Code.CALL_ARGUMENT_TYPE, message, written.span, hint=hint)
+        raise step.report(Code.CALL_ARGUMENT_TYPE, message, written.span, hint=hint)
     column = _column(written, step, collection.element)
     if column:
         message = f'"{column}" has a value in each record, and the call carries one'
         hint = f"An aggregate makes one of them, for example max({column})."
-        return step.report(Code.BAD_AGGREGATE, message, written.span, hint=hint)
-    made = typed(written, step.unit.values, step.context)
-    if made is None or wanted is None:
-        return None
+        raise step.report(Code.BAD_AGGREGATE, message, written.span, hint=hint)
+    made = step.scope.typed(written)
+    if wanted is None:
+        raise Reported
     return fits(made, wanted, what, written.span, step.context, Code.CALL_ARGUMENT_TYPE)
 
 
@@ -267,14 +254,14 @@ def _column(written: ast.Expr, step: Step, element: Type) -> str:
     """The column that an argument means, written `bytes`, or `f.bytes` as in a lambda; "" if it means none."""
     names = element.names if isinstance(element, Struct) else ()
     match written:
-        case ast.Ref(name=name) if name not in step.unit.scope.parameters:
-            column = name
-        case ast.Attribute(of=ast.Ref(name=of), name=name) if of not in step.unit.scope.parameters:
-            column = name
+        case ast.Ref(name=name) if name not in step.scope.parameters:
+            pass
+        case ast.Attribute(of=ast.Ref(name=of), name=name) if of not in step.scope.parameters:
+            pass
         case ast.Lambda(body=ast.Attribute(of=ast.Ref(), name=name)):
-            column = name
+            pass
         case ast.Lambda(body=ast.Index(of=ast.Ref(), index=ast.Literal(value=str(name)))):
-            column = name
+            pass
         case _:  # any other expression means no column
-            column = ""
-    return column if column in names else ""
+            return ""
+    return name if name in names else ""

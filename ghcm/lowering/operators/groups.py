@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codes import Code
+from ghcm.errors import Reported, attempt, every, sound
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
@@ -26,8 +27,7 @@ def reduce_by_key(step: Step, flow: Flow) -> Bound:
     """One value per key."""
     value = flow.collection.pair[1]
     endless = not flow.collection.bounded and not flow.collection.windowed
-    reducer = reducer_of(step, value, endless=endless)
-    return None if reducer is None else _grouped(step, flow, ReduceByKey(reducer), value)
+    return _grouped(step, flow, ReduceByKey(reducer_of(step, value, endless=endless)), value)
 
 
 @rule(RULES, "aggregate_by_key")
@@ -39,17 +39,13 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     if not scalar and None in names:
         nameless = next(argument for argument in step.given.rest if argument.name is None)
         message = "one of several aggregates has no name"
-        return step.report(Code.BAD_AGGREGATE, message, nameless.value.span, hint="For example n = count().")
+        raise step.report(Code.BAD_AGGREGATE, message, nameless.value.span, hint="For example n = count().")
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
-            return step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
-    over = Aggregated(value, flow.collection.timed, step.unit.scope, step.context)
-    found = [aggregate_of(argument.name or "value", argument.value, over) for argument in step.given.rest]
-    aggregates = tuple(each for each in found if each is not None)
-    if len(aggregates) < len(found):
-        return None
-    result = aggregates[0].type if scalar else _struct(aggregates)
-    return _grouped(step, flow, AggregateByKey(aggregates, scalar), result)
+            raise step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
+    over = Aggregated(value, flow.collection.timed, step.scope)
+    found = every(lambda given: aggregate_of(given.name or "value", given.value, over), step.given.rest)
+    return _grouped(step, flow, AggregateByKey(found, scalar), found[0].type if scalar else totals(found))
 
 
 @rule(RULES, "group_by_key")
@@ -57,7 +53,7 @@ def group_by_key(step: Step, flow: Flow) -> Bound:
     """The values of a key as an ascending list."""
     value = flow.collection.pair[1]
     if not comparable(value):
-        return step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
+        raise step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
     return _grouped(step, flow, GroupByKey(), List(value))
 
 
@@ -69,7 +65,7 @@ def count(step: Step, flow: Flow) -> Bound:
         return _grouped(step, flow, Count(), Int())
     if not collection.bounded and not collection.windowed:
         hint = "key_by(...) before it gives a table of counts, window(...) a count per window."
-        return step.report(Code.ENDLESS_COUNT, "a stream that never ends has no count", hint=hint)
+        raise step.report(Code.ENDLESS_COUNT, "a stream that never ends has no count", hint=hint)
     element: Type = Struct((Field("value", Int()), Field("window", WINDOW))) if collection.windowed else Int()
     after = Collection(Shape.STREAM, element, collection.bounded, collection.windowed, collection.windowed)
     return Flow(step.add(Count(), after, (flow, Global()), keeps_state=True), after, regrouped=True)
@@ -81,7 +77,7 @@ def distinct(step: Step, flow: Flow) -> Bound:
     collection = flow.collection
     if not comparable(collection.element):
         message = f'records of "{collection.element}" cannot be compared'
-        return step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
+        raise step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
     after = replace(collection, timed=collection.windowed)
     return Flow(step.add(Distinct(), after, (flow, Hash(())), keeps_state=True), after, regrouped=True)
 
@@ -93,7 +89,8 @@ def changes(step: Step, flow: Flow) -> Bound:
     return Flow(step.add(Changes(), after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
 
 
-def _struct(aggregates: tuple[Aggregate, ...]) -> Struct:
+def totals(aggregates: tuple[Aggregate, ...]) -> Struct:
+    """The record of aggregates by name."""
     return Struct(tuple(Field(each.name, each.type) for each in aggregates))
 
 
@@ -114,42 +111,38 @@ _CLAIM = "If order does not matter, say so with @associative @commutative; other
 _BOTH = "It takes both claims: @associative @commutative."
 
 
-def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer | None:
+def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer:
     """The reducer of `reduce_by_key` over values of that type; `endless`: values of a key never cease to come."""
-    function = _function(step, value)
-    order = step.function("order", value)
-    if order is not None and not _check_order(step, order, endless):
-        return None
+    function = attempt(_function, step, value)
+    order = attempt(step.function, "order", value)
+    if order is not None:
+        _check_order(step, order, endless)
     if is_nullable(value):
-        _report_nullable(step, f'the values are "{value}"')
-        return None
-    if function is None:
-        return None
+        raise _report_nullable(step, f'the values are "{value}"')
+    function = sound(function)
     proven = prove(function)
     if proven is not None:
         part = _nullable_part(proven)
         if part:
-            _report_nullable(step, part)
-        return None if part else proven
+            raise _report_nullable(step, part)
+        return proven
     claims = _claims(step)
     claimed = set(CLAIMS) <= set(claims)
     if not claimed and step.given.expr("order") is None:
         message = "this reducer may give another result in another order"
         detail = "What is proven is a + b of numbers, min, max, and, or, and tuples and records of these."
         hint = _BOTH if claims else _CLAIM
-        return step.report(Code.BAD_REDUCER, message, step.given.span("function"), detail=detail, hint=hint)
+        raise step.report(Code.BAD_REDUCER, message, step.given.span("function"), detail=detail, hint=hint)
     return Custom(function, claimed, None if claimed else order)
 
 
-def _function(step: Step, value: Type) -> Lambda | None:
+def _function(step: Step, value: Type) -> Lambda:
     function = step.function("function", value, value)
-    if function is None:
-        return None
     body = convert(function.body, value)
     if body is None:
         message = f'a reducer makes one "{value}" of two, and this one makes "{function.body.type}"'
         hint = "aggregate_by_key(...) makes a value of another type." if not is_nullable(value) else ""
-        return step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
+        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
     return Lambda(function.parameters, body)
 
 
@@ -164,15 +157,15 @@ def _claims(step: Step) -> tuple[str, ...]:
     return claims
 
 
-def _check_order(step: Step, order: Lambda, endless: bool) -> bool:
+def _check_order(step: Step, order: Lambda, endless: bool) -> None:
+    span, found = step.given.span("order"), None
     if endless:
         message = "values that come for ever cannot be reduced in order"
-        step.report(Code.BAD_ORDER, message, step.given.span("order"), hint="window(...) makes groups that end.")
+        found = step.report(Code.BAD_ORDER, message, span, hint="window(...) makes groups that end.")
     if not comparable(order.body.type):
-        message = f'"{order.body.type}" cannot be ordered'
-        step.report(Code.NOT_COMPARABLE, message, step.given.span("order"))
-        return False
-    return not endless
+        found = step.report(Code.NOT_COMPARABLE, f'"{order.body.type}" cannot be ordered', span)
+    if found is not None:
+        raise found
 
 
 def _nullable_part(reducer: Reducer) -> str:
@@ -186,18 +179,18 @@ def _nullable_part(reducer: Reducer) -> str:
             return ""
 
 
-def _report_nullable(step: Step, what: str) -> None:
+def _report_nullable(step: Step, what: str) -> Reported:
     message = "cannot reduce values that may be null"
     detail = f"{what[0].upper()}{what[1:]}."
     hint = "filter(...) or ?? takes the nulls out; aggregate_by_key(sum) skips them."
-    step.report(Code.MAY_BE_NULL, message, step.given.span("function"), detail=detail, hint=hint)
+    return step.report(Code.MAY_BE_NULL, message, step.given.span("function"), detail=detail, hint=hint)
 
 
 @rule(RULES, "sort")
 def sort(step: Step, flow: Flow) -> Bound:
     """All records in order."""
-    by = _by(step, flow)
-    descending = step.given.flag("descending", False)
+    by = attempt(_by, step, flow)
+    descending = step.given.flag("descending")
     return flow if by is None else _ordered(step, flow, Sort(by, descending))
 
 
@@ -208,13 +201,12 @@ def top(step: Step, flow: Flow) -> Bound:
         hint = "window(...) before it gives the top of each window; what is read from a sink or a table ends."
         step.report(Code.NEEDS_BOUNDED, '"top" needs input that ends or is in windows, and this never ends', hint=hint)
         return flow
-    count = step.of_unit("count", Int(), '"count" of "top"', least=1)
-    by = _by(step, flow)
-    ascending = step.given.flag("ascending", False)
+    count = attempt(step.of_unit, "count", Int(), '"count" of "top"', least=1)
+    by = attempt(_by, step, flow)
+    ascending = step.given.flag("ascending")
     if by is None or count is None:
         return flow
-    made = _ordered(step, flow, Top(count, by, not ascending))
-    return replace(made, open_window=False)
+    return replace(_ordered(step, flow, Top(count, by, not ascending)), open_window=False)
 
 
 def _ordered(step: Step, flow: Flow, op: Sort | Top) -> Flow:
@@ -222,10 +214,10 @@ def _ordered(step: Step, flow: Flow, op: Sort | Top) -> Flow:
     return Flow(draft, flow.collection, True, flow.open_window)
 
 
-def _by(step: Step, flow: Flow) -> Lambda | None:
+def _by(step: Step, flow: Flow) -> Lambda:
     element = flow.collection.element
-    by = step.function("by", element)
+    by = attempt(step.function, "by", element)
     for type_ in (element,) if by is None else (by.body.type, element):
         if not comparable(type_):
-            return step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
-    return by
+            raise step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
+    return sound(by)

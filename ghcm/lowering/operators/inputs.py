@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import attempt, every, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.operators.sources import decode, settle
@@ -28,19 +28,19 @@ def read(step: Step, receiver: ast.Expr) -> Bound:
             return _table(step, unit, table, span or receiver.span)
         case ast.Ref(name=name, span=span) if name in step.unit.assigned:
             message = f'"{name}" is a collection already and is used by its name'
-            return step.report(Code.BAD_READ, message, span)
+            raise step.report(Code.BAD_READ, message, span)
         case ast.Ref(name=name, span=span) if name in around.signatures:
             message = f'"{name}" is a unit; what can be read is one of its tables'
-            return step.report(Code.BAD_READ, message, span, hint=f"Write {name}.table.read().")
+            raise step.report(Code.BAD_READ, message, span, hint=f"Write {name}.table.read().")
         case ast.Ref(name=name, span=span):
-            return step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=suggest(name, around.sinks))
+            raise step.report(Code.UNKNOWN_NAME, f'there is no sink "{name}"', span, hint=suggest(name, around.sinks))
         case ast.Attribute(of=ast.Ref(name=unit, span=span)):
             names = around.signatures
-            return step.report(Code.UNKNOWN_NAME, f'there is no unit "{unit}"', span, hint=suggest(unit, names))
+            raise step.report(Code.UNKNOWN_NAME, f'there is no unit "{unit}"', span, hint=suggest(unit, names))
         case other:
             message = '"read" is of a sink or of a table of a unit'
             hint = "sink x = ...(..., record = Record) declares a sink; x.read() and unit.table.read() read."
-            return step.report(Code.BAD_READ, message, other.span, hint=hint)
+            raise step.report(Code.BAD_READ, message, other.span, hint=hint)
 
 
 def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
@@ -48,8 +48,6 @@ def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
         message = "a sink is read as a whole; only a table is read by key"
         step.report(Code.BAD_READ, message, step.given.span("key"), hint="filter(...) keeps some records.")
     element = step.unit.around.element_of(name, receiver.span)
-    if element is None:
-        return None
     collection = Collection(Shape.STREAM, element, True)
     return Flow(step.add(ReadSink(name), collection), collection)
 
@@ -60,13 +58,11 @@ def _table(step: Step, unit: str, name: str, span: Span | None) -> Bound:
         message = f'only a responsive stream unit reads a table, and "{step.unit.name}" is none'
         detail = "A table is the live state of a stream unit; it is answered from where it is kept."
         hint = "A sink that the table is written to can be read by every unit."
-        return step.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
+        raise step.report(Code.BAD_READ, message, span, detail=detail, hint=hint)
     flow = step.unit.around.table_of(unit, name, span)
-    if flow is None:
-        return None
-    key = step.of_unit("key", flow.collection.pair[0], "the key of the table")
-    if step.given.expr("key") is not None and key is None:
-        return None
+    key = None
+    if step.given.expr("key") is not None:
+        key = step.of_unit("key", flow.collection.pair[0], "the key of the table")
     collection = Collection(Shape.PAIRS, flow.collection.element, True)
     return Flow(step.add(ReadTable(unit, flow.draft.id, key), collection), collection)
 
@@ -74,46 +70,42 @@ def _table(step: Step, unit: str, name: str, span: Span | None) -> Bound:
 @rule(UNIONS, "as")
 def as_record(step: Step, of: Flow | Raw) -> Bound:
     """Raw records become records; the sources decode them themselves."""
-    element = _record(step)
+    element = attempt(_record, step)
     if isinstance(of, Flow):
         hint = "map(x => Record { ... }) makes others of them."
         if of.collection.element == LINE:
             hint = "These are lines of text; format = json or format = csv of the source makes them raw records."
-        return step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
-    return None if element is None else decode(step, of, element)
+        raise step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
+    return decode(step, of, sound(element))
 
 
-@rule(UNIONS, "union")
-def union(step: Step, first: Flow | Raw | None) -> Bound:
+def union(step: Step, first: Bound | None) -> Bound:
     """All records of all inputs; raw inputs stay raw."""
-    inputs: list[Bound] = [] if first is None else [first]
-    inputs += [step.evaluate(argument.value) for argument in step.given.rest]
-    known = [each for each in inputs if each is not None]
-    if len(known) < len(inputs):
-        return None
-    if len(known) == 1:
-        return step.report(Code.ARGUMENT_MISSING, "a union is of two collections at least")
-    raw = [each for each in known if isinstance(each, Raw)]
-    if len(raw) == len(known):
+    rest = every(lambda argument: step.evaluate(argument.value), step.given.rest)
+    inputs = rest if first is None else (first, *rest)
+    if len(inputs) == 1:
+        raise step.report(Code.ARGUMENT_MISSING, "a union is of two collections at least")
+    raw = [each for each in inputs if isinstance(each, Raw)]
+    if len(raw) == len(inputs):
         sources = tuple(source for each in raw for source in each.sources)
         return Raw(sources, (step.span, *(span for each in raw for span in each.unions)))
-    settled = [settle(step, each) if isinstance(each, Raw) else each for each in known]
-    flows = [each for each in settled if each is not None]
-    if len(flows) < len(settled):
-        return None
+    flows = every(lambda each: settle(step, each) if isinstance(each, Raw) else each, inputs)
     return _union(step, [final(step, each) if ends_as_pairs(each.collection) else each for each in flows])
 
 
-def _record(step: Step) -> Struct | None:
-    written = step.given.expr("record")
-    names = step.context.records.names
-    match written:
-        case ast.Ref(name=name) if name in names or name in step.context.records.unions:
-            return step.context.records.get(name)
+rule(UNIONS, "union")(union)
+
+
+def _record(step: Step) -> Struct:
+    records = step.context.records
+    match step.given.expr("record"):
+        case ast.Ref(name=name) if name in records.names or name in records.unions:
+            return records.get(name)
         case ast.Ref(name=name, span=span):
-            return step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=suggest(name, names))
+            hint = suggest(name, records.names)
+            raise step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=hint)
         case _:  # anything else is none
-            return step.given.wrong("record", "the name of a record")
+            raise step.given.wrong("record", "the name of a record")
 
 
 def _union(step: Step, flows: list[Flow]) -> Bound:
@@ -126,7 +118,7 @@ def _union(step: Step, flows: list[Flow]) -> Bound:
         if problem or both is None or not fits:
             detail = problem or f'One holds "{element}", another "{flow.collection.element}".'
             hint = "map(...) brings them to the same record." if not problem else ""
-            return step.report(Code.UNION_DIFFERS, "the inputs of this union are not alike", detail=detail, hint=hint)
+            raise step.report(Code.UNION_DIFFERS, "the inputs of this union are not alike", detail=detail, hint=hint)
         element = both
     collection = replace(first, element=element, bounded=all(flow.collection.bounded for flow in flows))
     draft = step.add(Union(), collection, *((flow, Forward()) for flow in flows))

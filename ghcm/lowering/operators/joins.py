@@ -12,70 +12,56 @@ from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
-from ghcm.operators import ENGINE_OF_STREAMS
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.ops import Join, Sessions, Window
 from ghcm.types import WINDOW, Collection, Shape, Struct, strip
 
-_KINDS = tuple(kind.value for kind in JoinKind)
-
 
 @rule(RULES, "join")
 def join(step: Step, left: Flow) -> Bound:
     """Joins of what ends; of streams with what ends, with tables, and with streams where times or windows meet."""
-    kind = JoinKind(step.given.choice("kind", _KINDS, "inner"))
-    other = step.given.expr("other")
-    bound = None if other is None else step.evaluate(other)
+    kind = JoinKind(step.given.choice("kind", "inner"))
+    bound = step.evaluate(step.given.required("other"))
     right = settle(step, bound) if isinstance(bound, Raw) else bound
-    if right is not None and ends_as_pairs(right.collection) and not kind.streams and left.collection.bounded:
+    if ends_as_pairs(right.collection) and not kind.streams and left.collection.bounded:
         right = final(step, right)
-    if right is None or not check_sides(step, left, right, kind):
-        return None
-    if step.given.expr("on") is None:
-        return _by_key(step, left, right, kind)
-    return _on(step, left, right, kind)
+    check_sides(step, left, right, kind)
+    return (_by_key if step.given.expr("on") is None else _on)(step, left, right, kind)
 
 
 def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     sides = (left.collection, right.collection)
     if Shape.STREAM in (left.collection.shape, right.collection.shape):
         hint = "join(other, on = (l, r) => l.id == r.id) says what belongs together."
-        return step.report(Code.BAD_JOIN, 'a join without "on" is of pairs, and one of these is a stream', hint=hint)
-    if not check_windows(step, left, right):
-        return None
+        raise step.report(Code.BAD_JOIN, 'a join without "on" is of pairs, and one of these is a stream', hint=hint)
+    check_windows(step, left, right)
     windowed = left.collection.windowed
     mine, other = left.collection.pair, right.collection.pair
-    left_key, right_key = mine[0], other[0]
-    if strip(left_key) != strip(right_key):
-        step.report(Code.BAD_JOIN, f'the keys of a join are of one type, and these are "{left_key}" and "{right_key}"')
-        return None
+    if strip(mine[0]) != strip(other[0]):
+        message = f'the keys of a join are of one type, and these are "{mine[0]}" and "{other[0]}"'
+        raise step.report(Code.BAD_JOIN, message)
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
     left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
-    within, asof = step.given.duration("within"), step.given.flag("asof", False)
-    op = Join(kind, left_keys, right_keys, None, True, within, asof)
-    if not check_meeting(step, left, right, op):
-        return None
-    hashed = Hash(("key",))
-    return _result(step, op, collection, (left, hashed), (right, hashed))
+    op = Join(kind, left_keys, right_keys, None, True, step.given.duration("within"), step.given.flag("asof"))
+    return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
 def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     types = (left.collection.element, right.collection.element)
     on = step.function("on", *types, test=True)
-    if on is None:
-        return None
     left_keys, right_keys, rest = _keys_and_rest(on)
     if not left_keys:
         message = "a join needs an equality between its two sides"
         hint = "For example (l, r) => l.id == r.id and l.at < r.at."
-        return step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
-    if ends_as_pairs(right.collection) and not looks_up_key(right_keys):
-        right = final(step, right)
+        raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
     if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
-        report_no_key(step)
-        return None
+        if not ends_as_pairs(right.collection):
+            message = "a join with a table needs an equality with its key"
+            hint = "For example (r, t) => r.name == t.key."
+            raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
+        right = final(step, right)
     facts = known(on.body, Outcome.TRUE)
     kept = (kind.keeps_left or kind is JoinKind.ANTI, kind.keeps_right)
     narrowed = [
@@ -85,10 +71,8 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    within, asof = step.given.duration("within"), step.given.flag("asof", False)
+    within, asof = step.given.duration("within"), step.given.flag("asof")
     op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False, within, asof)
-    if not check_meeting(step, left, right, op):
-        return None
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
 
@@ -111,6 +95,7 @@ def _keys_and_rest(on: Lambda) -> tuple[list[Lambda], list[Lambda], list[Expr]]:
 
 def _result(step: Step, op: Join, collection: Collection, *inputs: tuple[Flow, Exchange]) -> Flow:
     left, right = (flow for flow, _ in inputs)
+    check_meeting(step, left, right, op)
     regrouped = left.regrouped or not is_lookup(left.collection, right.collection)
     return Flow(step.add(op, collection, *inputs, keeps_state=True), collection, regrouped)
 
@@ -173,106 +158,86 @@ def _column(key: Lambda) -> str | None:
             return None
 
 
-def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> bool:
-    """Whether the two can be joined so, whatever belongs together; what cannot is reported."""
-    table = right.collection.shape is Shape.TABLE
-    asof = step.given.flag("asof", False)
-    if (asof or step.given.expr("within") is not None) and not _check_times(step, left, right, kind, asof):
-        return False
+def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> None:
+    """Report two that cannot be joined so, whatever belongs together."""
+    if step.given.flag("asof") or step.given.expr("within") is not None:
+        _check_times(step, left, right, kind, step.given.flag("asof"))
     if is_lookup(left.collection, right.collection) and not kind.streams:
-        side = "a table" if table else "a stream that never ends"
+        side = "a table" if right.collection.shape is Shape.TABLE else "a stream that never ends"
         message = f"a {kind.value} join with {side} would have to wait for its end"
         detail = "What nobody met is known only then."
         hint = "inner, left, semi and anti joins answer for each record on the left by itself."
-        step.report(Code.BAD_JOIN, message, step.given.span("kind"), detail=detail, hint=hint)
-        return False
-    return _check_table(step, left, right)
+        raise step.report(Code.BAD_JOIN, message, step.given.span("kind"), detail=detail, hint=hint)
+    _check_table(step, left, right)
 
 
-def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool) -> bool:
-    """Whether both sides have the times by which records belong together."""
-    what, span = (
-        ("as of a time", step.given.span("asof")) if asof else ("within an interval", step.given.span("within"))
-    )
+def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool) -> None:
+    """Report sides without the times by which records belong together."""
+    what, span = ("as of a time" if asof else "within an interval"), step.given.span("asof" if asof else "within")
     if right.collection.shape is Shape.TABLE:
         hint = "A join with a table sees its state; one of two streams goes by their event times."
-        step.report(Code.BAD_JOIN, f"a table cannot be joined {what}: its pairs have no time", span, hint=hint)
-        return False
+        raise step.report(Code.BAD_JOIN, f"a table cannot be joined {what}: its pairs have no time", span, hint=hint)
     if not (left.collection.timed and right.collection.timed):
         hint = "event_time(...) says when a record happened."
-        step.report(Code.NEEDS_TIME, f"a join {what} needs event time on both sides", span, hint=hint)
-        return False
+        raise step.report(Code.NEEDS_TIME, f"a join {what} needs event time on both sides", span, hint=hint)
     if asof and not kind.streams:
         hint = "inner, left, semi and anti joins answer for each record on the left."
-        step.report(Code.BAD_JOIN, f"a {kind.value} join cannot be as of a time", step.given.span("kind"), hint=hint)
-        return False
+        message = f"a {kind.value} join cannot be as of a time"
+        raise step.report(Code.BAD_JOIN, message, step.given.span("kind"), hint=hint)
     if asof and not comparable(right.collection.element):
-        detail = "Of several records at one time the greatest is taken, and maps have no order."
         message = f'"{right.collection.element}" has no order'
-        step.report(Code.BAD_JOIN, message, step.given.span("other"), detail=detail)
-        return False
-    return True
+        detail = "Of several records at one time the greatest is taken, and maps have no order."
+        raise step.report(Code.BAD_JOIN, message, step.given.span("other"), detail=detail)
 
 
-def _check_table(step: Step, left: Flow, right: Flow) -> bool:
+def _check_table(step: Step, left: Flow, right: Flow) -> None:
     """A table of event time is seen as it was at the time of each record."""
-    if not _as_of_event_time(right):
-        return True
+    live = right.collection.shape is Shape.TABLE and not right.collection.bounded
+    if not live or not any(producer.collection.timed for producer, _ in right.draft.inputs):
+        return
     span = step.given.span("other")
     hint = "Without event_time(...) before the aggregation, records see what the table holds when they come."
     if not left.collection.timed:
         message = "a join with a table of event time needs event time on both sides"
         detail = "Each record sees the state of the table at its own time."
-        step.report(Code.NEEDS_TIME, message, span, detail=detail, hint=hint)
-        return False
+        raise step.report(Code.NEEDS_TIME, message, span, detail=detail, hint=hint)
     if not step.context.for_reference:
-        detail = "The table has event time, so that each record sees its state of that time."
         message = "a join with a table of event time does not work yet"
-        step.report(
-            Code.NOT_YET, message, span, detail=f"{detail} The native engine does not have such joins yet.", hint=hint
-        )
-    return True
+        detail = "The table has event time, so that each record sees its state of that time. The native engine does not"
+        step.report(Code.NOT_YET, message, span, detail=f"{detail} have such joins yet.", hint=hint)
 
 
-def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> bool:
-    """Whether records that belong together are found in bounded time; and what the engine of streams has not."""
+def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
+    """Report records that are not found together in bounded time; and what the engine of streams has not."""
     ends = left.collection.bounded and right.collection.bounded
-    lookup = is_lookup(left.collection, right.collection)
     if op.by_time:
         if op.asof and not ends:
-            step.waits_for_engine("a join of streams as of a time", ENGINE_OF_STREAMS, step.given.span("asof"))
-        elif not ends and not lookup:
-            what = "a join of streams within an interval"
-            step.waits_for_engine(what, ENGINE_OF_STREAMS, step.given.span("within"))
+            step.waits_for_engine("a join of streams as of a time", "asof")
+        elif not ends and not is_lookup(left.collection, right.collection):
+            step.waits_for_engine("a join of streams within an interval", "within")
     elif not right.collection.bounded and right.collection.shape is not Shape.TABLE:
         windowed = left.collection.windowed and right.collection.windowed
         if not (windowed and shares_window(op.left_keys, op.right_keys)):
             message = '"join" needs another input that ends, or a table'
             hint = "A table of it can be joined, two streams within an interval (within = 10s), or by window."
-            step.report(Code.NEEDS_BOUNDED, message, step.given.span("other"), hint=hint)
-            return False
-        step.waits_for_engine("a join of streams by window", ENGINE_OF_STREAMS, step.given.span("other"))
-    return True
+            raise step.report(Code.NEEDS_BOUNDED, message, step.given.span("other"), hint=hint)
+        step.waits_for_engine("a join of streams by window", "other")
 
 
-def check_windows(step: Step, left: Flow, right: Flow) -> bool:
-    """Whether pairs that are joined by key are in the same windows, or in none."""
+def check_windows(step: Step, left: Flow, right: Flow) -> None:
+    """Report pairs that are joined by key and are not in the same windows, or in none."""
     if not (left.collection.windowed or right.collection.windowed):
-        return True
+        return
     if left.collection.windowed != right.collection.windowed:
         hint = "Both are in windows, or neither; join(other, on = ...) compares other fields."
-        step.report(Code.BAD_JOIN, "pairs in windows are joined with pairs in windows", hint=hint)
-        return False
+        raise step.report(Code.BAD_JOIN, "pairs in windows are joined with pairs in windows", hint=hint)
     mine, its = _assigners(left.draft), _assigners(right.draft)
     if any(isinstance(each, Sessions) for each in mine | its):
         detail = "The sessions of two inputs begin and end by themselves, so that none would be in both."
-        step.report(Code.BAD_JOIN, "sessions are not shared by two inputs", detail=detail)
-        return False
+        raise step.report(Code.BAD_JOIN, "sessions are not shared by two inputs", detail=detail)
     if mine != its:
-        message = "the two are in windows of different kinds"
-        step.report(Code.BAD_JOIN, message, hint="The same window(...) before both.")
-        return False
-    return True
+        hint = "The same window(...) before both."
+        raise step.report(Code.BAD_JOIN, "the two are in windows of different kinds", hint=hint)
 
 
 def _assigners(draft: Draft) -> set[object]:
@@ -288,18 +253,6 @@ def _assigners(draft: Draft) -> set[object]:
             }
 
 
-def _as_of_event_time(table: Flow) -> bool:
-    """Whether it is a table whose state at any time is known."""
-    live = table.collection.shape is Shape.TABLE and not table.collection.bounded
-    return live and any(producer.collection.timed for producer, _ in table.draft.inputs)
-
-
 def looks_up_key(keys: Sequence[Lambda]) -> bool:
     """Whether one of the right sides of the equalities is the key of the table."""
     return any(isinstance(key.body, Get) and key.body.field == "key" and isinstance(key.body.of, Var) for key in keys)
-
-
-def report_no_key(step: Step) -> None:
-    """A table is looked up by its key."""
-    message = "a join with a table needs an equality with its key"
-    step.report(Code.BAD_JOIN, message, step.given.span("on"), hint="For example (r, t) => r.name == t.key.")

@@ -13,15 +13,15 @@ from dataclasses import replace
 
 from ghcm import types
 from ghcm.codes import Code
+from ghcm.errors import Reported, attempt
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
-from ghcm.lowering.expressions.conversion import to_known
-from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.narrowing import Outcome, known, narrow, to_known
 from ghcm.lowering.operators.sources import conforming
 from ghcm.lowering.types import has_null
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
-from ghcm.types import Type, as_nullable, is_nullable, pair_of, strip
+from ghcm.types import Type, is_nullable, nullable_like, pair_of, strip
 
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 @rule(RULES, "filter")
 def filter_(step: Step, flow: Flow) -> Bound:
     """Keeps records; what the predicate tests for null is not null behind it."""
-    predicate = step.function("predicate", flow.collection.element, test=True)
+    predicate = attempt(step.function, "predicate", flow.collection.element, test=True)
     if predicate is None:
         return replace(flow, written=None)
     (parameter,) = predicate.parameters
@@ -65,20 +65,18 @@ def _narrowed(expr: Expr, type_: Type) -> Expr:
 def map_(step: Step, flow: Flow) -> Bound:
     """One record for one record."""
     function = _function(step, flow)
-    return None if function is None else _made(step, flow, Map(function), types.Shape.STREAM, function.body.type)
+    return _made(step, flow, Map(function), types.Shape.STREAM, function.body.type)
 
 
 @rule(RULES, "flat_map")
 def flat_map(step: Step, flow: Flow) -> Bound:
     """The items of a list for one record."""
     function = _function(step, flow)
-    if function is None:
-        return None
     items = strip(function.body.type)
     if not isinstance(items, types.List):
         message = f'"function" of "flat_map" gives a list, but this is "{function.body.type}"'
         hint = "map(...) makes one record of one."
-        return step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
+        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
     return _made(step, flow, FlatMap(function), types.Shape.STREAM, items.item)
 
 
@@ -86,15 +84,12 @@ def flat_map(step: Step, flow: Flow) -> Bound:
 def map_to_pair(step: Step, flow: Flow) -> Bound:
     """A pair for each record."""
     function = _function(step, flow)
-    if function is None:
-        return None
     pair = function.body.type
     if not isinstance(pair, types.Struct) or pair.names != ("_1", "_2"):
         message = f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"'
-        return step.report(Code.WRONG_TYPE, message, step.given.span("function"))
+        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"))
     key, value = (field.type for field in pair.fields)
-    if not check_key(step, key):
-        return None
+    check_key(step, key)
     return _made(step, flow, MapToPair(_as_pair(function, pair)), types.Shape.PAIRS, pair_of(key, value))
 
 
@@ -104,8 +99,7 @@ def map_values(step: Step, flow: Flow) -> Bound:
     element = flow.collection.element
     assert isinstance(element, types.Struct), "pairs are structs"
     function = step.function("function", element.fields[1].type)
-    if function is None or not _has_type(step, function.body):
-        return None
+    _check_type(step, function.body)
     fields = tuple(
         replace(field, type=function.body.type) if field.name == "value" else field for field in element.fields
     )
@@ -117,8 +111,7 @@ def map_values(step: Step, flow: Flow) -> Bound:
 def key_by(step: Step, flow: Flow) -> Bound:
     """The record under a key made from it."""
     function = _function(step, flow)
-    if function is None or not check_key(step, function.body.type):
-        return None
+    check_key(step, function.body.type)
     return _made(step, flow, KeyBy(function), types.Shape.PAIRS, pair_of(function.body.type, flow.collection.element))
 
 
@@ -126,16 +119,16 @@ def key_by(step: Step, flow: Flow) -> Bound:
 def python(step: Step, flow: Flow) -> Bound:
     """A user's function by row or by batch, of the type behind the colon."""
     name = step.given.string("function")
-    by = step.given.choice("by", ("row", "batch"), "row")
+    by = step.given.choice("by", "row")
     written = step.written.result
     if written is None:
         message = "the result of a Python function has no type yet"
-        return step.report(Code.WRONG_TYPE, message, hint='Say it behind a colon: python("module:function") : Type.')
-    type_ = step.context.records.type_of(written)
+        raise step.report(Code.WRONG_TYPE, message, hint='Say it behind a colon: python("module:function") : Type.')
+    type_ = attempt(step.context.records.type_of, written)
     if name is not None and not _PYTHON.fullmatch(name):
-        return step.given.wrong("function", 'a string "module:function"')
+        raise step.given.wrong("function", 'a string "module:function"')
     if name is None or type_ is None:
-        return None
+        raise Reported
     if flow.open_window:
         _lost(step)
     module, _, function = name.partition(":")
@@ -178,35 +171,29 @@ def named(step: Step, flow: Flow) -> Bound:
     return flow
 
 
-def check_key(step: Step, key: Type) -> bool:
-    """Whether values of the type can be keys; a report where not."""
-    if comparable(key) and not has_null(key):
-        return True
-    message = f'"{key}" cannot be a key'
-    step.report(Code.NOT_COMPARABLE, message, step.given.span("function"), hint="Maps cannot be compared.")
-    return False
+def check_key(step: Step, key: Type) -> None:
+    """Report a type of which no values can be keys."""
+    if not comparable(key) or has_null(key):
+        message, hint = f'"{key}" cannot be a key', "Maps cannot be compared."
+        raise step.report(Code.NOT_COMPARABLE, message, step.given.span("function"), hint=hint)
 
 
-def _function(step: Step, flow: Flow) -> Lambda | None:
+def _function(step: Step, flow: Flow) -> Lambda:
     """The function of an operator that leaves a window behind: it has to use the window, or the window is lost."""
     function = step.function("function", flow.collection.element)
-    if function is None or not _has_type(step, function.body):
-        return None
-    if flow.open_window and not any(
-        isinstance(part, Get) and part.type == types.WINDOW for part in walk(function.body)
-    ):
+    _check_type(step, function.body)
+    parts = walk(function.body)
+    if flow.open_window and not any(isinstance(part, Get) and part.type == types.WINDOW for part in parts):
         _lost(step)
     return function
 
 
-def _has_type(step: Step, body: Expr) -> bool:
-    if not has_null(body.type):
-        return True
-    message = "null alone does not say what type it has"
-    detail = f'The result is "{body.type}".'
-    hint = "A record with declared fields gives null a type; so does an if with a value on its other side."
-    step.report(Code.WRONG_TYPE, message, step.given.span("function"), detail=detail, hint=hint)
-    return False
+def _check_type(step: Step, body: Expr) -> None:
+    if has_null(body.type):
+        message = "null alone does not say what type it has"
+        detail = f'The result is "{body.type}".'
+        hint = "A record with declared fields gives null a type; so does an if with a value on its other side."
+        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"), detail=detail, hint=hint)
 
 
 def _lost(step: Step) -> None:
@@ -262,8 +249,7 @@ def _texts(of: Expr) -> Iterator[Expr]:
     match strip(of.type):
         case types.Struct(fields=fields):
             for field in fields:
-                type_ = as_nullable(field.type) if is_nullable(of.type) else field.type
-                yield from _texts(Get(of, field.name, type_))
+                yield from _texts(Get(of, field.name, nullable_like(field.type, of.type)))
             return
         case types.Null() | types.Nullable() | types.Map() | types.Decimal():
             return

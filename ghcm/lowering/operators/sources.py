@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from ghcm.codes import Code
+from ghcm.errors import Reported, attempt, every, sound
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
@@ -14,15 +16,14 @@ from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, St
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
 from ghcm.lowering.expressions.records import fits
-from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.lowering.types import LINE, has_null
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket
-from ghcm.spg.ops import Filter, Source
+from ghcm.spg.graph import Forward
+from ghcm.spg.ops import Filter, Source, Union
 from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
 
-_LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _BY_SUFFIX = {
     ".json": "json",
     ".jsonl": "json",
@@ -42,14 +43,12 @@ _PORTS = range(1, 65536)
 @rule(SOURCES, "files")
 def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
-    path = step.given.string("path")
-    if path is None:
-        return None
-    format_ = _format(step, format_of(path) or "text", (*_LINES, "parquet", "arrow"))
+    path = sound(step.given.string("path"))
+    format_ = _format(step, format_of(path) or "text")
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
         step.report(Code.BAD_FORMAT, message, step.given.span("compression"))
-    compression = step.given.choice("compression", ("gzip", "zstd", "none"), "ending")
+    compression = step.given.choice("compression", "ending")
     follow, tail = waited(step, path, format_, compression)
     clock = clock_of(step, follow=follow, tail=tail)
     return _of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
@@ -66,11 +65,9 @@ def socket(step: Step) -> Bound:
     """Lines of a TCP server."""
     address = step.given.string("address")
     format_ = _format(step, "text")
-    if address is None:
-        return None
-    host, _, port = address.rpartition(":")
+    host, _, port = sound(address).rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) not in _PORTS:
-        return step.given.wrong("address", 'a string "host:port"')
+        raise step.given.wrong("address", 'a string "host:port"')
     return _of_format(step, Socket(host, int(port), format_), format_, bounded=False)
 
 
@@ -79,7 +76,7 @@ def kafka(step: Step) -> Bound:
     """Records of a topic."""
     topic = step.given.string("topic")
     format_ = _format(step, "json")
-    return None if topic is None else _of_format(step, Kafka(topic, format_), format_, bounded=False)
+    return _of_format(step, Kafka(sound(topic), format_), format_, bounded=False)
 
 
 @rule(SOURCES, "memory")
@@ -87,7 +84,7 @@ def memory(step: Step) -> Bound:
     """Rows that stand in the program; they need no `as`, which gives them a type where the rows alone do not."""
     rows = step.given.expr("rows")
     if not isinstance(rows, ast.ListExpr):
-        return step.given.wrong("rows", "a list of records")
+        raise step.given.wrong("rows", "a list of records")
     return Raw((RawSource(step.name, None, rows.items, True, step.span),))
 
 
@@ -99,18 +96,15 @@ def generate(step: Step) -> Bound:
     if rate == 0:
         step.report(Code.OUT_OF_RANGE, '"rate" of "generate" is 0 records per second', step.given.span("rate"))
     start = _start(step)
-    size = step.given.duration("step", _SECOND, least=1) or _SECOND
+    size = step.given.duration("step", least=1) or _SECOND
     bounded = step.given.expr("rows") is not None or _must_end(step)
     collection = Collection(Shape.STREAM, _TICK, bounded)
     return Flow(step.add(Source(Generate(rows, rate, start, size)), collection), collection)
 
 
-def decode(step: Step, raw: Raw, element: Struct) -> Flow | None:
+def decode(step: Step, raw: Raw, element: Struct) -> Flow:
     """The sources of a raw collection as tasks that give records of `element`, with the union that joins them."""
-    tasks = [_source(step, source, element) for source in raw.sources]
-    if None in tasks:
-        return None
-    return _together(step, raw, [task for task in tasks if task is not None])
+    return _together(step, raw, every(lambda source: _source(step, source, element), raw.sources))
 
 
 def conforming(step: Step, flow: Flow) -> Flow:
@@ -122,29 +116,25 @@ def conforming(step: Step, flow: Flow) -> Flow:
     return replace(flow, draft=step.row(Filter(Lambda((record,), check)), flow, flow.collection))
 
 
-def settle(step: Step, raw: Raw) -> Flow | None:
+def settle(step: Step, raw: Raw) -> Flow:
     """A raw collection that needs no `as`: rows of `memory`, typed by themselves. Others are reported."""
     if any(source.connector is not None for source in raw.sources):
         message = f'"{step.name}" needs records, and this source gives raw ones'
-        return step.report(Code.NEEDS_RECORD, message, hint="Say what the records are: .as(Record).")
-    scope = Scope()
-    values = [typed(row, scope, step.context) for source in raw.sources for row in source.rows]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    element = common_type(known, step.context.records.known_unions) if known else None
+        raise step.report(Code.NEEDS_RECORD, message, hint="Say what the records are: .as(Record).")
+    rows = [row for source in raw.sources for row in source.rows]
+    values = every(Scope(step.context).typed, rows)
+    element = common_type(values, step.context.records.known_unions) if values else None
     if element is None or has_null(element):
         message = "the rows do not say what their records are"
         detail = "They have no type in common, or there are none, or a field is always null."
         hint = "Say what the records are: .as(Record)."
-        return step.report(Code.NEEDS_RECORD, message, raw.sources[0].span, detail=detail, hint=hint)
-    tasks = [_memory(step, source, element) for source in raw.sources]
-    return _together(step, raw, [task for task in tasks if task is not None]) if None not in tasks else None
+        raise step.report(Code.NEEDS_RECORD, message, raw.sources[0].span, detail=detail, hint=hint)
+    return _together(step, raw, every(lambda source: _memory(step, source, element), raw.sources))
 
 
-def _format(step: Step, default: str, names: tuple[str, ...] = _LINES) -> Format:
+def _format(step: Step, default: str) -> Format:
     """The format as said; `tsv` is csv with a tab, `eve` (Suricata's eve.json) is JSON lines."""
-    name = step.given.choice("format", names, default)
+    name = step.given.choice("format", default)
     separator = step.given.string("separator")
     plain = Format("csv", "\t") if name == "tsv" else Format("json" if name == "eve" else name)
     if separator is None:
@@ -189,35 +179,27 @@ def _start(step: Step) -> int:
     if written is None:
         return 0
     if isinstance(written, ast.Literal) and isinstance(written.value, str):
-        try:
+        with suppress(ValueError):
             time = datetime.fromisoformat(written.value)
-        except ValueError:
-            time = None
-        if time is not None:
             time = time if time.tzinfo else time.replace(tzinfo=UTC)
             return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     elif isinstance(written, ast.Literal | ast.Apply):
-        value = typed(written, Scope(), step.context)
+        value = attempt(Scope(step.context).typed, written)
         if value is None:
             return 0
-        if value.type == Timestamp():
-            try:
-                found = constant(value)
-            except NotConstant:
-                found = None
-            if isinstance(found, int):
+        with suppress(NotConstant):
+            found = constant(value)
+            if value.type == Timestamp() and isinstance(found, int):
                 return found
     step.given.wrong("start", 'a constant time such as "2026-01-02T03:04:05Z"')
     return 0
 
 
-def _source(step: Step, source: RawSource, element: Struct) -> Draft | None:
+def _source(step: Step, source: RawSource, element: Struct) -> Draft:
     if source.connector is None:
         return _memory(step, source, element)
-    if not _holds(step, source.connector, element):
-        return None
-    collection = Collection(Shape.STREAM, element, source.bounded)
-    draft = step.add(Source(source.connector), collection)
+    _check_holds(step, source.connector, element)
+    draft = step.add(Source(source.connector), Collection(Shape.STREAM, element, source.bounded))
     draft.word, draft.span = source.word, source.span
     return draft
 
@@ -227,42 +209,37 @@ def _nests(type_: Type) -> bool:
     return isinstance(strip(type_.item) if isinstance(type_, List) else type_, Struct | Map | List)
 
 
-def _holds(step: Step, connector: Connector, element: Struct) -> bool:
-    """Whether the format can hold such records; what it cannot is reported."""
+def _check_holds(step: Step, connector: Connector, element: Struct) -> None:
+    """Report fields that the format cannot hold."""
     if not isinstance(connector, Files | Socket | Kafka) or connector.format.name != "zeek":
-        return True
+        return
     nested = [part for part in element.fields if _nests(strip(part.type))]
     for part in nested:
         message = f'logs of Zeek hold no "{strip(part.type)}", which field "{part.name}" is'
         hint = f'Columns such as "{part.name}.x" are fields of their own: x: string from "{part.name}.x".'
         step.report(Code.BAD_FORMAT, message, detail="Their columns hold single values, sets and vectors.", hint=hint)
-    return not nested
+    if nested:
+        raise Reported
 
 
-def _memory(step: Step, source: RawSource, element: Type) -> Draft | None:
-    rows: list[tuple[object, ...]] = []
-    for row in source.rows:
-        value = typed(row, Scope(), step.context)
-        converted = None if value is None else fits(value, element, "the record", row.span, step.context)
-        if converted is None:
-            continue
+def _memory(step: Step, source: RawSource, element: Type) -> Draft:
+    scope = Scope(step.context)
+
+    def values(row: ast.Expr) -> tuple[object, ...]:
+        value = fits(scope.typed(row), element, "the record", row.span, step.context)
         try:
-            found = constant(converted)
+            found = constant(value)
         except NotConstant:
-            step.report(Code.NOT_CONSTANT, "a row of memory is not a constant", row.span)
-            continue
-        rows.append(cast("tuple[object, ...]", found) if isinstance(element, Struct) else (found,))
-    if len(rows) < len(source.rows):
-        return None
-    draft = step.add(Source(Memory(tuple(rows))), Collection(Shape.STREAM, element, True))
+            raise step.report(Code.NOT_CONSTANT, "a row of memory is not a constant", row.span) from None
+        return cast("tuple[object, ...]", found) if isinstance(element, Struct) else (found,)
+
+    rows = every(values, source.rows)
+    draft = step.add(Source(Memory(rows)), Collection(Shape.STREAM, element, True))
     draft.word, draft.span = source.word, source.span
     return draft
 
 
-def _together(step: Step, raw: Raw, tasks: list[Draft]) -> Flow:
-    from ghcm.spg.graph import Forward
-    from ghcm.spg.ops import Union
-
+def _together(step: Step, raw: Raw, tasks: tuple[Draft, ...]) -> Flow:
     asked = 1 if step.name == "as" else 0
     if len(tasks) == 1:
         tasks[0].calls += asked
@@ -281,7 +258,7 @@ COMPRESSED = (".gz", ".zst", ".zstd")
 
 def waited(step: Step, path: str, format_: Format, compression: str) -> tuple[bool, bool]:
     """Whether files are followed, and whether they are tailed too; what cannot be is reported."""
-    tail = step.given.flag("tail", False)
+    tail = step.given.flag("tail")
     follow = step.given.flag("follow", tail)
     if tail and not follow:
         message = "files that are tailed are followed too"
@@ -295,7 +272,7 @@ def waited(step: Step, path: str, format_: Format, compression: str) -> tuple[bo
 
 def clock_of(step: Step, *, follow: bool, tail: bool) -> str:
     """Whether event time "restarts" in each file or "continues"; it continues where files are waited for."""
-    clock = step.given.choice("clock", ("restarts", "continues"), "continues" if follow else "restarts")
+    clock = step.given.choice("clock", "continues" if follow else "restarts")
     if follow and clock == "restarts":
         message = f"files that are {'tailed' if tail else 'followed'} have one clock, which continues"
         detail = "How many files will come is not known, and each of them would hold event time back."

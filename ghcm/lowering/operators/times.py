@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ghcm.codes import Code
-from ghcm.errors import suggest
+from ghcm.errors import Reported, attempt, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
-from ghcm.operators import ENGINE_OF_STREAMS, Argument
+from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
 from ghcm.support import Engine
-from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, Type, strip
+from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, strip
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
@@ -31,157 +31,124 @@ WINDOWS = {
 def event_time(step: Step, flow: Flow) -> Bound:
     """Declares when records happened; before anything that mixes the partitions of the source."""
     disorder = step.given.duration("disorder")
-    function = step.function("time", flow.collection.element)
+    function = attempt(step.function, "time", flow.collection.element)
     after = replace(flow.collection, timed=True)
+    undrafted = replace(flow, collection=after)
     if flow.collection.timed or flow.regrouped:
-        step.report(
-            Code.BAD_TIME,
-            "event time is declared twice" if flow.collection.timed else "event time is declared behind what regroups",
-            hint="event_time(...) stands near the source; what is written to a sink and read again declares it anew.",
-        )
-        return replace(flow, collection=after)
+        message = f"event time is declared {'twice' if flow.collection.timed else 'behind what regroups'}"
+        hint = "event_time(...) stands near the source; what is written to a sink and read again declares it anew."
+        step.report(Code.BAD_TIME, message, hint=hint)
+        return undrafted
     if function is not None and strip(function.body.type) != Timestamp():
         message = f'event time is "timestamp", but this is "{function.body.type}"'
         hint = "from_micros(n) makes a timestamp of microseconds since 1970."
         step.report(Code.BAD_TIME, message, step.given.span("time"), hint=hint)
-        return replace(flow, collection=after)
+        return undrafted
     if not flow.collection.bounded and step.given.expr("disorder") is None and not step.given.dropped:
         hint = "For example event_time(..., disorder = 10s); records that come later still are late."
         step.report(Code.BAD_TIME, "input that never ends has to say how far records may come out of order", hint=hint)
     if function is None:
-        return replace(flow, collection=after)
-    op = EventTime(function, disorder, _idle(step, flow))
-    return replace(flow, draft=step.row(op, flow, after), collection=after)
+        return undrafted
+    op = EventTime(function, disorder, attempt(_idle, step, flow))
+    return replace(undrafted, draft=step.row(op, flow, after))
 
 
 def _idle(step: Step, flow: Flow) -> int | None:
-    """After how long a silence a partition no longer holds event time back; None: never, or after a report."""
-    idle = step.given.duration("idle", least=1)
+    """After how long a silence a partition no longer holds event time back; None: never."""
+    idle, span = step.given.duration("idle", least=1), step.given.span("idle")
     if idle is None:
         return None
     if step.unit.engine is Engine.SPARK:
         message = "a batch unit has no idle sources"
         detail = "All of its input is there when its windows close, so that nothing waits for a silent source."
-        hint = "event_time(...) without idle."
-        return step.report(Code.NEVER, message, step.given.span("idle"), detail=detail, hint=hint)
+        raise step.report(Code.NEVER, message, span, detail=detail, hint="event_time(...) without idle.")
     if step.given.expr("disorder") is None and flow.collection.bounded:
         message = "no window closes before the input ends, idle sources or not"
         hint = "disorder = 10s says how far records may come out of order; windows close behind it."
-        return step.report(Code.BAD_TIME, message, step.given.span("idle"), hint=hint)
+        raise step.report(Code.BAD_TIME, message, span, hint=hint)
     return idle
 
 
 @rule(RULES, "window")
 def window(step: Step, flow: Flow) -> Bound:
     """Puts records into windows: the column `window`."""
-    assigner = _assigner(step)
-    lateness = step.given.duration("allowed_lateness", 0) or 0
-    by_clock = isinstance(assigner, _OfClock)
+    assigned = attempt(_assigned, step)
+    lateness = step.given.duration("allowed_lateness") or 0
+    by_clock = assigned is not None and assigned.by_clock
     collection = replace(flow.collection, timed=True) if by_clock else flow.collection
     element = collection.element
     if not collection.timed:
-        step.report(
-            Code.NEEDS_TIME,
-            '"window" needs event time, and these records have none',
-            hint="event_time(x => x.ts) near the source declares it."
-            if not flow.regrouped
-            else "window(...) stands before what regroups, event_time(x => x.ts) near the source.",
-        )
-        return None
+        hint = "event_time(x => x.ts) near the source declares it."
+        if flow.regrouped:
+            hint = "window(...) stands before what regroups, event_time(x => x.ts) near the source."
+        raise step.report(Code.NEEDS_TIME, '"window" needs event time, and these records have none', hint=hint)
     if collection.windowed or (isinstance(element, Struct) and element.get("window")):
-        step.report(
-            Code.BAD_WINDOW,
-            "the records are in windows already"
-            if collection.windowed
-            else 'the records have a field "window" already',
-            hint="map(...) makes records without it.",
-        )
-        return None
-    if assigner is None:
-        return None
-    if isinstance(assigner, _OfClock):
-        return _by_clock(step, flow, collection, assigner.windows)
-    windowed = replace(collection, element=_with_window(element), windowed=True)
-    if isinstance(assigner, _Gap):
-        return _sessions(step, flow, windowed, Sessions(assigner.us, lateness))
-    draft = step.row(Window(assigner, lateness), flow, windowed)
-    return replace(flow, draft=draft, collection=windowed, open_window=True)
-
-
-def _by_clock(step: Step, flow: Flow, timed: Collection, windows: Tumbling | Sliding | None) -> Bound:
-    """Windows of the time at which records come here."""
-    if step.given.duration("allowed_lateness", 0):
+        message = "the records are in windows" if collection.windowed else 'the records have a field "window"'
+        raise step.report(Code.BAD_WINDOW, f"{message} already", hint="map(...) makes records without it.")
+    if by_clock and lateness:
         message = "no record is late for a window of processing time"
         hint = "Without allowed_lateness each record is in the windows that are open when it comes."
         step.report(Code.BAD_WINDOW, message, step.given.span("allowed_lateness"), hint=hint)
-    if windows is None:
-        return None
-    stamped = step.add(ArrivalTime(), timed, (flow, Forward()), calls=0)
-    stamped.word = "arrival_time"
-    after = replace(timed, element=_with_window(timed.element), windowed=True)
-    draft = step.add(Window(windows, 0), after, (replace(flow, draft=stamped, collection=timed), Forward()))
-    return replace(flow, draft=draft, collection=after, open_window=True)
+    if assigned is None or assigned.windows is None:
+        raise Reported
+    windows = assigned.windows
+    fields = element.fields if isinstance(element, Struct) else (Field("value", element),)
+    after = replace(collection, element=Struct((*fields, Field("window", WINDOW))), windowed=True)
+    if isinstance(windows, Sessions):
+        return _sessions(step, flow, after, replace(windows, allowed_lateness_us=lateness))
+    if by_clock:
+        stamped = step.add(ArrivalTime(), collection, (flow, Forward()), calls=0)
+        stamped.word, lateness = "arrival_time", 0
+        flow = replace(flow, draft=stamped)
+    return replace(flow, draft=step.row(Window(windows, lateness), flow, after), collection=after, open_window=True)
 
 
 def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:
     """Where a session ends is known once all of its records are, so that they have to meet."""
     if step.unit.engine is Engine.ROW:
-        step.waits_for_engine('a window of kind "session"', ENGINE_OF_STREAMS, step.given.span("assigner"))
+        step.waits_for_engine('a window of kind "session"', "assigner")
     exchange = Hash(("key",)) if after.shape is Shape.PAIRS else Global()
     draft = step.add(op, after, (flow, exchange))
     return Flow(draft, after, regrouped=True, open_window=True)
 
 
-def _with_window(element: Type) -> Struct:
-    column = Field("window", WINDOW)
-    if isinstance(element, Struct):
-        return Struct((*element.fields, column))
-    return Struct((Field("value", element), column))
-
-
 @dataclass(frozen=True, slots=True)
-class _Gap:
-    """Sessions, by the time that has to pass between two of them."""
+class _Assigned:
+    """Windows, None after a report, and whether they are of the time at which records come."""
 
-    us: int
-
-
-@dataclass(frozen=True, slots=True)
-class _OfClock:
-    """Windows by the time at which records come; None after a report."""
-
-    windows: Tumbling | Sliding | None
+    windows: Tumbling | Sliding | Sessions | None
+    by_clock: bool = False
 
 
-def _assigner(step: Step) -> Tumbling | Sliding | _Gap | _OfClock | None:
-    """The windows; None after a report."""
-    written = step.given.expr("assigner")
-    match written:
-        case ast.Apply(function=ast.Ref(name=name)) if name in WINDOWS:
+def _assigned(step: Step) -> _Assigned:
+    match step.given.expr("assigner"):
+        case ast.Apply(function=ast.Ref(name=name)) as written if name in WINDOWS:
             given = match_arguments(name, WINDOWS[name], written, step.context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
             hint = suggest(name, WINDOWS)
-            return step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
+            raise step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
         case _:  # anything else is none
-            return step.given.wrong("assigner", "windows such as tumbling(10s)")
-    if given is None:
-        return None
-    time = given.choice("time", ("event", "processing"), "event")
+            raise step.given.wrong("assigner", "windows such as tumbling(10s)")
+    by_clock = given.choice("time", "event") == "processing"
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
     offset = given.duration("offset") or 0
-    by_clock = time == "processing"
     if by_clock and _refuse_clock(step, name, given.span("time")):
-        return _OfClock(None)
-    if size is None:
-        return None
+        return _Assigned(None, by_clock)
+    size = sound(size)
     if name == "session":
-        return _Gap(size)
-    if offset >= (size if every is None else every):
-        _report_offset(step, offset, size if every is None else every, given.span("offset"))
-        return None
-    windows = Tumbling(size, offset) if every is None else _sliding(step, size, every, offset, given.span("every"))
-    return _OfClock(windows) if by_clock else windows
+        return _Assigned(Sessions(size, 0))
+    if offset >= (every or size):
+        _report_offset(step, offset, every or size, given.span("offset"))
+        raise Reported
+    if every is None:
+        return _Assigned(Tumbling(size, offset), by_clock)
+    if every > size:
+        hint = "every is at most as long as the windows; filter(...) leaves records out."
+        message = "records between these windows would be in none of them"
+        step.report(Code.BAD_WINDOW, message, given.span("every"), hint=hint)
+        return _Assigned(None, by_clock)
+    return _Assigned(Sliding(size, every, offset), by_clock)
 
 
 def _report_offset(step: Step, offset: int, every: int, span: Span | None) -> None:
@@ -196,15 +163,8 @@ def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
         detail = "Its records were there before it began, so that no clock tells when they came."
         hint = "event_time(x => x.ts) near the source, and windows of event time."
         step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
-        return True
-    if name == "session":
+    elif name == "session":
         step.not_yet("a session of processing time", "belongs to the issue of the native engine's streams", span)
-        return True
-    return False
-
-
-def _sliding(step: Step, size: int, every: int, offset: int, span: Span | None) -> Sliding | None:
-    if every <= size:
-        return Sliding(size, every, offset)
-    hint = "every is at most as long as the windows; filter(...) leaves records out."
-    return step.report(Code.BAD_WINDOW, "records between these windows would be in none of them", span, hint=hint)
+    else:
+        return False
+    return True

@@ -3,12 +3,13 @@
 import pytest
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics
+from ghcm.errors import Diagnostics, attempt
 from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions.conversion import common_type, convert
-from ghcm.lowering.expressions.typed import lambda_of
+from ghcm.lowering.expressions.functions import lambda_of
+from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.types import Records
 from ghcm.spg.connectors import Memory
 from ghcm.spg.ops import Map, Source
@@ -142,11 +143,11 @@ def test_a_mistake_in_an_expression_is_one_message(body: str, code: Code) -> Non
 
 def test_a_lambda_parameter_hides_an_outer_name_but_no_parameter_of_the_unit() -> None:
     diagnostics = Diagnostics()
-    context = Context(diagnostics, Records({}, diagnostics), {})
+    context = Context(diagnostics, Records({}, diagnostics), {}, typed)
     written = ast.Lambda((ast.Name("x"),), ast.Ref("x"))
-    assert isinstance(lambda_of(written, (Int(),), Scope(collections=frozenset("x")), context, "it"), Lambda)
+    assert isinstance(lambda_of(written, (Int(),), Scope(context, collections=frozenset("x")), "it"), Lambda)
     parameters: dict[str, Expr | None] = {"x": Var("x", Int())}
-    assert lambda_of(written, (Int(),), Scope(parameters=parameters), context, "it") is None
+    assert attempt(lambda_of, written, (Int(),), Scope(context, parameters=parameters), "it") is None
     assert [found.code for found in diagnostics] == [Code.RESERVED.value]
 
 
