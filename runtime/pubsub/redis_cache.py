@@ -149,7 +149,8 @@ class RedisCache:
                 self._keeper = threading.Thread(target=self._keep, name=f"keep {self.topic}", daemon=True)
                 self._keeper.start()
 
-        call, address = entry.instruction.id, entry.instruction.reply
+        instruction, attempt = entry
+        call, address = instruction.id, instruction.reply
 
         def acknowledge(answer: Feedback) -> None:
             def tell(pipeline: Pipeline) -> None:
@@ -162,7 +163,7 @@ class RedisCache:
                 group.give_back(call)
                 raise
 
-        return Delivery(entry.instruction, entry.attempt, acknowledge, lambda: group.give_back(call))
+        return Delivery(instruction, attempt, acknowledge, lambda: group.give_back(call))
 
     def _keep(self) -> None:
         """Renew the lease on what is worked on."""

@@ -10,8 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import redis
 from redis.client import Pipeline
@@ -130,13 +129,8 @@ log = logging.getLogger("ghcm.pubsub")
 _REFUSED_KEPT = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of the stream that holds an instruction for this unit."""
-
-    id: str
-    instruction: Instruction
-    attempt: int
+Entry: TypeAlias = tuple[Instruction, int]
+"""An instruction for this unit that the stream holds, and how often it was delivered."""
 
 
 @contextmanager
@@ -181,8 +175,7 @@ class Group:
             if entry is not None:
                 return entry
             until_look = max(0.0, self._next_look - time.monotonic())
-            reply = waiter.read(self._read_new, until_look if seconds is None else min(seconds, until_look))
-            found = _entry(reply)
+            found = waiter.read(self._read, until_look if seconds is None else min(seconds, until_look))
             return None if found is None else self._accept(waiter.client, *found, again=False)
         except redis.ResponseError as error:
             if "NOGROUP" not in str(error):
@@ -226,14 +219,20 @@ class Group:
         with self._held_lock:
             self._reasons += 1
 
-    def _read_new(self, client: redis.Redis, block: int) -> object:
-        return client.xreadgroup(self._name, self._consumer, {self._topic: ">"}, count=1, block=block)
+    def _read(self, client: redis.Redis, block: int | None, after: str = ">") -> tuple[str, bytes | None] | None:
+        """The next new entry, or `after` one of those given out before: its id, and its envelope if still there."""
+        reply = client.xreadgroup(self._name, self._consumer, {self._topic: after}, count=1, block=block)
+        streams = cast("list[tuple[bytes, list[tuple[bytes, dict[bytes, bytes] | None]]]]", reply or [])
+        for _, entries in streams:
+            for id, fields in entries:
+                return id.decode(), fields.get(b"e", b"") if fields else None
+        return None
 
     def _left_over(self, client: redis.Redis) -> Entry | None:
         while self._dealt < self._reasons or self._take_over(client):
             if self._looking == self._dealt:
                 self._looking, self._seen = self._reasons, "0"
-            found = _entry(client.xreadgroup(self._name, self._consumer, {self._topic: self._seen}, count=1))
+            found = self._read(client, None, self._seen)
             if found is None:
                 self._dealt = self._looking
                 continue
@@ -270,14 +269,13 @@ class Group:
         if (instruction.program, instruction.unit) != (self._program, self._unit):
             client.xack(self._topic, self._name, id)
             return None
+        # Asked before it is held: where the server dies at that, the next look finds it.
+        pending = client.xpending_range(self._topic, self._name, id, id, 1) if again else []
+        attempt = next((each["times_delivered"] for each in cast("list[dict[str, int]]", pending)), 1)
         with self._held_lock:
             first = instruction.id not in self._held
             self._held.setdefault(instruction.id, []).append(id)
-        return Entry(id, instruction, self._attempt(client, id) if again else 1) if first else None
-
-    def _attempt(self, client: redis.Redis, id: str) -> int:
-        found = cast("list[dict[str, int]]", client.xpending_range(self._topic, self._name, id, id, 1))
-        return found[0]["times_delivered"] if found else 1
+        return (instruction, attempt) if first else None
 
     def _refuse(self, client: redis.Redis, id: str, data: bytes, error: GhcmError) -> None:
         """Keep what is no instruction beside the cache, so that someone can see it and nothing waits behind it."""
@@ -288,12 +286,3 @@ class Group:
             pipeline.xack(self._topic, self._name, id)
             pipeline.xdel(self._topic, id)
             pipeline.execute()
-
-
-def _entry(reply: object) -> tuple[str, bytes | None] | None:
-    """The one entry in the answer of XREADGROUP: its id, and its envelope if it is still in the stream."""
-    streams = cast("list[tuple[bytes, list[tuple[bytes, dict[bytes, bytes] | None]]]]", reply or [])
-    for _, entries in streams:
-        for id, fields in entries:
-            return id.decode(), None if not fields else fields.get(b"e", b"")
-    return None
