@@ -18,9 +18,10 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
+from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.daemon.resubmission import Again
-from ghcm.runtime.daemon.state import Lock, StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.settings import Settings

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.daemon.append_lock import AppendLocks
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
 from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, Stop
-from ghcm.runtime.daemon.leases import Leases, owner_of
+from ghcm.runtime.daemon.locks import AppendLocks, Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running

@@ -1,13 +1,10 @@
-"""The state directory: what stands where in it, and the lock that makes one daemon its owner."""
+"""The state directory: what stands where in it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from pathlib import Path
 
-from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.embedded import short_socket
 
 
@@ -52,27 +49,3 @@ def copy_bundle(bundle: Path, copy: Path) -> None:
         shutil.copytree(bundle, copy)
     else:
         shutil.copyfile(bundle, copy)
-
-
-class Lock:
-    """The ownership of a state directory. The kernel gives it back when the owner ends, however it ends."""
-
-    def __init__(self, state: StateDirectory) -> None:
-        state.path.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.read(self._file, 32).decode("ascii", "replace").strip()
-            os.close(self._file)
-            raise GhcmError(
-                f'another daemon (process {owner or "unknown"}) owns the state directory "{state.path}"',
-                code="GHCM-752",
-                hint="use the one that runs, end it, or give this one a directory of its own with --state.",
-            ) from None
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
-
-    def release(self) -> None:
-        """Give the directory back."""
-        os.close(self._file)

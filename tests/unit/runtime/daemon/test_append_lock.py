@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.append_lock import AppendLocks
+from ghcm.runtime.daemon.locks import AppendLocks
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import To

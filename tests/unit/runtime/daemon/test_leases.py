@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.leases import Leases, owner_of
+from ghcm.runtime.daemon.locks import Leases, owner_of
 from tests.redis_server import RedisServer
 
 

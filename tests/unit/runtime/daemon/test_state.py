@@ -11,14 +11,16 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
+from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
-from ghcm.runtime.daemon.state import Lock, StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.embedded import short_socket
 
 HOLDER = """\
 import sys
 from pathlib import Path
-from ghcm.runtime.daemon.state import Lock, StateDirectory
+from ghcm.runtime.daemon.locks import Lock
+from ghcm.runtime.daemon.state import StateDirectory
 lock = Lock(StateDirectory(Path(sys.argv[1])))
 print("held", flush=True)
 sys.stdin.read()

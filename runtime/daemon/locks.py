@@ -1,0 +1,229 @@
+"""What one daemon has for itself: its state directory, the folders that its jobs append to, so that rows of two writers
+do not mix unless that is meant, and its programs, where several daemons share one Redis.
+
+The kernel gives a lock on a file back when its owner ends, however it ends; a lease in Redis ends by itself. Writers of
+replaced and keyed sinks need no lock: what they write stands for itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import redis
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
+from ghcm.spg.connectors import SINKS, Mode
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import To
+
+log = logging.getLogger("ghcm.daemon")
+
+
+class _Taken(Exception):
+    """Somebody else has a lock; what he has written into it."""
+
+
+def _locked(path: Path, owner: str) -> int:
+    """The lock on a file, which is made and names its owner. _Taken if another has it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        said = os.pread(lock, 4096, 0).decode(errors="replace")
+        os.close(lock)
+        raise _Taken(said) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, owner.encode(), 0)
+    return lock
+
+
+class Lock:
+    """The ownership of a state directory."""
+
+    def __init__(self, state: StateDirectory) -> None:
+        state.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self._file = _locked(state.lock, f"{os.getpid()}\n")
+        except _Taken as taken:
+            raise GhcmError(
+                f'another daemon (process {str(taken).strip() or "unknown"}) owns the state directory "{state.path}"',
+                code="GHCM-752",
+                hint="use the one that runs, end it, or give this one a directory of its own with --state.",
+            ) from None
+
+    def release(self) -> None:
+        """Give the directory back."""
+        os.close(self._file)
+
+
+LOCK = ".appending"
+"""The name of the lock in a folder; files whose names begin with a point are no data."""
+
+
+class AppendLocks:
+    """The folders that the jobs of one daemon append to. `state` is its state directory."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state.absolute()
+        self._held: dict[str, dict[Path, int]] = {}
+
+    def take(self, job: str, program: Program, base: Path, *, beside: bool = False) -> list[Path]:
+        """Have the job be the only one that appends to its folders; those that it did not have before. GhcmError, and
+        nothing is taken, if another that lives appends to one of them, unless it is to write `beside`.
+        """
+        held, taken = self._held.setdefault(job, {}), list[Path]()
+        for sink, folder in _folders(program, base):
+            if folder in held:
+                continue
+            try:
+                lock = self._lock(sink, folder, job, program.name)
+            except GhcmError:
+                if not beside:
+                    self.drop(job, taken)
+                    raise
+                continue
+            if lock is not None:
+                held[folder] = lock
+                taken.append(folder)
+        return taken
+
+    def drop(self, job: str, folders: list[Path] | None = None) -> None:
+        """Let others append to these folders of a job, or to all of them."""
+        held = self._held.get(job, {})
+        for folder in list(held) if folders is None else folders:
+            os.close(held.pop(folder))
+        if not held:
+            self._held.pop(job, None)
+
+    def _lock(self, sink: str, folder: Path, job: str, program: str) -> int | None:
+        """The lock, held; None where the folder cannot be used, as its writer will say. GhcmError if another has it."""
+        owner = {"process": os.getpid(), "program": program, "job": job, "state": str(self._state)}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return _locked(folder / LOCK, json.dumps(owner))
+        except OSError:
+            return None
+        except _Taken as taken:
+            raise _appended(sink, folder, str(taken)) from None
+
+
+def _folders(program: Program, base: Path) -> Iterator[tuple[str, Path]]:
+    """The append sinks that units of the program write, with their folders."""
+    written = {task.op.sink for unit in program.units for task in unit.tasks if isinstance(task.op, To)}
+    for sink in program.sinks:
+        if sink.name in written and sink.mode is Mode.APPEND and SINKS[sink.connector.word].locked:
+            yield sink.name, Path(os.path.realpath(base / sink.connector.address[1]))
+
+
+def _appended(sink: str, folder: Path, said: str) -> GhcmError:
+    owner: dict[str, Any] = {}
+    with suppress(ValueError):  # it has only now taken the lock
+        owner = cast("dict[str, Any]", json.loads(said))
+    job, state = owner.get("job", "?"), owner.get("state", "?")
+    return GhcmError(
+        f'sink "{sink}" is being appended to by program "{owner.get("program", "?")}"',
+        code="GHCM-757",
+        detail=f'Its job "{job}" (process {owner.get("process", "?")}) writes to "{folder}"; rows of both would mix.',
+        hint=f"end it first: ghcm stop {job} --state {state}; or write to another folder, as with -C; or, if both are "
+        "meant to append, say --beside.",
+    )
+
+
+LEASE_SECONDS = 30.0
+"""How long the lease of a daemon that is gone keeps others out."""
+
+_TAKE = """
+-- ARGV: owner, milliseconds; returns who else owns it, or nothing
+local found = redis.call('GET', KEYS[1])
+if found and found ~= ARGV[1] then return found end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+"""
+
+_DROP = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+class Leases:
+    """The programs of a daemon, held against others by keys that expire. `owner` tells this daemon from others and is
+    the same after a restart. Calls travel through topics that bear the name of their program, so two daemons with the
+    same program would take each other's. Without a `url` there are none: nobody else can reach the Redis.
+    """
+
+    def __init__(self, url: str | None, owner: str, *, seconds: float = LEASE_SECONDS) -> None:
+        self._url = url or ""
+        self._owner = owner
+        self._seconds = seconds
+        self._client = open_async_client(url) if url else None
+
+    async def take(self, program: str) -> None:
+        """Lease a program. GhcmError if another daemon has it, or the server cannot be reached."""
+        found = await self._run(_TAKE, program, str(int(self._seconds * 1000)))
+        if found:
+            raise self._taken(program, cast("bytes", found).decode())
+
+    async def drop(self, program: str) -> None:
+        """Give a program up."""
+        await self._run(_DROP, program)
+
+    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
+        """Renew these leases until cancelled; `lost` is told the program and why, where another daemon has one."""
+        while self._client is not None:
+            for program in set(programs()):
+                try:
+                    await self.take(program)
+                except GhcmError as error:
+                    if error.code == "GHCM-729":
+                        lost(program, f"{error.message}. {error.detail}")
+                    else:
+                        log.warning('the lease on "%s" could not be renewed: %s', program, error.message)
+            await asyncio.sleep(self._seconds / 3)
+
+    async def close(self) -> None:
+        """Give the connection back."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _run(self, script: str, program: str, *arguments: str) -> object:
+        if self._client is None:
+            return None
+        evaluated = cast(
+            "Awaitable[object]", self._client.eval(script, 1, f"ghcm:owner:{program}", self._owner, *arguments)
+        )
+        try:
+            return await evaluated
+        except redis.RedisError as error:
+            raise failed(self._url, error) from error
+
+    def _taken(self, program: str, owner: str) -> GhcmError:
+        _, _, who = owner.partition(" ")
+        return GhcmError(
+            f'another daemon on this Redis runs program "{program}"',
+            code="GHCM-729",
+            detail=f"It is {who}. Two would take each other's calls.",
+            hint="stop the program there, or use another database of that Redis (redis://host:port/1). The claim of a "
+            f"daemon that has died ends within {self._seconds:.0f} seconds.",
+        )
+
+
+def owner_of(state: Path) -> str:
+    """The name of the daemon of this state directory: a word that no other has, and where it is for people."""
+    file = state / "owner"
+    try:
+        word = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        word = secrets.token_hex(16)
+        file.write_text(f"{word}\n", encoding="ascii")
+    return f'{word} the one with the state "{state.absolute()}" on {socket.gethostname()}'
