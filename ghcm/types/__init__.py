@@ -38,6 +38,7 @@ __all__ = [
     "Map",
     "Null",
     "Nullable",
+    "Scalar",
     "Shape",
     "String",
     "Struct",
@@ -58,35 +59,31 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Bool:
+class Scalar:
+    """A type without parts, which is written as its name in lower case."""
+
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Bool(Scalar):
     """True or false."""
 
-    def __str__(self) -> str:
-        return "bool"
-
 
 @dataclass(frozen=True, slots=True)
-class Int:
+class Int(Scalar):
     """A whole number of 64 bits; overflow fails the record."""
 
-    def __str__(self) -> str:
-        return "int"
-
 
 @dataclass(frozen=True, slots=True)
-class Int32:
+class Int32(Scalar):
     """A whole number of 32 bits, for storage; any arithmetic on it gives `int`."""
 
-    def __str__(self) -> str:
-        return "int32"
-
 
 @dataclass(frozen=True, slots=True)
-class Float:
+class Float(Scalar):
     """An IEEE 754 double; NaN equals itself and is greatest."""
-
-    def __str__(self) -> str:
-        return "float"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +98,8 @@ class Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class String:
+class String(Scalar):
     """Text, ordered by code point."""
-
-    def __str__(self) -> str:
-        return "string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,43 +124,28 @@ def member_text(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(Scalar):
     """Raw bytes."""
 
-    def __str__(self) -> str:
-        return "bytes"
-
 
 @dataclass(frozen=True, slots=True)
-class Timestamp:
+class Timestamp(Scalar):
     """A point of time in UTC, to the microsecond."""
 
-    def __str__(self) -> str:
-        return "timestamp"
-
 
 @dataclass(frozen=True, slots=True)
-class Date:
+class Date(Scalar):
     """A calendar day."""
 
-    def __str__(self) -> str:
-        return "date"
-
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Scalar):
     """A length of time, to the microsecond."""
 
-    def __str__(self) -> str:
-        return "duration"
-
 
 @dataclass(frozen=True, slots=True)
-class Null:
+class Null(Scalar):
     """The type of a bare `null`; it unifies with any type into the nullable of that type."""
-
-    def __str__(self) -> str:
-        return "null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +282,7 @@ def parts(type_: Type) -> Iterator[Type]:
         case Struct(fields=fields):
             for each in fields:
                 yield from parts(each.type)
-        case Bool() | Int() | Int32() | Float() | Decimal() | String() | Enumeration() | Bytes():
-            pass
-        case Timestamp() | Date() | Duration() | Null():
+        case Scalar() | Decimal() | Enumeration():
             pass
         case _:
             assert_never(type_)
