@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from ghcm import types
 from ghcm.functions import comparable
 from ghcm.reducers import AggregateFunction
-from ghcm.types import as_nullable, is_nullable, strip
+from ghcm.types import as_nullable, nullable_like, strip
 from ghcm.types.unification import sum_of_many
 
 _DECIMALS = 17
@@ -55,16 +55,15 @@ def _always(type_: types.Type) -> Result:
     return lambda of: type_
 
 
+def _compared(gives: Result) -> Result:
+    return lambda of: gives(of) if comparable(of) else None
+
+
 def _sum(of: types.Type) -> types.Type | None:
     if isinstance(of, types.Decimal):
         return sum_of_many(of)
-    return (
-        types.Int()
-        if isinstance(of, types.Int32)
-        else of
-        if isinstance(of, types.Int | types.Float | types.Duration)
-        else None
-    )
+    added = of if isinstance(of, types.Int | types.Float | types.Duration) else None
+    return types.Int() if isinstance(of, types.Int32) else added
 
 
 def _number(of: types.Type) -> types.Type | None:
@@ -75,35 +74,9 @@ def _same(of: types.Type) -> types.Type | None:
     return of
 
 
-def _ordered(of: types.Type) -> types.Type | None:
-    return of if comparable(of) else None
-
-
-def _list(of: types.Type) -> types.Type | None:
-    return types.List(of) if comparable(of) else None
-
-
-def _compared(of: types.Type) -> types.Type | None:
-    return types.Int() if comparable(of) else None
-
-
 def _hashed(of: types.Type) -> types.Type | None:
-    return (
-        types.Int()
-        if isinstance(
-            of,
-            types.Bool
-            | types.Int
-            | types.Int32
-            | types.String
-            | types.Enumeration
-            | types.Bytes
-            | types.Timestamp
-            | types.Date
-            | types.Duration,
-        )
-        else None
-    )
+    scalar = isinstance(of, types.Scalar | types.Enumeration) and not isinstance(of, types.Float | types.Null)
+    return types.Int() if scalar else None
 
 
 _F, _N = AggregateFunction, Nothing
@@ -128,8 +101,8 @@ _TABLE = (
         _N.NULL,
     ),
     Rule(_F.MEAN, "mean(x)", "It is the mean of numbers.", "the mean as a float", _number, _N.NULL),
-    Rule(_F.MIN, "min(x)", _COMPARES, "the least value", _ordered, _N.NULL),
-    Rule(_F.MAX, "max(x)", _COMPARES, "the greatest value", _ordered, _N.NULL),
+    Rule(_F.MIN, "min(x)", _COMPARES, "the least value", _compared(_same), _N.NULL),
+    Rule(_F.MAX, "max(x)", _COMPARES, "the greatest value", _compared(_same), _N.NULL),
     Rule(
         _F.VAR,
         "var(x)",
@@ -166,13 +139,21 @@ _TABLE = (
         _N.NULL,
         "order",
     ),
-    Rule(_F.COLLECT, "collect(x)", _COMPARES, "the values as a list in ascending order", _list, _N.VALUE, merges=False),
+    Rule(
+        _F.COLLECT,
+        "collect(x)",
+        _COMPARES,
+        "the values as a list in ascending order",
+        _compared(types.List),
+        _N.VALUE,
+        merges=False,
+    ),
     Rule(
         _F.DISTINCT_COUNT,
         "distinct_count(x)",
         _COMPARES,
         "the number of different values, exactly",
-        _compared,
+        _compared(_always(types.Int())),
         _N.VALUE,
         merges=False,
     ),
@@ -190,7 +171,7 @@ _TABLE = (
         "quantile(x, 0.9)",
         _COMPARES,
         "the least value that so large a fraction of the values does not exceed (the nearest rank), exactly",
-        _ordered,
+        _compared(_same),
         _N.NULL,
         "fraction",
         merges=False,
@@ -200,7 +181,7 @@ _TABLE = (
         "top_k(x, 3)",
         _COMPARES,
         "the so many greatest values as a list in descending order",
-        _list,
+        _compared(types.List),
         _N.VALUE,
         "count",
     ),
@@ -219,7 +200,7 @@ def result_of(function: AggregateFunction, of: types.Type) -> types.Type | None:
         case Nothing.VALUE:
             return result
         case Nothing.NULL:
-            return as_nullable(result) if is_nullable(of) else result
+            return nullable_like(result, of)
         case Nothing.TOO_FEW:
             return as_nullable(result)
 
