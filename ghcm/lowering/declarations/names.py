@@ -75,7 +75,6 @@ def _accepted(declarations: Iterable[ast.Declaration], diagnostics: Diagnostics)
 
 
 def _of(kind: type[_D], declared: Mapping[str, ast.Declaration]) -> dict[str, _D]:
-    """Those of one kind, by name and in order."""
     return {name: declaration for name, declaration in declared.items() if isinstance(declaration, kind)}
 
 

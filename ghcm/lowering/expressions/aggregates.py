@@ -102,7 +102,6 @@ _OF_DECIMALS = (
 
 
 def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate:
-    """The aggregate with the type of its result."""
     body = argument.body
     result = result_of(rule.function, body.type)
     if result is None or has_null(body.type):
@@ -115,7 +114,6 @@ def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr,
 
 
 def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
-    """The aggregate with its second argument."""
     match rule.option:
         case "":
             return found

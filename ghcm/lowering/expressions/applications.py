@@ -166,7 +166,6 @@ def _with_pattern(
 
 
 def _pattern(function: str, pattern: Expr, span: Span | None, context: Context) -> Pattern:
-    """The constant pattern as it is read."""
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         message = f'the pattern of "{function}" is not a constant string'
         detail = "Engines agree on a pattern that is checked here, before anything runs."

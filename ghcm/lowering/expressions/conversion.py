@@ -137,7 +137,6 @@ def _holds(union: types.Struct, values: Sequence[Expr]) -> bool:
 
 
 def _literal_of(expr: Expr, enum: Type) -> bool:
-    """Whether it is a constant that is a value of an enum."""
     return isinstance(expr, Literal) and isinstance(expr.value, str) and _literal(expr, enum) is not None
 
 

@@ -89,7 +89,6 @@ def typed_call(function: str, of: Expr, to: Decimal) -> Expr:
 def _value_and_digits(
     name: str, operands: tuple[ast.Argument, ...], count: int, span: Span | None, scope: Scope
 ) -> tuple[Expr, list[int]]:
-    """The first operand, and the constant whole numbers behind it."""
     of = attempt(scope.typed, operands[0].value) if operands else None
     if len(operands) != count + 1 or any(each.name is not None for each in operands):
         raise scope.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])

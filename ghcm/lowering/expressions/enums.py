@@ -100,7 +100,6 @@ def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -
 
 
 def _constant(expr: Expr) -> str | None:
-    """The text of a constant string."""
     plain = isinstance(expr, Literal) and isinstance(strip(expr.type), String)
     return expr.value if plain and isinstance(expr, Literal) and isinstance(expr.value, str) else None
 

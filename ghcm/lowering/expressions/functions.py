@@ -57,7 +57,6 @@ def _report_circle(names: list[str], span: Span | None, context: Context) -> Non
 
 
 def _calls(tree: ast.Node, declared: Mapping[str, ast.FunctionDecl]) -> Iterator[tuple[str, Span | None]]:
-    """The declared functions that a tree calls, where it does."""
     for part in trees.walk(tree):
         match part:
             case ast.Apply(function=ast.Ref(name=name, span=span)) if name in declared:

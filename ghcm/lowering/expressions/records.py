@@ -228,7 +228,6 @@ def json_to(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope)
 
 
 def _type(written: ast.Expr, scope: Scope) -> Struct | List:
-    """The record that is named, or the list of it."""
     records = scope.context.records
     match written:
         case ast.Ref(name=name) if name in records.names and name not in scope.names:

@@ -106,7 +106,6 @@ def _typed(written: ast.Expr, scope: Scope) -> Expr:
 
 
 def _applied(written: ast.Apply, scope: Scope) -> Expr:
-    """What is called: a method of lists or records, `try`, or a function."""
     match written.function:
         case ast.Attribute(name=name) as of if name in EACH:
             return for_each(written, of, scope)

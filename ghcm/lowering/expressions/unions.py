@@ -137,7 +137,6 @@ def conforms(value: Expr) -> Expr | None:
 
 
 def _has_fields(value: Expr, union: types.Struct, variant: types.Variant) -> Expr | None:
-    """That nothing is missing where the union is this record."""
     checks: list[Expr] = []
     for field in variant.record.fields:
         held = union.get(field.name)

@@ -172,7 +172,6 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> None:
 
 
 def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool) -> None:
-    """Report sides without the times by which records belong together."""
     what, span = ("as of a time" if asof else "within an interval"), step.given.span("asof" if asof else "within")
     if right.collection.shape is Shape.TABLE:
         hint = "A join with a table sees its state; one of two streams goes by their event times."

@@ -50,7 +50,6 @@ def _opened(step: Step, flow: Flow, predicate: Lambda, collection: types.Collect
 
 
 def _narrowed(expr: Expr, type_: Type) -> Expr:
-    """The same value with its narrower type."""
     known = to_known(expr) if is_nullable(expr.type) and not is_nullable(type_) else expr
     if known.type == type_:
         return known
@@ -244,7 +243,6 @@ def _bound(fraction: float) -> str:
 
 
 def _texts(of: Expr) -> Iterator[Expr]:
-    """The texts of what a value is made of."""
     text: Expr
     match strip(of.type):
         case types.Struct(fields=fields):

@@ -210,7 +210,6 @@ def _nests(type_: Type) -> bool:
 
 
 def _check_holds(step: Step, connector: Connector, element: Struct) -> None:
-    """Report fields that the format cannot hold."""
     if not isinstance(connector, Files | Socket | Kafka) or connector.format.name != "zeek":
         return
     nested = [part for part in element.fields if _nests(strip(part.type))]
