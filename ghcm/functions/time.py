@@ -5,8 +5,6 @@ is a constant name of the IANA data base; without one it is UTC. A local time th
 moment; one that it leaves out is read by the offset before the gap, as Python and Java do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ghcm.errors import suggest
