@@ -17,7 +17,6 @@ from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.pubsub.redis_connection import shown
@@ -89,11 +88,10 @@ class Limits(BaseModel):
     """How long calls that were accepted may take when their program is stopped."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings with their defaults. Paths are relative to the working directory."""
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True)
-
+    model_config = _STRICT
     state: Path = Path(".ghcm")
     redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED
     commit_interval: Seconds = 1.0
@@ -104,18 +102,6 @@ class Settings(BaseSettings):
     http: Http = Http()
     spark: Spark = Spark()
     limits: Limits = Limits()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is given: `load_settings` reads file and environment, so it can say where a bad value stands."""
-        return (init_settings,)
 
     @property
     def embedded(self) -> bool:

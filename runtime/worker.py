@@ -41,14 +41,6 @@ def may_pass(error: BaseException) -> bool:
     return isinstance(error, _PASSING)
 
 
-def _told(result: T, done: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
-    """What follows from a result may fail too; that ends what waits for it, not the loop."""
-    try:
-        done(result)
-    except Exception as error:
-        failed(error)
-
-
 class Worker:
     """One thread that runs jobs in the order of `submit`. `post` tells the loop."""
 
@@ -75,26 +67,27 @@ class Worker:
         trouble = self._trouble
         return None if trouble is None else str(trouble)
 
-    def submit(
-        self,
-        job: Callable[[], T],
-        done: Callable[[T], None],
-        failed: Callable[[Exception], None],
-        *,
-        retry: bool = True,
-    ) -> None:
-        """Run the job, then `done(result)` or `failed(error)` in the loop."""
+    def submit(self, job: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
+        """Run the job, then `done(result)` or `failed(error)` in the loop; the latter also where `done` fails, which
+        ends what waits for the result, not the loop.
+        """
+
+        def told(result: T) -> None:
+            try:
+                done(result)
+            except Exception as error:
+                failed(error)
 
         def run() -> None:
             if self._closing.is_set():
                 return
             try:
-                result = self._retried(job) if retry else job()
+                result = self._retried(job)
             except BaseException as error:  # the loop decides what follows; a panic of Polars is no Exception
                 reason = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
                 self._post(lambda: failed(reason))
             else:
-                self._post(lambda: _told(result, done, failed))
+                self._post(lambda: told(result))
 
         self._jobs.put(run)
 

@@ -157,7 +157,8 @@ class Scheduler:
             gc.disable()
         try:
             while not self._stopping:
-                self._posts()
+                while self._posted:
+                    self._posted.popleft()()
                 self._fire()
                 if not self._turns():
                     self._sleep()
@@ -170,10 +171,6 @@ class Scheduler:
             if self._tame:
                 gc.enable()
                 gc.unfreeze()
-
-    def _posts(self) -> None:
-        while self._posted:
-            self._posted.popleft()()
 
     def _fire(self) -> None:
         while self._timers and (self._timers[0].cancelled or self._timers[0].due <= time.monotonic()):

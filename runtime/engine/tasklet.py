@@ -113,7 +113,7 @@ class OperatorTasklet(UnitTasklet):
     def _next(self) -> tuple[int, Item] | None:
         for offset in range(len(self.edges)):
             ordinal = (self._turn + offset) % len(self.edges)
-            if ordinal in self._aligned or self._inputs.has_ended(ordinal) or self._held(ordinal):
+            if ordinal in self._aligned or self._inputs.ended[ordinal] or self._held(ordinal):
                 continue
             item = self.edges[ordinal].take(self.size.rows)
             if item is not None:
@@ -146,12 +146,12 @@ class OperatorTasklet(UnitTasklet):
                 self._aligned.add(ordinal)
                 self._align(snapshot)
             case End():
-                self._inputs.end(ordinal)
+                self._inputs.ended[ordinal] = True
                 if self._gate is not None and not self._done_before:
                     self._give(partial(self._gate.ended, ordinal))
                 if self._aligned:
                     self._align(self._barrier)
-                if self._inputs.all_ended:
+                if all(self._inputs.ended):
                     self._end()
                 else:
                     self._todo.append(self._tick)
@@ -183,7 +183,7 @@ class OperatorTasklet(UnitTasklet):
     def _align(self, snapshot: int) -> None:
         """Pass the barrier once it has come on every input that has not ended."""
         self._barrier = snapshot
-        if any(n not in self._aligned and not self._inputs.has_ended(n) for n in range(len(self.edges))):
+        if any(n not in self._aligned and not self._inputs.ended[n] for n in range(len(self.edges))):
             return
         self._aligned.clear()
 

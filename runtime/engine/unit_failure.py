@@ -32,24 +32,17 @@ def unit_failure(
     task = next((task for task in unit.tasks if task.id == part), None)
     origin = unit.origin if task is None else task.origin
     position = SourceLine(origin, line(origin))
+    code, detail, hint, place = "GHCM-790", "", "", position
     if isinstance(error, GhcmError):
-        message = f'unit "{unit.name}" has failed in "{part}": {error.message}'
-        failure = GhcmError(
-            message, code=error.code, detail=error.detail, hint=error.hint, place=error.place or position
-        )
+        what, code, detail, hint = error.message, error.code, error.detail, error.hint
+        place = error.place or position
     elif isinstance(error, OSError) and error.strerror:
         what = f'"{error.filename}": {error.strerror}' if error.filename else error.strerror
         hint = _HINTS.get(error.errno or 0, "")
-        failure = GhcmError(
-            f'unit "{unit.name}" has failed in "{part}": {what}', code="GHCM-790", hint=hint, place=position
-        )
     else:
-        failure = GhcmError(
-            f'unit "{unit.name}" has failed in "{part}": {type(error).__name__}: {error}',
-            code="GHCM-701",
-            detail="What was committed is safe; a restart goes on from the last snapshot.",
-            hint="the log has the details.",
-            place=position,
-        )
+        what, code, hint = f"{type(error).__name__}: {error}", "GHCM-701", "the log has the details."
+        detail = "What was committed is safe; a restart goes on from the last snapshot."
+    message = f'unit "{unit.name}" has failed in "{part}": {what}'
+    failure = GhcmError(message, code=code, detail=detail, hint=hint, place=place)
     _log.error("%s", failure, exc_info=None if isinstance(error, GhcmError) else error)
     return failure

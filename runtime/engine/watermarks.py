@@ -23,19 +23,20 @@ class Inputs:
     def __init__(self, count: int) -> None:
         self._times = [NEVER] * count
         self._open: list[frozenset[str] | None] = [None] * count
-        self._ended = [False] * count
+        self.ended = [False] * count
+        """Which inputs have ended."""
 
     @property
     def watermark(self) -> int:
         """The least watermark of the inputs that have not ended; INFINITY once all have."""
-        times = [time for time, ended in zip(self._times, self._ended, strict=True) if not ended]
+        times = [time for time, ended in zip(self._times, self.ended, strict=True) if not ended]
         return min(times, default=INFINITY)
 
     @property
     def partitions(self) -> frozenset[str] | None:
         """The open partitions of all inputs together; None while an input has not said which it has."""
         known: set[str] = set()
-        for each, ended in zip(self._open, self._ended, strict=True):
+        for each, ended in zip(self._open, self.ended, strict=True):
             if each is None and not ended:
                 return None
             known |= each or frozenset() if not ended else frozenset()
@@ -48,19 +49,6 @@ class Inputs:
     def announce(self, ordinal: int, partitions: frozenset[str]) -> None:
         """Input `ordinal` has these open partitions now."""
         self._open[ordinal] = partitions
-
-    def end(self, ordinal: int) -> None:
-        """Input `ordinal` has ended."""
-        self._ended[ordinal] = True
-
-    @property
-    def all_ended(self) -> bool:
-        """Whether every input has ended."""
-        return all(self._ended)
-
-    def has_ended(self, ordinal: int) -> bool:
-        """Whether input `ordinal` has ended."""
-        return self._ended[ordinal]
 
 
 def least_of_partitions(open_partitions: frozenset[str] | None, watermarks: Mapping[str, int]) -> int:

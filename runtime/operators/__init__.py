@@ -10,8 +10,7 @@ from ghcm.runtime.native import code as codes
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
-from ghcm.runtime.operators.join import JoinOperator
-from ghcm.runtime.operators.lookup import LookupOperator
+from ghcm.runtime.operators.join import JoinOperator, LookupOperator
 from ghcm.runtime.operators.ordering import DistinctOperator, OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator

@@ -41,9 +41,8 @@ class GroupOperator(GroupingOperator):
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._state = GroupState(self._code, self._layout, context, told=self._told)
         self._frames = self._state.frames
-        self._keyed = self._state.keyed
-        self._windows = self._keyed.windows
-        self._identity = self._keyed.identity
+        self._windows = self._state.windows
+        self._identity = self._state.identity
         self._buffer = _RowBuffer(self._layout.window)
 
     # --- records -----------------------------------------------------------------------------------------------------
@@ -61,7 +60,7 @@ class GroupOperator(GroupingOperator):
         """Whether few records wait for more: those whose groups stay columns, if they are in windows, or many."""
         if self._frames is None or self._context.form != "auto":
             return False
-        return self._layout.window is not None or len(self._keyed.unwindowed()) >= _MANY
+        return self._layout.window is not None or len(self._state.unwindowed()) >= _MANY
 
     def _settle(self) -> None:
         """Aggregate what waits."""
@@ -117,7 +116,7 @@ class GroupOperator(GroupingOperator):
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._parameters
         timed, told, changed = self._code.timed, self._told, self._state.changed
-        groups: dict[object, object] = {} if layout.window is not None else self._keyed.of(UNWINDOWED)
+        groups: dict[object, object] = {} if layout.window is not None else self._state.of(UNWINDOWED)
         last = None
         for row in batch.rows():
             key: object = () if layout.key is None else row[layout.key]
@@ -126,7 +125,7 @@ class GroupOperator(GroupingOperator):
             if layout.window is not None:
                 window: Any = row[layout.window]
                 if window != last:
-                    groups, last = self._keyed.of(window), window
+                    groups, last = self._state.of(window), window
             value = None if layout.value is None else row[layout.value]
             if timed:
                 value = row[-2], value
@@ -214,7 +213,7 @@ class GroupOperator(GroupingOperator):
                 for key, state in states.items():
                     merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
                 if end - size + every <= pane[0]:
-                    self._keyed.add(self._keyed.of((pane[0], end + every)), list(states), list(states.values()))
+                    self._state.add(self._state.of((pane[0], end + every)), list(states), list(states.values()))
             yield from self._single(merged, (end - size, end), outbox)
 
     def flush(self, outbox: Outbox) -> Iterable[Batch]:
@@ -227,7 +226,7 @@ class GroupOperator(GroupingOperator):
         if self._identity is not None:
             state.spill_all()
         changed, found = state.renewed()
-        keyed = self._keyed.unwindowed()
+        keyed = self._state.unwindowed()
         made = self._in_columns(found[0]) if len(found) == 1 and state.apart(found[0]) else None
         if made is not None:
             yield from made
@@ -245,7 +244,7 @@ class GroupOperator(GroupingOperator):
             yield from self._latest(outbox)
         elif self._table:
             self._state.spill_all()
-            yield from self._single(self._keyed.of(UNWINDOWED), None, outbox)
+            yield from self._single(self._state.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:

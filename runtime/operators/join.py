@@ -1,27 +1,38 @@
-"""Joins of two bounded inputs by hash.
+"""Joins by hash: of two bounded inputs, and lookups, in which each left record is answered for by itself, in the order
+in which the records come.
 
 By rows each side is kept by key, and a record meets what the other side has so far; those that met nobody follow when
 both sides have ended. In columns both sides are kept as they came and joined when they have ended; if a record fails
 then, or its keys are none that Polars joins by, the batches go by rows after all. Joins as of a time keep both sides,
 too, and go by rows.
+
+A lookup keeps the right side by key. Where it ends, left records wait for its end, at the input if they can and here if
+not. Where it is a table that never ends, the latest value of each key counts that the table has given on, which it does
+with every commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+
+import polars as pl
 
 from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
-from ghcm.runtime.operators.joined import JoiningOperator, joined_frames
+from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
+from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
+from ghcm.types import Shape
 
 
 @dataclass(slots=True)
@@ -42,7 +53,7 @@ class JoinOperator(JoiningOperator):
         self._whole: list[list[Batch]] = [[], []]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        if self._op.asof or (self._code.columns is not None and self._context.form != "rows"):
+        if self._op.asof or (self._in_columns is not None and self._context.form != "rows"):
             self._whole[ordinal].append(batch)
             return ()
         return self._met(ordinal, batch, outbox)
@@ -55,9 +66,8 @@ class JoinOperator(JoiningOperator):
             yield from self._as_of(whole, outbox)
             return
         made = None
-        columnar = self._context.form == "columns" or records >= self._context.columnar_from
-        if self._code.columns is not None and columnar:
-            made = joined_frames(self._code.columns, self._op, self._sides, whole, self._context)
+        if self._in_columns is not None and (self._context.form == "columns" or records >= self._context.columnar_from):
+            made = self._in_columns.of_sides(whole)
         if made is None:
             for ordinal, batches in enumerate(whole):
                 for batch in batches:
@@ -144,3 +154,102 @@ class JoinOperator(JoiningOperator):
             for (row, met), key in zip(held, keys, strict=True):
                 if key:
                     self._kept_rows[ordinal].setdefault(key, []).append(_Held(row, met))
+
+
+LEFT, RIGHT = 0, 1
+
+
+class LookupOperator(JoiningOperator):
+    """Keeps the right rows by key, of a table one for each; and the left ones that came before the right side was
+    complete.
+    """
+
+    def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
+        super().__init__(task, op, unit, code, context)
+        right = self._sides[RIGHT]
+        self._table = right.shape is Shape.TABLE
+        self._identity = identity_of(right.columns.fields[0].type) if self._table else None
+        self._complete = not right.bounded
+        self._numbers = count()
+        self._rows: dict[object, tuple[tuple[object, ...], Row]] = {}
+        self._by_key: dict[tuple[object, ...], dict[object, Row]] = {}
+        self._frame: pl.DataFrame | None = None
+        self._packed: bytes | None = None
+        self._waiting: list[Batch] = []
+
+    def holds(self, ordinal: int) -> bool:
+        return ordinal == LEFT and not self._complete
+
+    @property
+    def holding(self) -> bool:
+        return bool(self._waiting)
+
+    def ended(self, ordinal: int, outbox: Outbox) -> Iterator[Batch]:
+        self._complete |= ordinal == RIGHT
+        if self._complete:
+            waiting, self._waiting = self._waiting, []
+            for batch in waiting:
+                yield from self._made(batch, outbox)
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        if ordinal == LEFT and self._complete:
+            return self._made(batch, outbox)
+        if ordinal == LEFT:
+            self._waiting.append(batch)
+        else:
+            self._take(batch.rows(), outbox)
+        return ()
+
+    # --- the right side ----------------------------------------------------------------------------------------------
+
+    def _take(self, rows: Sequence[Row], outbox: Outbox | None) -> None:
+        """Keep right rows; of a table the latest of each of its keys."""
+        self._frame = self._packed = None
+        for row, key in zip(rows, self._keys(RIGHT, rows, outbox), strict=True):
+            name: object = next(self._numbers)
+            if self._table:
+                name = row[0] if self._identity is None else self._identity(row[0])
+            before = self._rows.pop(name, None)
+            if before is not None:
+                del self._by_key[before[0]][name]
+            if key:
+                self._rows[name] = (key, row)
+                self._by_key.setdefault(key, {})[name] = row
+
+    # --- the left side -----------------------------------------------------------------------------------------------
+
+    def _made(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
+        if self._in_columns is not None and self._columnar(batch):
+            if self._frame is None:
+                held = batch_of(self._sides[RIGHT], [row for _, row in self._rows.values()])
+                self._frame = self._in_columns.right_side(held)
+            frame = None if self._frame is None else self._in_columns.looked_up(batch, self._frame)
+            if frame is not None:
+                self.counts["columns"] += len(batch)
+                yield from self._cut(self._framed(frame, batch.partition))
+                return
+        self.counts["rows"] += len(batch)
+        keys = self._keys(LEFT, batch.rows(), outbox)
+        answers = (
+            self._answers(row, self._found(row, key, outbox))
+            for row, key in zip(batch.rows(), keys, strict=True)
+            if key is not None
+        )
+        yield from self._gathered(answers, batch.partition)
+
+    def _found(self, left: Row, key: tuple[object, ...], outbox: Outbox) -> list[Row]:
+        rights = self._by_key.get(key, {}).values() if key else ()
+        return [row for row in rights if self._belong(left, row, outbox)]
+
+    # --- state -------------------------------------------------------------------------------------------------------
+
+    def _kept(self) -> object:
+        """The right side is packed again only where it has changed."""
+        if self._packed is None:
+            self._packed = pack([row for _, row in self._rows.values()])
+        return self._packed, self._complete, [(batch.partition, list(batch.rows())) for batch in self._waiting]
+
+    def _put_back(self, kept: Any) -> None:
+        packed, self._complete, waiting = kept
+        self._take(unpack(packed), None)
+        self._waiting += [batch_of(self._sides[LEFT], rows, partition) for partition, rows in waiting]

@@ -5,8 +5,8 @@ sides are Polars frames and the left one is taken a slice at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import cast
+from dataclasses import dataclass
+from typing import TypeAlias, cast
 
 import polars as pl
 
@@ -37,6 +37,7 @@ class JoiningOperator(TaskOperator):
         self._alone = op.kind.left_alone
         self._windowed = op.by_key and left.windowed
         self._lookup = is_lookup(left, right)
+        self._in_columns = None if code.columns is None else FrameJoin(code.columns, op, self._sides, context)
         self._widths = tuple(len(side.columns.fields) for side in self._sides)
         self._places = [
             (side.columns.index("key"), side.columns.index("value")) if op.by_key else (0, 0) for side in self._sides
@@ -128,104 +129,95 @@ LEFT, RIGHT = "@left_row", "@right_row"
 """The indices of records in their side, by which those that met nobody are found."""
 
 
+_Make: TypeAlias = Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
+
+
 class _RecordFails(Exception):
     """A record fails: rows say which."""
 
 
-def joined_frames(
-    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
-) -> list[pl.DataFrame] | None:
-    """The columns of the result; None if a record fails, or Polars cannot do it."""
-    try:
-        return list(_joined(code, op, sides, whole, context))
-    except _RecordFails:
-        return None
+@dataclass(frozen=True, slots=True)
+class FrameJoin:
+    """A join in columns. What it makes is None if a record fails, or Polars cannot do it."""
 
+    code: JoinColumns
+    op: Join
+    sides: Sequence[Collection]
+    context: Context
 
-def looked_up(code: JoinColumns, op: Join, batch: Batch, right: pl.DataFrame, context: Context) -> pl.DataFrame | None:
-    """What a lookup makes of a batch, in its order; None if a record fails, or Polars cannot do it."""
-    parameters = context.parameters
-    try:
-        left = _done(partial(code.left, batch.frame(), parameters)).with_row_index(LEFT)
-        pairs = _paired(code, op, left, right, context)
-        parts = list(_of_left(op.kind, left, pairs, right))
-        found = pl.concat(parts, how="diagonal").sort(LEFT, maintain_order=True) if len(parts) > 1 else parts[0]
-        return _done(partial(code.joined, found, parameters))
-    except _RecordFails:
-        return None
+    def of_sides(self, whole: Sequence[Sequence[Batch]]) -> list[pl.DataFrame] | None:
+        """The columns of the result of whole sides."""
+        try:
+            return list(self._joined(whole))
+        except _RecordFails:
+            return None
 
+    def looked_up(self, batch: Batch, right: pl.DataFrame) -> pl.DataFrame | None:
+        """What a lookup makes of a batch, in its order."""
+        try:
+            left = self._done(self.code.left, batch.frame()).with_row_index(LEFT)
+            parts = list(self._of_left(left, self._paired(left, right), right))
+            found = pl.concat(parts, how="diagonal").sort(LEFT, maintain_order=True) if len(parts) > 1 else parts[0]
+            return self._done(self.code.joined, found)
+        except _RecordFails:
+            return None
 
-def side_frame(
-    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None], batch: Batch, parameters: Parameters
-) -> pl.DataFrame | None:
-    """A whole right side with its keys and indices; None if a record fails, or Polars cannot hold it."""
-    frame = in_columns(partial(make, batch.frame(), parameters))
-    return None if frame is None else frame.with_row_index(RIGHT)
+    def right_side(self, batch: Batch) -> pl.DataFrame | None:
+        """A whole right side with its keys and indices."""
+        try:
+            return self._done(self.code.right, batch.frame()).with_row_index(RIGHT)
+        except _RecordFails:
+            return None
 
+    def _side(self, make: _Make, side: Collection, batches: Sequence[Batch]) -> pl.DataFrame:
+        """All records of a side with their keys; an empty side has its columns, too."""
+        return pl.concat([self._done(make, batch.frame()) for batch in batches or [batch_of(side, [])]])
 
-def _paired(code: JoinColumns, op: Join, part: pl.DataFrame, right: pl.DataFrame, context: Context) -> pl.DataFrame:
-    """The pairs of records that belong together."""
-    keys = [f"@{index}" for index in range(len(op.left_keys))]
-    pairs = _done(partial(part.join, right, on=keys, how="inner", maintain_order="left_right"))
-    if op.within_us is not None:
-        apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
-        pairs = pairs.filter(apart.abs() <= op.within_us)
-    if code.belong is None:
-        return pairs
-    return _done(partial(code.belong, pairs, context.parameters))
+    def _done(self, make: _Make, frame: pl.DataFrame) -> pl.DataFrame:
+        made = in_columns(lambda: make(frame, self.context.parameters))
+        if made is None:
+            raise _RecordFails
+        return made
 
+    def _paired(self, part: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        """The pairs of records that belong together."""
+        keys, within = [f"@{index}" for index in range(len(self.op.left_keys))], self.op.within_us
+        pairs = self._done(lambda left, _: left.join(right, on=keys, how="inner", maintain_order="left_right"), part)
+        if within is not None:
+            apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
+            pairs = pairs.filter(apart.abs() <= within)
+        return pairs if self.code.belong is None else self._done(self.code.belong, pairs)
 
-def _joined(
-    code: JoinColumns, op: Join, sides: Sequence[Collection], whole: Sequence[Sequence[Batch]], context: Context
-) -> Iterator[pl.DataFrame]:
-    parameters = context.parameters
-    left = _side(code.left, sides[0], whole[0], parameters).with_row_index(LEFT)
-    right = _side(code.right, sides[1], whole[1], parameters).with_row_index(RIGHT)
-    met: list[pl.DataFrame] = []
-    for start in range(0, left.height, context.rows):
-        part = left.slice(start, context.rows)
-        pairs = _paired(code, op, part, right, context)
-        for frame in _of_left(op.kind, part, pairs, right):
-            yield _done(partial(code.joined, frame, parameters))
-        met += [pairs.select(RIGHT)] if op.kind.keeps_right else []
-    if op.kind.keeps_right:
-        alone = right.join(pl.concat(met), on=RIGHT, how="anti") if met else right
-        yield _done(partial(code.joined, _without(alone, left, "left"), parameters))
+    def _joined(self, whole: Sequence[Sequence[Batch]]) -> Iterator[pl.DataFrame]:
+        code, rows, keeps_right = self.code, self.context.rows, self.op.kind.keeps_right
+        left = self._side(code.left, self.sides[0], whole[0]).with_row_index(LEFT)
+        right = self._side(code.right, self.sides[1], whole[1]).with_row_index(RIGHT)
+        met: list[pl.DataFrame] = []
+        for start in range(0, left.height, rows):
+            part = left.slice(start, rows)
+            pairs = self._paired(part, right)
+            for frame in self._of_left(part, pairs, right):
+                yield self._done(code.joined, frame)
+            met += [pairs.select(RIGHT)] if keeps_right else []
+        if keeps_right:
+            alone = right.join(pl.concat(met), on=RIGHT, how="anti") if met else right
+            yield self._done(code.joined, _without(alone, left, "left"))
 
-
-def _of_left(kind: JoinKind, part: pl.DataFrame, pairs: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """What to make the results of one slice of the left side of: pairs, and left records alone."""
-    match kind:
-        case JoinKind.SEMI:
-            yield part.join(pairs.select(LEFT), on=LEFT, how="semi")
-        case JoinKind.ANTI:
-            yield part.join(pairs.select(LEFT), on=LEFT, how="anti")
-        case JoinKind.INNER | JoinKind.RIGHT:
-            yield pairs
-        case JoinKind.LEFT | JoinKind.FULL:
-            yield pairs
-            yield _without(part.join(pairs.select(LEFT), on=LEFT, how="anti"), right, "right")
+    def _of_left(self, part: pl.DataFrame, pairs: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """What to make the results of one slice of the left side of: pairs, and left records alone."""
+        match self.op.kind:
+            case JoinKind.SEMI:
+                yield part.join(pairs.select(LEFT), on=LEFT, how="semi")
+            case JoinKind.ANTI:
+                yield part.join(pairs.select(LEFT), on=LEFT, how="anti")
+            case JoinKind.INNER | JoinKind.RIGHT:
+                yield pairs
+            case JoinKind.LEFT | JoinKind.FULL:
+                yield pairs
+                yield _without(part.join(pairs.select(LEFT), on=LEFT, how="anti"), right, "right")
 
 
 def _without(frame: pl.DataFrame, other: pl.DataFrame, side: str) -> pl.DataFrame:
     """Records alone: the columns of the other side are null."""
     names = [name for name in (side, f"@{side}_time") if name in other.columns]
     return frame.with_columns(pl.lit(None, other.schema[name]).alias(name) for name in names)
-
-
-def _side(
-    make: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None],
-    side: Collection,
-    batches: Sequence[Batch],
-    parameters: Parameters,
-) -> pl.DataFrame:
-    """All records of a side with their keys; an empty side has its columns, too."""
-    taken = batches or [batch_of(side, [])]
-    return pl.concat([_done(partial(make, batch.frame(), parameters)) for batch in taken])
-
-
-def _done(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame:
-    frame = in_columns(make)
-    if frame is None:
-        raise _RecordFails
-    return frame

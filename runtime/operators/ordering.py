@@ -18,7 +18,7 @@ from ghcm.runtime.native.code import OrderCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.task_operator import TaskOperator
-from ghcm.runtime.state.packing import LazyKeyGroups, unpack
+from ghcm.runtime.state.packing import key_groups, unpack
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sort, Top
 from ghcm.types import Null
@@ -77,7 +77,7 @@ class DistinctOperator(TaskOperator):
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the records seen, by their key groups."""
         rows = (row for seen in self._seen.values() for row in seen.values())
-        return LazyKeyGroups(rows, grouping(self._schema, self._context.groups), change=False)
+        return key_groups(rows, grouping(self._schema, self._context.groups), change=False)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         for data in state.values():

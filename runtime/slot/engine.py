@@ -24,8 +24,7 @@ from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.slot.policy_swap import UnitSwap, unit_swaps
-from ghcm.runtime.slot.unit import State, Tables, UnitRun
+from ghcm.runtime.slot.unit import State, Tables, UnitRun, UnitSwap, swap_of
 from ghcm.runtime.upgrade.changes import Since
 from ghcm.spg.graph import Unit
 
@@ -158,7 +157,7 @@ class Engine:
         where that cannot be; then nothing has changed. Not in the loop.
         """
         services = self._services.upgraded(compiled, since)
-        swaps = unit_swaps([run.unit for run in self._runs.values()], self._services, services)
+        swaps = {name: swap_of(run.unit, self._services, services) for name, run in self._runs.items()}
         streams = _choose(compiled.plan.units, None)
         for unit in streams:
             services.code(unit)
@@ -196,11 +195,8 @@ class Engine:
 
     def check(self) -> None:
         """GhcmError if a unit has failed."""
-        if self._error is not None:
-            raise GhcmError("the engine has failed", code="GHCM-701", detail=f"{self._error}.") from self._error
-        for run in self._runs.values():
-            if run.error is not None:
-                raise run.error
+        if (error := self.error) is not None:
+            raise error
 
     def __enter__(self) -> Engine:
         self.start()
@@ -212,11 +208,11 @@ class Engine:
     @property
     def error(self) -> GhcmError | None:
         """Why a unit, or the engine, has failed."""
-        try:
-            self.check()
-        except GhcmError as error:
-            return error
-        return None
+        if self._error is not None:
+            failure = GhcmError("the engine has failed", code="GHCM-701", detail=f"{self._error}.")
+            failure.__cause__ = self._error
+            return failure
+        return next((run.error for run in self._runs.values() if run.error is not None), None)
 
     @property
     def starting(self) -> bool:
@@ -302,7 +298,7 @@ class Engine:
         """Be the other version, between two steps."""
         self._services = services
         for name, swap in swaps.items():
-            self._runs[name].upgrade(swap.unit, services, swap.dropped, swap.added)
+            self._runs[name].upgrade(swap, services)
         self._responders.upgrade(responsive if self._answers else (), services)
 
     # --- the loop ----------------------------------------------------------------------------------------------------

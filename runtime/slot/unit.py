@@ -1,12 +1,15 @@
-"""A stream unit that runs: what it is made of, how it starts from its last snapshot and how it ends.
+"""A stream unit that runs: what it is made of, how it starts from its last snapshot, how its publish policies are
+swapped when the program becomes another version, and how it ends.
 
-How snapshots are taken stands in `ghcm.runtime.snapshot.coordinator`.
+What a swap changes is made ready before anything is touched (`swap_of`). Policies are taken out of a graph and put
+into it between two steps, while the unit is quiesced; one gives nothing on, so the tasks around it notice nothing. How
+snapshots are taken stands in `ghcm.runtime.snapshot.coordinator`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -14,7 +17,8 @@ from functools import partial
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.edge import Edge, Watermark
+from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
@@ -24,9 +28,9 @@ from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.engine.wiring import AnyTasklet, Begun, Graph, Running, wire
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
-from ghcm.runtime.slot.policy_swap import add, drop
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, TaskState
+from ghcm.runtime.upgrade.compare import policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
@@ -67,7 +71,7 @@ class UnitRun:
         self.snapshots = SnapshotCoordinator(
             unit, services, self._letters, self.publisher, self.failed, self._committed
         )
-        self._restored: Snapshot | None = None
+        self._restored = Snapshot(0, {})
         self._opening: set[str] = set()
 
     # --- starting ----------------------------------------------------------------------------------------------------
@@ -76,31 +80,24 @@ class UnitRun:
         """Load the last snapshot beside the loop, then build and open everything."""
         self.snapshots.load(self._loaded)
 
-    def _loaded(self, snapshot: Snapshot | None) -> None:
-        self._restored = snapshot
+    def _loaded(self, snapshot: Snapshot) -> None:
+        """`snapshot`: the last one, with number 0 where there is none."""
+        self._restored, idleness = snapshot, Idleness(self.unit)
+        version, ready, begun = self.snapshots.version, self._ready, self._goes_on_from
         try:
-            running = Running(
-                self.unit,
-                self._services,
-                self,
-                self.snapshots.version,
-                ready=self._ready,
-                begun=self._goes_on_from,
-                idleness=Idleness(self.unit),
+            self.graph = wire(
+                Running(self.unit, self._services, self, version, ready=ready, begun=begun, idleness=idleness)
             )
-            self.graph = wire(running)
         except Exception as error:  # an operator that cannot be built fails its unit, not the slot
             self.failed("@start", error)
             return
-        if snapshot is not None:
-            _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
-        versions: Mapping[str, str] = snapshot.versions if snapshot is not None else {}
-        self._opening = {*self.graph.sinks, *([DEAD] if snapshot is not None else [])}
+        self._opening = {*self.graph.sinks, *([DEAD] if snapshot.number else [])}
         for name, sink in self.graph.sinks.items():
-            sink.open(versions.get(name), partial(self._opened, name))
-        if snapshot is not None:
+            sink.open(snapshot.versions.get(name), partial(self._opened, name))
+        if snapshot.number:
+            _log.info('unit "%s" goes on from snapshot %d', self.unit.name, snapshot.number)
             count = snapshot.counts.get("dead", 0)
-            self._letters.recover(versions.get(DEAD), count, lambda: self._opened(DEAD))
+            self._letters.recover(snapshot.versions.get(DEAD), count, lambda: self._opened(DEAD))
         if not self._opening:
             self._open_sources()
 
@@ -113,8 +110,7 @@ class UnitRun:
         self.state = State.RUNNING
         self.snapshots.open(self.graph)
         self._changed(self)
-        if self._restored is not None:
-            self.publisher.send(self._restored.publications)
+        self.publisher.send(self._restored.publications)
         for name, source in self.graph.sources.items():
             saved = self._saved(name)
             try:
@@ -127,16 +123,16 @@ class UnitRun:
         """A publish policy that began with a later version than the snapshot knows goes on from nothing; and what has
         ended before it began is not for it to count, nor to complete.
         """
-        snapshot, saved = self._restored, self._saved(task.id)
+        saved = self._saved(task.id)
         if isinstance(task.op, Publish):
-            known = snapshot is None or task.id in snapshot.tasks
+            known = not self._restored.number or task.id in self._restored.tasks
             if not known or saved.since != self._services.began(self.unit.name, task.id):
                 return Begun(finished=all(self._saved(edge.producer).finished for edge in task.inputs))
         return Begun(saved.groups, saved.finished)
 
     def _saved(self, task: str) -> TaskState:
         """What a task goes on from; nothing where there is no snapshot or it did not know the task."""
-        return TaskState() if self._restored is None else self._restored.tasks.get(task, TaskState())
+        return self._restored.tasks.get(task, TaskState())
 
     def _ready(self) -> bool:
         """Whether sources may give anything."""
@@ -144,18 +140,18 @@ class UnitRun:
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
-    def upgrade(self, unit: Unit, services: Services, dropped: Sequence[str], added: Mapping[str, Operator]) -> None:
+    def upgrade(self, swap: UnitSwap, services: Services) -> None:
         """Be another version of the unit, which differs in publish policies alone; while it is quiesced where any are
         dropped or added.
         """
         if self.state is State.RUNNING:
-            for name in dropped:
-                drop(self.graph, name)
+            for name in swap.dropped:
+                _drop(self.graph, name)
                 self.snapshots.forget(name)
-            for name, operator in added.items():
-                if add(self.graph, unit.task(name), operator, self):
+            for name, operator in swap.added.items():
+                if _add(self.graph, swap.unit.task(name), operator, self):
                     self.snapshots.finished(name, Saved(finished=True))
-        self.unit, self._services = unit, services
+        self.unit, self._services = swap.unit, services
         self.publisher.services = self.snapshots.services = services
 
     # --- host (see host.Host) ----------------------------------------------------------------------------------------
@@ -224,15 +220,6 @@ class UnitRun:
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
-    def table(self, task: str) -> tuple[Table, int]:
-        """A named table and its watermark. GhcmError if the unit has none of that name."""
-        if self.error is not None:
-            raise self.error
-        tasklet = self.graph.operators.get(task)
-        if tasklet is None or not isinstance(tasklet.operator, Table):
-            raise GhcmError(f'unit "{self.unit.name}" has no table "{task}"', code="GHCM-747")
-        return tasklet.operator, tasklet.watermark
-
     def status(self) -> dict[str, object]:
         """Where it stands, as JSON."""
         troubles = [worker.troubled for worker in self._workers() if worker.troubled]
@@ -244,7 +231,7 @@ class UnitRun:
             "snapshots": self.snapshots.count,
             "last_commit": self.snapshots.last_commit,
             "published": self.publisher.sent,
-            "tasks": {tasklet.name: tasklet_status(tasklet) for tasklet in self.graph.all},
+            "tasks": {tasklet.name: _status(tasklet) for tasklet in self.graph.all},
         }
 
     def _workers(self) -> list[Worker]:
@@ -252,20 +239,16 @@ class UnitRun:
         return [self.snapshots.saver, self._letters.worker, self.publisher.worker, *sinks]
 
 
-def tasklet_status(tasklet: AnyTasklet) -> dict[str, object]:
-    """How a tasklet stands, as JSON."""
+def _status(tasklet: AnyTasklet) -> dict[str, object]:
+    """How a tasklet stands, as JSON; its watermark where that is a time."""
+    watermark = tasklet.watermark if isinstance(tasklet, OperatorTasklet) else NEVER
     return {
         "in": tasklet.counters.taken,
         "out": tasklet.counters.given,
         "dead": tasklet.counters.dead,
         "backlog": tasklet.backlog(),
-        "watermark": _moment(tasklet) if isinstance(tasklet, OperatorTasklet) else None,
+        "watermark": watermark if NEVER < watermark < INFINITY else None,
     }
-
-
-def _moment(tasklet: OperatorTasklet) -> int | None:
-    """The watermark where it is a time."""
-    return tasklet.watermark if NEVER < tasklet.watermark < INFINITY else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,20 +261,77 @@ class Tables:
 
     def pairs(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
         """The pairs of a table; only that of the key where `one` is asked for, which may be null."""
-        table, _ = self._run(unit).table(task)
-        if not one:
-            return table.copy()
-        if key is None:
+        table = self._table(unit, task)[0]
+        if one and key is None:
             return [pair for pair in table.copy() if pair[0] is None]
-        return table.copy(key)
+        return table.copy(key) if one else table.copy()
 
     def watermark(self, unit: str, task: str) -> int:
         """The time that a table is as of: where event time says nothing, now."""
-        watermark = self._run(unit).table(task)[1]
+        watermark = self._table(unit, task)[1]
         return watermark if NEVER < watermark < INFINITY else now_us()
 
-    def _run(self, unit: str) -> UnitRun:
+    def _table(self, unit: str, task: str) -> tuple[Table, int]:
         run = self.runs.get(unit)
         if run is None:
             raise GhcmError(f'unit "{unit}" does not run here', code="GHCM-747", hint=suggest(unit, self.runs))
-        return run
+        if run.error is not None:
+            raise run.error
+        tasklet = run.graph.operators.get(task)
+        if tasklet is None or not isinstance(tasklet.operator, Table):
+            raise GhcmError(f'unit "{unit}" has no table "{task}"', code="GHCM-747")
+        return tasklet.operator, tasklet.watermark
+
+
+def _drop(graph: Graph, name: str) -> None:
+    """Take a policy out."""
+    tasklet = graph.operators.pop(name)
+    tasklet.close()
+    for producer in graph.producers:
+        for edge in tasklet.edges:
+            producer.outbox.detach(edge)
+
+
+def _add(graph: Graph, task: Task, operator: Operator, host: Host) -> bool:
+    """Put a policy behind the task that it reads; whether that task had ended, so that nothing will come."""
+    [input_] = task.inputs
+    producer = graph.sources.get(input_.producer) or graph.operators[input_.producer]
+    edge = Edge()
+    tasklet = OperatorTasklet(task.id, operator, [edge], [], host)
+    edge.wake_receiver = partial(host.scheduler.wake, tasklet)
+    edge.wake_sender = partial(host.scheduler.wake, producer)
+    graph.operators[task.id] = tasklet
+    if producer.ended:
+        tasklet.close()
+        return True
+    producer.outbox.attach(edge)
+    if isinstance(producer, OperatorTasklet) and producer.watermark > NEVER:
+        edge.offer(Watermark(producer.watermark))  # what closed before it began is not for it to wait for
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSwap:
+    """What becomes of a unit: itself in the new version, the policies that go, and the operators of those that come."""
+
+    unit: Unit
+    dropped: tuple[str, ...]
+    added: Mapping[str, Operator]
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has to be quiesced for it."""
+        return bool(self.dropped or self.added)
+
+
+def swap_of(old: Unit, before: Services, after: Services) -> UnitSwap:
+    """What becomes of a unit. GhcmError where its code cannot be loaded, or more than policies differs, which whoever
+    compares programs should have refused.
+    """
+    new = after.program.unit(old.name)
+    if without_policies(old) != without_policies(new):
+        raise GhcmError(f'unit "{old.name}" cannot be changed while it runs', code="GHCM-608")
+    was, is_ = policies(old), policies(new)
+    kept = {name for name in is_ if name in was and before.began(old.name, name) == after.began(old.name, name)}
+    added = {name: after.operator(task, new, {}) for name, task in is_.items() if name not in kept}
+    return UnitSwap(new, tuple(name for name in was if name not in kept), added)

@@ -133,16 +133,17 @@ class SnapshotCoordinator:
         self._quiescing: object | None = None
         """Stands for whoever has asked last for a unit at rest, until the unit resumes."""
 
-    def load(self, done: Callable[[Snapshot | None], None]) -> None:
-        """Load the last snapshot beside the loop, then call `done` with it."""
+    def load(self, done: Callable[[Snapshot], None]) -> None:
+        """Load the last snapshot beside the loop, then call `done` with it; where there is none, with one without
+        content and the number 0.
+        """
 
-        def load() -> tuple[Snapshot | None, int]:
-            return self._store.latest(), self._store.newest_number()
+        def load() -> tuple[Snapshot, int]:
+            return self._store.latest() or Snapshot(0, {}), self._store.newest_number()
 
-        def loaded(found: tuple[Snapshot | None, int]) -> None:
+        def loaded(found: tuple[Snapshot, int]) -> None:
             snapshot, self._number = found
-            if snapshot is not None:
-                self._latest = dict(snapshot.latest)
+            self._latest = dict(snapshot.latest)
             done(snapshot)
 
         self.saver.submit(load, loaded, lambda error: self._failed("@snapshots", error))

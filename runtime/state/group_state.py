@@ -1,8 +1,8 @@
 """The state of an aggregation: its groups as columns wherever that is possible, and as Python states by key.
 
 Most groups are never looked at one by one: they come from columns, and their results leave as columns when their
-window closes (`GroupFrames`). Others are single states by window and identity of the key (`KeyStates`). A group may
-stand in both; whoever reads it merges them. When groups are due is the operator's business, and so are results.
+window closes (`GroupFrames`). Others are single states by window and identity of the key. A group may stand in both;
+whoever reads it merges them. When groups are due is the operator's business, and so are results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ghcm.runtime.contract import INFINITY, NEVER, Context
 from ghcm.runtime.data.columns import in_columns, series, values
 from ghcm.runtime.data.keys import grouping, identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
-from ghcm.runtime.state.packing import FrameState, LazyKeyGroups, unpack_groups
+from ghcm.runtime.state.packing import key_groups, unpack_groups, with_frames
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
@@ -48,63 +48,6 @@ def layout_of(takes: Collection, task: Task) -> GroupLayout:
 
 WindowTimes: TypeAlias = tuple[int, int]
 UNWINDOWED: WindowTimes = (NEVER, INFINITY)
-
-
-class KeyStates:
-    """`windows` holds the states; unwindowed ones stand under `UNWINDOWED`."""
-
-    def __init__(self, code: GroupCode, layout: GroupLayout, context: Context) -> None:
-        self.windows: dict[WindowTimes, dict[object, object]] = {}
-        self.identity = None if layout.key is None else identity_of(layout.key_type)
-        """What makes an identity of a key; None where the key itself is one."""
-        self._value = None if layout.key is None else value_of(layout.key_type)
-        self._code = code
-        self._layout = layout
-        self._context = context
-
-    def of(self, window: WindowTimes) -> dict[object, object]:
-        """The states of a window, to be changed."""
-        groups = self.windows.get(window)
-        if groups is None:
-            groups = self.windows[window] = {}
-        return groups
-
-    def unwindowed(self) -> dict[object, object]:
-        """The states without a window, to be read."""
-        return self.windows.get(UNWINDOWED, {})
-
-    def add(self, groups: dict[object, object], identities: Sequence[object], states: Sequence[object]) -> None:
-        """Merge states into those of a window."""
-        merge, parameters = self._code.merge, self._context.parameters
-        for key, state in zip(identities, states, strict=True):
-            groups[key] = merge(groups[key], state, parameters) if key in groups else state
-
-    def merge(
-        self, keys: Sequence[object], windows: Iterable[WindowTimes] | None, states: Sequence[object]
-    ) -> Sequence[object]:
-        """Merge states of these keys and windows (None: of none); the identities of the keys."""
-        identities = keys if self.identity is None else list(map(self.identity, keys))
-        if windows is None:
-            self.add(self.of(UNWINDOWED), identities, states)
-        else:
-            for window, key, state in zip(windows, identities, states, strict=True):
-                self.add(self.of(window), (key,), (state,))
-        return identities
-
-    def packed(self) -> Mapping[int, bytes]:
-        """All states by key group, as bytes."""
-        keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
-        return LazyKeyGroups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
-
-    def _entries(self) -> Iterator[tuple[object, ...]]:
-        for window, states in self.windows.items():
-            for identity, state in states.items():
-                yield window, identity if self._value is None else self._value(identity), state
-
-    def restore(self, entries: Iterable[tuple[object, ...]]) -> None:
-        """Take what was packed of a key group."""
-        for window, key, kept in entries:
-            self.of(cast("WindowTimes", window))[self.identity(key) if self.identity is not None else key] = kept
 
 
 _FRAMES, _SMALL = 64, 8
@@ -261,29 +204,51 @@ def _part(frame: pl.DataFrame) -> _Part:
 
 
 class GroupState:
-    """`frames` are None where columns cannot be merged. `told`: whether it is kept which unwindowed groups have changed
+    """`windows` holds the single states by window and identity of the key; unwindowed ones stand under `UNWINDOWED`.
+    `frames` are None where columns cannot be merged. `told`: whether it is kept which unwindowed groups have changed
     since `renewed` was asked last.
     """
 
     def __init__(self, code: GroupCode, layout: GroupLayout, context: Context, *, told: bool) -> None:
-        self.keyed = KeyStates(code, layout, context)
+        self.windows: dict[WindowTimes, dict[object, object]] = {}
+        self.identity = None if layout.key is None else identity_of(layout.key_type)
+        """What makes an identity of a key; None where the key itself is one."""
         self.frames = None if code.merged is None else GroupFrames(code.merged, context.unmerged)
         self.changed: set[object] = set()
         """The identities of single states that have changed."""
         self.fresh: list[pl.DataFrame] = []
         """The keys of columns that came."""
+        self._value = None if layout.key is None else value_of(layout.key_type)
         self._told = told
         self._code = code
         self._layout = layout
         self._context = context
 
+    def of(self, window: WindowTimes) -> dict[object, object]:
+        """The single states of a window, to be changed."""
+        return self.windows.setdefault(window, {})
+
+    def unwindowed(self) -> dict[object, object]:
+        """The single states without a window, to be read."""
+        return self.windows.get(UNWINDOWED, {})
+
+    def add(self, groups: dict[object, object], identities: Iterable[object], states: Iterable[object]) -> None:
+        """Merge states into single ones of a window."""
+        merge, parameters = self._code.merge, self._context.parameters
+        for key, state in zip(identities, states, strict=True):
+            groups[key] = merge(groups[key], state, parameters) if key in groups else state
+
     def spill(self, frames: list[pl.DataFrame]) -> None:
         """Keep these groups as single states from now on."""
         for frame in frames:
-            windows = None
+            keys, states = self.keys_of(frame), self._states_of(frame)
+            identities = keys if self.identity is None else list(map(self.identity, keys))
             if "end" in frame.columns:
                 windows = zip(frame["start"].to_list(), frame["end"].to_list(), strict=True)
-            identities = self.keyed.merge(self.keys_of(frame), windows, self._states_of(frame))
+                for window, key, state in zip(windows, identities, states, strict=True):
+                    self.add(self.of(window), (key,), (state,))
+            else:
+                self.add(self.of(UNWINDOWED), identities, states)
             if self._told:
                 self.changed.update(identities)
 
@@ -305,7 +270,7 @@ class GroupState:
 
     def apart(self, frame: pl.DataFrame) -> bool:
         """Whether none of these groups has a single state, too."""
-        keyed = self.keyed.unwindowed()
+        keyed = self.unwindowed()
         return not keyed or keyed.keys().isdisjoint(self.keys_of(frame))
 
     def keys_of(self, frame: pl.DataFrame) -> Sequence[object]:
@@ -323,7 +288,7 @@ class GroupState:
         """The single states of unwindowed groups in columns."""
         states: dict[object, object] = {}
         for frame in frames:
-            self.keyed.add(states, self.keys_of(frame), self._states_of(frame))
+            self.add(states, self.keys_of(frame), self._states_of(frame))
         return states
 
     def both(self, states: Mapping[object, object], others: Mapping[object, object]) -> dict[object, object]:
@@ -334,8 +299,8 @@ class GroupState:
     def copied(self, key: object) -> list[Mapping[object, object]]:
         """The states of all groups, or at least those of one key; windows stand apart."""
         if self.frames is None or not len(self.frames):
-            return list(self.keyed.windows.values())
-        keyed = self.keyed.unwindowed()
+            return list(self.windows.values())
+        keyed = self.unwindowed()
         if key is None or self._layout.key is None:
             return [keyed | self.both(self.together(self.frames.whole()), keyed)]
         kept = {key: keyed[key]} if key in keyed else {}
@@ -343,15 +308,22 @@ class GroupState:
 
     def save(self) -> Mapping[int, bytes]:
         """All groups, as `Operator.save`."""
-        packed = self.keyed.packed()
+        keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
+        packed = key_groups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
         held = self.frames.held() if self.frames is not None else []
-        return FrameState(packed, held) if held else packed
+        return with_frames(packed, held) if held else packed
+
+    def _entries(self) -> Iterator[tuple[object, ...]]:
+        for window, states in self.windows.items():
+            for identity, state in states.items():
+                yield window, identity if self._value is None else self._value(identity), state
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
         for data in state.values():
-            keyed, frame = unpack_groups(data)
-            self.keyed.restore(keyed)
+            entries, frame = unpack_groups(data)
+            for window, key, kept in entries:
+                self.of(cast("WindowTimes", window))[self.identity(key) if self.identity is not None else key] = kept
             if frame is not None:
                 assert self.frames is not None
                 self.frames.restore(frame)

@@ -2,8 +2,8 @@
 
 What takes long is made when somebody takes the bytes. To find the key groups of many entries takes ten times as long as
 to put down what they are, so the loop does the latter, and the thread that writes a snapshot the former
-(`LazyKeyGroups`). Frames never change, so that thread writes them as Arrow while the loop goes on with others
-(`FrameState`).
+(`key_groups`). Frames never change, so that thread writes them as Arrow while the loop goes on with others
+(`with_frames`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -37,46 +37,55 @@ def unpack(data: bytes) -> Any:
     return _Reader(io.BytesIO(data)).load()
 
 
+class LazyState(Mapping[int, bytes]):
+    """Bytes by key group, made by `make` when somebody takes them."""
+
+    def __init__(self, make: Callable[[], Mapping[int, bytes]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[int, bytes]:
+        return self._make()
+
+    def __getitem__(self, group: int) -> bytes:
+        return self._made[group]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
 E = TypeVar("E")
 
 _PIECE = 1024
 
 
-class LazyKeyGroups(Mapping[int, bytes], Generic[E]):
+def key_groups(entries: Iterator[E], group: Callable[[E], int], *, change: bool) -> Mapping[int, bytes]:
     """By key group the entries of it, packed as a list in the order in which they were given. `change`: whether entries
     may change from now on, so that they are put down at once.
     """
+    pieces: list[bytes | Sequence[E]] = []
+    while piece := list(islice(entries, _PIECE)):
+        pieces.append(pack(piece) if change else piece)
 
-    def __init__(self, entries: Iterator[E], group: Callable[[E], int], *, change: bool) -> None:
-        self._group = group
-        self._pieces: list[bytes | Sequence[E]] = []
-        while piece := list(islice(entries, _PIECE)):
-            self._pieces.append(pack(piece) if change else piece)
-
-    @cached_property
-    def _packed(self) -> Mapping[int, bytes]:
+    def packed() -> Mapping[int, bytes]:
         groups: dict[int, list[E]] = {}
-        for piece in self._pieces:
-            entries: Any = unpack(piece) if isinstance(piece, bytes) else piece
-            for entry in cast("Sequence[E]", entries):
-                groups.setdefault(self._group(entry), []).append(entry)
-        self._pieces = []
+        for piece in pieces:
+            held: Any = unpack(piece) if isinstance(piece, bytes) else piece
+            for entry in cast("Sequence[E]", held):
+                groups.setdefault(group(entry), []).append(entry)
+        pieces.clear()
         return {group: pack(of_group) for group, of_group in groups.items()}
 
-    def __getitem__(self, group: int) -> bytes:
-        return self._packed[group]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._packed)
-
-    def __len__(self) -> int:
-        return len(self._packed)
+    return LazyState(packed)
 
 
 _FRAMES_GROUP = 0
 
 
-class FrameState(Mapping[int, bytes]):
+def with_frames(packed: Mapping[int, bytes], frames: Sequence[pl.DataFrame]) -> Mapping[int, bytes]:
     """By key group the groups that are single states (`packed`), and those that are rows of frames.
 
     All rows of frames lie in key group 0, together with the single states of that group: to find the key groups of
@@ -84,20 +93,10 @@ class FrameState(Mapping[int, bytes]):
     before a task is divided.
     """
 
-    def __init__(self, packed: Mapping[int, bytes], frames: Sequence[pl.DataFrame]) -> None:
-        self._packed = packed
-        self._frames = frames
+    def whole() -> Mapping[int, bytes]:
+        return {**packed, _FRAMES_GROUP: pack((packed.get(_FRAMES_GROUP), _bytes(pl.concat(frames))))}
 
-    def __getitem__(self, group: int) -> bytes:
-        if group != _FRAMES_GROUP:
-            return self._packed[group]
-        return pack((self._packed.get(_FRAMES_GROUP), _bytes(pl.concat(self._frames))))
-
-    def __iter__(self) -> Iterator[int]:
-        yield from {_FRAMES_GROUP, *self._packed}
-
-    def __len__(self) -> int:
-        return len({_FRAMES_GROUP, *self._packed})
+    return LazyState(whole)
 
 
 def _bytes(frame: pl.DataFrame) -> bytes:

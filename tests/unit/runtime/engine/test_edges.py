@@ -83,10 +83,10 @@ def test_event_time_is_that_of_the_slowest_input() -> None:
     inputs.advance(1, 7)
     inputs.advance(1, 3)
     assert inputs.watermark == 7
-    inputs.end(1)
+    inputs.ended[1] = True
     assert inputs.watermark == 10
-    inputs.end(0)
-    assert (inputs.watermark, inputs.all_ended) == (INFINITY, True)
+    inputs.ended[0] = True
+    assert inputs.watermark == INFINITY
 
 
 def test_open_partitions_are_known_when_every_input_has_said_them() -> None:
@@ -96,7 +96,7 @@ def test_open_partitions_are_known_when_every_input_has_said_them() -> None:
     assert before is None
     inputs.announce(1, frozenset({"b", "c"}))
     assert inputs.partitions == frozenset({"a", "b", "c"})
-    inputs.end(1)
+    inputs.ended[1] = True
     assert inputs.partitions == frozenset({"a"})
 
 
