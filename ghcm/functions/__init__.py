@@ -9,22 +9,8 @@ of `ghcm.runtime.native`.
 
 from __future__ import annotations
 
-from ghcm.functions import (
-    arithmetic,
-    comparison,
-    conversion,
-    encodings,
-    hashes,
-    json,
-    lists,
-    logic,
-    maps,
-    network,
-    patterns,
-    strings,
-    time,
-)
-from ghcm.functions.lists import SUMMARIES
+from ghcm.functions import arithmetic, collections, conversion, encodings, json, logic, network, patterns, strings, time
+from ghcm.functions.collections import SUMMARIES
 from ghcm.functions.table import BadConstant, Example, Failure, Function, Nulls, chosen, resolve
 from ghcm.signatures import Resolution, comparable
 
@@ -46,20 +32,20 @@ __all__ = [
 
 FAMILIES: dict[str, tuple[Function, ...]] = {
     "arithmetic": arithmetic.TABLE,
-    "comparison": comparison.TABLE,
-    "logic": logic.TABLE,
+    "comparison": logic.COMPARISON,
+    "logic": logic.LOGIC,
     "conversion": conversion.TABLE,
     "strings": strings.TABLE,
     "patterns": patterns.TABLE,
-    "encodings": encodings.TABLE,
-    "hashes": hashes.TABLE,
-    "lists": lists.TABLE,
-    "maps": maps.TABLE,
+    "encodings": encodings.ENCODINGS,
+    "hashes": encodings.HASHES,
+    "lists": collections.LISTS,
+    "maps": collections.MAPS,
     "json": json.TABLE,
     "time": time.TABLE,
     "network": network.TABLE,
 }
-"""The rows by family; every layer has a module of the family's name."""
+"""The rows by family."""
 
 FUNCTIONS: dict[str, Function] = {function.name: function for family in FAMILIES.values() for function in family}
 

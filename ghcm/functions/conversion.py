@@ -70,9 +70,8 @@ _NO_DECIMAL = Never("Polars reads texts as decimals of another form")
 TABLE = (
     Function(
         "widen", "an int32 as int", widen, says="the same number", method=False,
-        examples=(Example("r.n + 1", "8", given=("{ n: int32 }", "{ n: 7 }")),),
-        python="{0}", polars="{0}.cast(pl.Int64)",
-        spark="bigint({0})",
+        shows=(Example("r.n + 1", "8", given=("{ n: int32 }", "{ n: 7 }")),),
+        python="{0}", polars="{0}.cast(pl.Int64)", spark="bigint({0})",
     ),
     Function(
         "to_int", "(a)",
@@ -80,12 +79,10 @@ TABLE = (
         says="a float or decimal cut towards zero; a string of an optional sign and ASCII digits, nothing else; true "
         "is 1",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW),
-        examples=(
-            Example('to_int("-42")', "-42"),
-            Example("to_int(2.9)", "2"),
-            Example('to_int("4 2")', fails=Failure.BAD_CAST),
-            Example("to_int(1e300)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            'to_int("-42")': "-42", "to_int(2.9)": "2", 'to_int("4 2")': Failure.BAD_CAST,
+            "to_int(1e300)": Failure.OVERFLOW,
+        },
         python={
             Float: "row_numbers.float_to_int({0})", String: "row_numbers.string_to_int({0})",
             Bool: "int({0})", Decimal: 'row_numbers.within(int({0}), "to_int gives")', ELSE: "{0}",
@@ -105,7 +102,7 @@ TABLE = (
         "to_float", "(a)", first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),
         says="the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
         failures=(Failure.BAD_CAST,),
-        examples=(Example('to_float("1.5e3")', "1500.0"), Example('to_float("1,5")', fails=Failure.BAD_CAST)),
+        shows={'to_float("1.5e3")': "1500.0", 'to_float("1,5")': Failure.BAD_CAST},
         python={String: "row_numbers.string_to_float({0})", Float: "{0}", ELSE: "float({0})"},
         polars={
             String: "{0}.cast(pl.Float64, strict=False)", Float: "{0}",
@@ -122,7 +119,7 @@ TABLE = (
         says="as Python's str for ints and floats; a decimal with all digits of its scale, never with an exponent; "
         "true and false; a timestamp as 2026-01-02T03:04:05.000006Z, always six decimals; a date as 2026-01-02; a "
         "duration in seconds with six decimals",
-        examples=(Example("to_string(1.0)", '"1.0"'), Example("to_string(1500ms)", '"1.500000"')),
+        shows={"to_string(1.0)": '"1.0"', "to_string(1500ms)": '"1.500000"'},
         python={
             Bool: '"true" if {0} else "false"', Timestamp: "timestamps.timestamp_text({0})",
             Date: "timestamps.date_text({0})", Duration: "row_numbers.duration_to_string({0})",
@@ -151,7 +148,7 @@ TABLE = (
         "decimal(digits, scale); nothing is rounded: it fails (bad_cast) where digits other than zeros would be lost "
         "behind the point, and (overflow) where those ahead of it do not fit",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,),
-        examples=(
+        shows=(
             Example("to_decimal(r.text, 10, 2)", '"12.30"', given=("{ text: string }", '{ text: "12.3" }')),
             Example("r.n.to_decimal(4, 2)", '"7.00"', given=("{ n: int }", "{ n: 7 }")),
             Example(
@@ -183,10 +180,7 @@ TABLE = (
         says="the string as a value of an enum, which is given by its name or as a list of its values; fails for any "
         "other string",
         failures=(Failure.BAD_CAST,), constants=(1,),
-        examples=(
-            Example('to_enum("udp", ["tcp", "udp"])', '"udp"'),
-            Example('to_enum("gre", ["tcp", "udp"])', fails=Failure.BAD_CAST),
-        ),
+        shows={'to_enum("udp", ["tcp", "udp"])': '"udp"', 'to_enum("gre", ["tcp", "udp"])': Failure.BAD_CAST},
         python="row_numbers.to_enum({0}, {1})",
     ),
 )

@@ -6,6 +6,8 @@ path is a constant of names, quoted names and list indices.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ghcm.functions.table import Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution
 from ghcm.support import Never
@@ -14,17 +16,11 @@ from ghcm.types import List, Nullable, String, Struct, Type
 _COLUMNAR = Never("Polars takes malformed JSON for missing, and writes numbers otherwise than they stand there")
 
 
-def _read(name: str, result: Type, says: str, *failures: Failure, examples: tuple[Example, ...]) -> Function:
+# fmt: off
+def _read(name: str, result: Type, says: str, *failures: Failure, shows: Mapping[str, str | Failure]) -> Function:
     return Function(
-        name,
-        "(s, path)",
-        (STRING, STRING),
-        Nullable(result),
-        says,
-        failures=(Failure.BAD_CAST, *failures),
-        constants=(1,),
-        examples=examples,
-        polars=_COLUMNAR,
+        name, "(s, path)", (STRING, STRING), Nullable(result), says,
+        failures=(Failure.BAD_CAST, *failures), constants=(1,), shows=shows, polars=_COLUMNAR,
     )
 
 
@@ -44,7 +40,6 @@ def _record(arguments: tuple[Type, ...]) -> Resolution | None:
 
 _NOTHING = "null where nothing or null stands there; fails for any other value"
 
-# fmt: off
 TABLE = (
     Function(
         "to_json", "(x)", _any,
@@ -52,13 +47,10 @@ TABLE = (
         "reads back the same (NaN and the infinities as strings), timestamps, dates and decimals as strings, durations "
         "in seconds, bytes as base64, maps as objects in the order of their keys, or as lists of pairs where keys are "
         "no strings",
-        examples=(
-            Example(
-                """to_json({ n: 1, tags: ["a"], ratio: 0.5 })""",
-                r'"{\"n\":1,\"tags\":[\"a\"],\"ratio\":0.5}"',
-            ),
-            Example('map_of("b", 1, "a", 2).to_json()', r'"{\"a\":2,\"b\":1}"'),
-        ),
+        shows={
+            """to_json({ n: 1, tags: ["a"], ratio: 0.5 })""": r'"{\"n\":1,\"tags\":[\"a\"],\"ratio\":0.5}"',
+            'map_of("b", 1, "a", 2).to_json()': r'"{\"a\":2,\"b\":1}"',
+        },
         polars=_COLUMNAR,
     ),
     Function(
@@ -68,7 +60,7 @@ TABLE = (
         "gives the list of an array; fails where the text is malformed, holds half a surrogate pair, or does not fit "
         "the record",
         failures=(Failure.BAD_CAST,), constants=(1,),
-        examples=(
+        shows=(
             Example(
                 """json_to(r'{"id": {"host": "a"}, "n": null, "more": 1}', Seen)""", '{"host": "a", "n": null}',
                 declares='record Seen { host: string from "id.host", n: int? }',
@@ -89,49 +81,40 @@ TABLE = (
         'it '
         "is written, true and false, an object or array as compact JSON; null where nothing or null stands there; "
         "fails for malformed JSON",
-        examples=(
-            Example("""json_get(r'{"user": {"tags": ["a", "b"]}}', "$.user.tags[1]")""", '"b"'),
-            Example("""json_get(r'{"n": 1.50}', "$.n")""", '"1.50"'),
-            Example("""json_get(r'{"a b": {"x": [1, 2]}}', r'$["a b"]')""", r'"{\"x\":[1,2]}"'),
-            Example("""json_get("{}", "$.n")""", "null"),
-            Example("""json_get("{", "$.n")""", fails=Failure.BAD_CAST),
-        ),
+        shows={
+            """json_get(r'{"user": {"tags": ["a", "b"]}}', "$.user.tags[1]")""": '"b"',
+            """json_get(r'{"n": 1.50}', "$.n")""": '"1.50"',
+            """json_get(r'{"a b": {"x": [1, 2]}}', r'$["a b"]')""": r'"{\"x\":[1,2]}"',
+            """json_get("{}", "$.n")""": "null", """json_get("{", "$.n")""": Failure.BAD_CAST,
+        },
     ),
     _read(
         "json_string", STRING, f"the string at a path; {_NOTHING}",
-        examples=(
-            Example("""json_string(r'{"a": "x"}', "$.a")""", '"x"'),
-            Example("""json_string(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
-        ),
+        shows={
+            """json_string(r'{"a": "x"}', "$.a")""": '"x"', """json_string(r'{"a": {}}', "$.a")""": Failure.BAD_CAST,
+        },
     ),
     _read(
         "json_int", INT, f"the whole number at a path, written without point and exponent; {_NOTHING}",
         Failure.OVERFLOW,
-        examples=(
-            Example("""json_int(r'{"a": 7}', "$.a")""", "7"),
-            Example("""json_int(r'{"a": 7.5}', "$.a")""", fails=Failure.BAD_CAST),
-        ),
+        shows={"""json_int(r'{"a": 7}', "$.a")""": "7", """json_int(r'{"a": 7.5}', "$.a")""": Failure.BAD_CAST},
     ),
     _read(
         "json_float", FLOAT, f"the number at a path as the nearest double; {_NOTHING}", Failure.OVERFLOW,
-        examples=(
-            Example("""json_float(r'{"a": 1e3}', "$.a")""", "1000.0"),
-            Example("""json_float(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
-        ),
+        shows={
+            """json_float(r'{"a": 1e3}', "$.a")""": "1000.0", """json_float(r'{"a": {}}', "$.a")""": Failure.BAD_CAST,
+        },
     ),
     _read(
         "json_bool", BOOL, f"true or false at a path; {_NOTHING}",
-        examples=(
-            Example("""json_bool(r'{"a": true}', "$.a")""", "true"),
-            Example("""json_bool(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
-        ),
+        shows={"""json_bool(r'{"a": true}', "$.a")""": "true", """json_bool(r'{"a": {}}', "$.a")""": Failure.BAD_CAST},
     ),
     _read(
         "json_list", List(Nullable(STRING)),
         f"the items of the array at a path, each as `json_get` gives it; {_NOTHING}",
-        examples=(
-            Example("""json_list("[1, null, [2]]", "$")""", '["1", null, "[2]"]'),
-            Example("""json_list(r'{"a": {}}', "$.a")""", fails=Failure.BAD_CAST),
-        ),
+        shows={
+            """json_list("[1, null, [2]]", "$")""": '["1", null, "[2]"]',
+            """json_list(r'{"a": {}}', "$.a")""": Failure.BAD_CAST,
+        },
     ),
 )

@@ -1,14 +1,64 @@
-"""Three-valued logic and nulls in the table of functions.
+"""Comparison, three-valued logic and nulls in the table of functions.
 
-The right side is evaluated only where the left does not decide.
+Strings are compared by code point, structs and lists field by field, NaN equals itself and is greatest, -0.0 = 0.0;
+inside structs and lists null equals null and is least. The right side of a logical operator is evaluated only where
+the left does not decide.
 """
 
 from __future__ import annotations
 
-from ghcm.functions.table import Example, Function, Nulls
-from ghcm.signatures import BOOL, Resolution
-from ghcm.types import Null, Nullable, Type, as_nullable, is_nullable, strip
+from collections.abc import Mapping
+
+from ghcm.functions.table import ELSE, Choice, Example, Failure, Function, Nulls
+from ghcm.signatures import BOOL, STRING, Resolution, Rule, comparable
+from ghcm.support import Never
+from ghcm.types import List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip
 from ghcm.types.unification import unify
+
+
+def compare(result: Type | None) -> Rule:
+    """Two comparable values of one type give that result, or one of them."""
+
+    def rule(arguments: tuple[Type, ...]) -> Resolution | None:
+        both = unify(*arguments) if len(arguments) == 2 else None
+        return None if both is None or not comparable(both) else Resolution((both, both), result or both)
+
+    return rule
+
+
+NESTED = Never("Polars orders no structs, and takes nulls inside structs and lists for unknown")
+_POLARS: dict[Choice, str | Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
+
+
+def _compared(name: str, form: str, says: str, shows: Mapping[str, str], sign: str = "") -> Function:
+    spark = f"({{0}} {sign} {{1}})" if sign else f"{{given:then}}{name}({{0}}, {{1}})"
+    polars = _POLARS if sign else _POLARS | {ELSE: f"column_numbers.{name}({{0}}, {{1}})"}
+    rule = compare(BOOL if sign else None)
+    return Function(name, form, rule, says=says, method=False, shows=shows, polars=polars, spark=spark)
+
+
+# fmt: off
+COMPARISON = (
+    _compared("eq", "a == b", "whether both are the same value", {"1 == 1.0": "true", '"a" == "A"': "false"}, "="),
+    _compared("ne", "a != b", "whether they differ", {"1 != 2": "true"}, "!="),
+    _compared("lt", "a < b", "whether a is less", {'"Z" < "a"': "true"}, "<"),
+    _compared("le", "a <= b", "whether a is less or equal", {"2 <= 2": "true"}, "<="),
+    _compared("gt", "a > b", "whether a is greater", {"90s > 1m": "true"}, ">"),
+    _compared("ge", "a >= b", "whether a is greater or equal", {"1 >= 2": "false"}, ">="),
+    _compared("least", "min(a, b)", "the smaller of two values; null if either is null", {"min(3, 2)": "2"}),
+    _compared(
+        "greatest", "max(a, b)", "the greater of two values; null if either is null", {'max("a", "b")': '"b"'},
+    ),
+    Function(
+        "ensure", "(condition, message)", (BOOL, STRING), BOOL,
+        "true; fails with the message where the condition is false. A filter by it makes dead letters of records that "
+        "a program does not expect",
+        method=False, failures=(Failure.BAD_RECORD,), constants=(1,),
+        shows={'ensure(1 < 2, "no")': "true", 'ensure(1 > 2, "too small")': Failure.BAD_RECORD},
+        python="row_numbers.ensure({0}, {1})", polars="{0}", polars_fails="~{0}",
+        spark="{0}", spark_fails=(("NOT {0}", Failure.BAD_RECORD, "{1}"),),
+    ),
+)
 
 
 def any_to_bool(arguments: tuple[Type, ...]) -> Resolution | None:
@@ -44,47 +94,42 @@ def known(arguments: tuple[Type, ...]) -> Resolution | None:
 
 _BOOL, _TEXT = ("{ b: bool? }", "{ b: null }"), ("{ s: string? }", "{ s: null }")
 
-# fmt: off
-TABLE = (
+LOGIC = (
     Function(
         "and", "a and b", logic, says="false if either is false, else null if either is null",
         nulls=Nulls.HANDLED, method=False,
-        examples=(Example("1 < 2 and 2 < 3", "true"), Example("r.b and false", "false", given=_BOOL)),
+        shows=(Example("1 < 2 and 2 < 3", "true"), Example("r.b and false", "false", given=_BOOL)),
     ),
     Function(
         "or", "a or b", logic, says="true if either is true, else null if either is null",
         nulls=Nulls.HANDLED, method=False,
-        examples=(Example("1 > 2 or 2 > 3", "false"), Example("r.b or false", "null", given=_BOOL)),
+        shows=(Example("1 > 2 or 2 > 3", "false"), Example("r.b or false", "null", given=_BOOL)),
     ),
     Function(
         "not", "not a", (BOOL,), BOOL, "the opposite", method=False,
-        examples=(Example("not 1 > 2", "true"), Example("not r.b", "null", given=_BOOL)),
-        python="not {0}", polars="~{0}",
-        spark="(NOT {0})",
+        shows=(Example("not 1 > 2", "true"), Example("not r.b", "null", given=_BOOL)),
+        python="not {0}", polars="~{0}", spark="(NOT {0})",
     ),
     Function(
         "is_null", "a is null", any_to_bool, says="whether it is null", nulls=Nulls.HANDLED, method=False,
-        examples=(Example("r.s is null", "true", given=_TEXT),),
-        polars="{0}.is_null()",
-        spark="({0} IS NULL)",
+        shows=(Example("r.s is null", "true", given=_TEXT),),
+        polars="{0}.is_null()", spark="({0} IS NULL)",
     ),
     Function(
         "is_not_null", "a is not null", any_to_bool, says="whether it is a value", nulls=Nulls.HANDLED, method=False,
-        examples=(Example("r.s is not null", "false", given=_TEXT),),
-        polars="{0}.is_not_null()",
-        spark="({0} IS NOT NULL)",
+        shows=(Example("r.s is not null", "false", given=_TEXT),),
+        polars="{0}.is_not_null()", spark="({0} IS NOT NULL)",
     ),
     Function(
         "coalesce", "a ?? b, coalesce(a, b, ...)", coalesce, nulls=Nulls.HANDLED,
         says="the first that is not null; later ones are evaluated only where needed",
-        examples=(Example('r.s ?? "none"', '"none"', given=_TEXT),),
+        shows=(Example('r.s ?? "none"', '"none"', given=_TEXT),),
     ),
     Function(
         "known", "a, where it is known not to be null", known, nulls=Nulls.HANDLED, method=False,
         says="the same value, typed without its `?`: the compiler has proved that it is not null; engines need no "
         "check",
-        examples=(Example("if r.m is not null then r.m + 1 else 0", "8", given=("{ m: int? }", "{ m: 7 }")),),
-        polars="{0}",
-        spark="{0}",
+        shows=(Example("if r.m is not null then r.m + 1 else 0", "8", given=("{ m: int? }", "{ m: 7 }")),),
+        polars="{0}", spark="{0}",
     ),
 )

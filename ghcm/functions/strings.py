@@ -5,7 +5,7 @@ Positions and lengths are in code points.
 
 from __future__ import annotations
 
-from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function
+from ghcm.functions.table import ELSE, SAFE, Choice, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
 from ghcm.types import Int32, List, Map, Nullable, String, Type, strip
 from ghcm.types.unification import unify
@@ -77,9 +77,8 @@ TABLE = (
     Function(
         "length", "(s)", first(fixed(INT, STRING), list_length),
         says="the number of code points, of items of a list, or of keys of a map",
-        examples=(Example('length("größe")', "5"), Example("length([1, 2, 3])", "3")),
-        python="len({0})",
-        polars={String: "{0}.str.len_chars().cast(pl.Int64)", ELSE: "{0}.list.len().cast(pl.Int64)"},
+        shows={'length("größe")': "5", "length([1, 2, 3])": "3"},
+        python="len({0})", polars={String: "{0}.str.len_chars().cast(pl.Int64)", ELSE: "{0}.list.len().cast(pl.Int64)"},
         spark={
             String: "bigint(char_length({0}))", List: "bigint(array_size({0}))",
             ELSE: "bigint(array_size(map_keys({0})))",
@@ -87,77 +86,68 @@ TABLE = (
     ),
     Function(
         "lower", "(s)", (STRING,), STRING, "in lower case by Unicode's default mapping",
-        examples=(Example('lower("ÄB")', '"äb"'),),
+        shows={'lower("ÄB")': '"äb"'},
         python="{0}.lower()", polars="{0}.str.to_lowercase()", polars_fails="column_texts.case_fails({0})",
         spark="lower({0})",
     ),
     Function(
         "upper", "(s)", (STRING,), STRING, "in upper case by Unicode's default mapping",
-        examples=(Example('upper("äb")', '"ÄB"'),),
+        shows={'upper("äb")': '"ÄB"'},
         python="{0}.upper()", polars="{0}.str.to_uppercase()", polars_fails="column_texts.case_fails({0})",
         spark="upper({0})",
     ),
     Function(
         "trim", "trim(s), trim(s, characters)", _TRIM,
         says=f"without {_SPACE} at both ends, or without any of these characters",
-        examples=(Example('trim("  a b ")', '"a b"'), Example('trim("--a-b-", "-")', '"a-b"')),
-        python=_BOTH[0], polars=_BOTH[1],
-        spark=_TRIMMED.format("BOTH"),
+        shows={'trim("  a b ")': '"a b"', 'trim("--a-b-", "-")': '"a-b"'},
+        python=_BOTH[0], polars=_BOTH[1], spark=_TRIMMED.format("BOTH"),
     ),
     Function(
         "trim_start", "trim_start(s), trim_start(s, characters)", _TRIM, says="the same at the beginning only",
-        examples=(Example('trim_start("  a ")', '"a "'),),
-        python=_START[0], polars=_START[1],
-        spark=_TRIMMED.format("LEADING"),
+        shows={'trim_start("  a ")': '"a "'},
+        python=_START[0], polars=_START[1], spark=_TRIMMED.format("LEADING"),
     ),
     Function(
         "trim_end", "trim_end(s), trim_end(s, characters)", _TRIM, says="the same at the end only",
-        examples=(Example('trim_end("  a ")', '"  a"'),),
-        python=_END[0], polars=_END[1],
-        spark=_TRIMMED.format("TRAILING"),
+        shows={'trim_end("  a ")': '"  a"'},
+        python=_END[0], polars=_END[1], spark=_TRIMMED.format("TRAILING"),
     ),
     Function(
         "is_empty", "(s)", first(fixed(BOOL, STRING), list_is_empty),
         says="whether it has no code points, no items of a list, or no keys of a map",
-        examples=(Example('is_empty("")', "true"), Example("is_empty([1])", "false")),
+        shows={'is_empty("")': "true", "is_empty([1])": "false"},
         python="len({0}) == 0", polars={String: '{0} == ""', ELSE: "{0}.list.len() == 0"},
         spark={String: "({0} = '')", List: "(array_size({0}) = 0)", ELSE: "(array_size(map_keys({0})) = 0)"},
     ),
     Function(
         "starts_with", "(s, part)", (STRING, STRING), BOOL, "whether it begins with part",
-        examples=(Example('starts_with("/docs/install", "/docs")', "true"),),
-        python="{0}.startswith({1})", polars="{0}.str.starts_with({1:bare})",
-        spark="startswith({0}, {1})",
+        shows={'starts_with("/docs/install", "/docs")': "true"},
+        python="{0}.startswith({1})", polars="{0}.str.starts_with({1:bare})", spark="startswith({0}, {1})",
     ),
     Function(
         "ends_with", "(s, part)", (STRING, STRING), BOOL, "whether it ends with part",
-        examples=(Example('ends_with("a.csv", ".csv")', "true"),),
-        python="{0}.endswith({1})", polars="{0}.str.ends_with({1:bare})",
-        spark="endswith({0}, {1})",
+        shows={'ends_with("a.csv", ".csv")': "true"},
+        python="{0}.endswith({1})", polars="{0}.str.ends_with({1:bare})", spark="endswith({0}, {1})",
     ),
     Function(
         "contains", "contains(s, part), contains(list, item), part in s, item in list", first(TEXT2, list_contains),
         says="whether part occurs in it; whether a list has the item",
-        examples=(Example('contains("/docs/install", "install")', "true"), Example("contains([1, 2], 3)", "false")),
+        shows={'contains("/docs/install", "install")': "true", "contains([1, 2], 3)": "false"},
         polars={List: "{0}.list.contains({1:given})", ELSE: "{0}.str.contains({1}, literal=True)"},
         spark="contains({0}, {1})",
     ),
     Function(
         "replace", "(s, old, new)", (STRING, STRING, STRING), STRING,
         "every occurrence of old, from the left, replaced; an empty old changes nothing",
-        examples=(Example('replace("a-b-c", "-", "+")', '"a+b+c"'),),
+        shows={'replace("a-b-c", "-", "+")': '"a+b+c"'},
         spark="replace({0}, {1}, {2})",
     ),
     Function(
         "substring", "(s, start, count)", (STRING, INT, INT), STRING,
         "up to count code points from start (from 0); fails for a negative start or count",
         failures=(Failure.OUT_OF_RANGE,),
-        examples=(
-            Example('substring("stream", 1, 3)', '"tre"'),
-            Example('substring("stream", -1, 3)', fails=Failure.OUT_OF_RANGE),
-        ),
-        python="row_texts.substring({0}, {1}, {2})",
-        polars="{0}.str.slice({1:given}.clip(0), {2:given}.clip(0))",
+        shows={'substring("stream", 1, 3)': '"tre"', 'substring("stream", -1, 3)': Failure.OUT_OF_RANGE},
+        python="row_texts.substring({0}, {1}, {2})", polars="{0}.str.slice({1:given}.clip(0), {2:given}.clip(0))",
         polars_fails={SAFE: "", ELSE: "({1} < 0) | ({2} < 0)"},
         spark="{given:then}substring({0}, int(least({1}, 2147483646L)) + 1, int(least({2}, 2147483646L)))",
         spark_fails=(("{given}({1} < 0 OR {2} < 0)", Failure.OUT_OF_RANGE, "a negative start or count"),),
@@ -166,10 +156,7 @@ TABLE = (
         "split", "(s, separator)", (STRING, STRING), List(STRING),
         "the parts between separators; an empty separator fails",
         failures=(Failure.BAD_PATTERN,),
-        examples=(
-            Example('split("a,b,", ",")', '["a", "b", ""]'),
-            Example('split("a,b", "")', fails=Failure.BAD_PATTERN),
-        ),
+        shows={'split("a,b,", ",")': '["a", "b", ""]', 'split("a,b", "")': Failure.BAD_PATTERN},
         python={SAFE: "{0}.split({1})", ELSE: "row_texts.split({0}, {1})"},
         polars={SAFE: "{0}.str.split({1})", ELSE: "column_texts.split({0}, {1})"},
         polars_fails={SAFE: "", ELSE: '{1} == ""'},
@@ -178,50 +165,48 @@ TABLE = (
         "split_part", "(s, separator, n)", (STRING, STRING, INT), Nullable(STRING),
         "part n (from 0) between separators; null where there are fewer; fails for a negative n or an empty separator",
         failures=(Failure.BAD_PATTERN, Failure.OUT_OF_RANGE),
-        examples=(
-            Example('split_part("a,b", ",", 1)', '"b"'),
-            Example('split_part("a,b", ",", 2)', "null"),
-            Example('split_part("a,b", ",", -1)', fails=Failure.OUT_OF_RANGE),
-        ),
+        shows={
+            'split_part("a,b", ",", 1)': '"b"', 'split_part("a,b", ",", 2)': "null",
+            'split_part("a,b", ",", -1)': Failure.OUT_OF_RANGE,
+        },
         python="row_texts.split_part({0}, {1}, {2})", polars="column_texts.split_part({0}, {1}, {2})",
         polars_fails="column_texts.split_part_fails({0}, {1}, {2})",
     ),
     Function(
         "lines", "(s)", (STRING,), List(STRING),
         "the lines, which end in a newline or in a carriage return and a newline; the last need not",
-        examples=(Example(r'lines("a\nb\n")', '["a", "b"]'),),
+        shows={r'lines("a\nb\n")': '["a", "b"]'},
         python="row_texts.lines({0})", polars="column_texts.lines({0})",
         spark=r"CASE WHEN {0} = '' THEN cast(array() AS array<string>) ELSE transform(split(regexp_replace({0}, "
         r"'\\n\\z', ''), '\u000a', -1), {each} -> regexp_replace({each}, '\\r\\z', '')) END",
     ),
     Function(
         "words", "(s)", (STRING,), List(STRING), f"the parts between {_SPACE}, none of them empty",
-        examples=(Example('words(" to be  or ")', '["to", "be", "or"]'),),
+        shows={'words(" to be  or ")': '["to", "be", "or"]'},
         python="row_texts.words({0})", polars=r'{0}.str.extract_all(r"[^ \t-\r]+")',
         spark=r"regexp_extract_all({0}, '[^ \\t-\\r]+', 0)",
     ),
     Function(
         "concat", "(s, t, ...)", all_strings, says="one after the other",
-        examples=(Example('concat("a", "b", "c")', '"abc"'),),
+        shows={'concat("a", "b", "c")': '"abc"'},
         polars="pl.concat_str({*})",
     ),
     Function(
         "join", "(list, separator)", (List(STRING), STRING), STRING,
         "the strings of a list with the separator between them",
-        examples=(Example('join(["a", "b"], ", ")', '"a, b"'),),
+        shows={'join(["a", "b"], ", ")': '"a, b"'},
         spark="array_join({0}, {1})",
     ),
     Function(
         "reverse", "(s)", (STRING,), STRING, "its code points from the last to the first",
-        examples=(Example('reverse("abc")', '"cba"'),),
-        python="{0}[::-1]", polars="column_texts.reverse({0})",
-        spark="reverse({0})",
+        shows={'reverse("abc")': '"cba"'},
+        python="{0}[::-1]", polars="column_texts.reverse({0})", spark="reverse({0})",
     ),
     Function(
         "repeat", "(s, n)", (STRING, INT), STRING,
         f"n times; fails for a negative n and for more than {LONGEST_TEXT:,} code points",
         failures=(Failure.OUT_OF_RANGE, Failure.OVERFLOW),
-        examples=(Example('repeat("ab", 3)', '"ababab"'), Example('repeat("ab", -1)', fails=Failure.OUT_OF_RANGE)),
+        shows={'repeat("ab", 3)': '"ababab"', 'repeat("ab", -1)': Failure.OUT_OF_RANGE},
         python="row_texts.repeat({0}, {1})", polars="column_texts.repeat({0}, {1})",
         polars_fails="column_texts.repeat_fails({0}, {1})",
         spark=f"{_REPEATS} THEN repeat({{0}}, int(least({{1}}, {LONGEST_TEXT}L))) END",
@@ -235,10 +220,7 @@ TABLE = (
         "with fill, repeated and cut, before it up to a width; an empty fill changes nothing; "
         f"fails where that makes more than {LONGEST_TEXT:,} code points",
         failures=(Failure.OVERFLOW,),
-        examples=(
-            Example('pad_start("7", 3, "0")', '"007"'),
-            Example('pad_start("7", 2000000, "0")', fails=Failure.OVERFLOW),
-        ),
+        shows={'pad_start("7", 3, "0")': '"007"', 'pad_start("7", 2000000, "0")': Failure.OVERFLOW},
         python="row_texts.pad_start({0}, {1}, {2})", polars="column_texts.pad_start({0}, {1}, {2})",
         polars_fails="column_texts.pad_fails({0}, {1}, {2})",
         spark=_PADDED.format(_STAYS, "lpad", LONGEST_TEXT), spark_fails=_PADDED_FAILS,
@@ -246,10 +228,7 @@ TABLE = (
     Function(
         "pad_end", "(s, width, fill)", (STRING, INT, STRING), STRING, "the same with fill behind it",
         failures=(Failure.OVERFLOW,),
-        examples=(
-            Example('pad_end("7", 3, ".")', '"7.."'),
-            Example('pad_end("7", 2000000, "0")', fails=Failure.OVERFLOW),
-        ),
+        shows={'pad_end("7", 3, ".")': '"7.."', 'pad_end("7", 2000000, "0")': Failure.OVERFLOW},
         python="row_texts.pad_end({0}, {1}, {2})", polars="column_texts.pad_end({0}, {1}, {2})",
         polars_fails="column_texts.pad_fails({0}, {1}, {2})",
         spark=_PADDED.format(_STAYS, "rpad", LONGEST_TEXT), spark_fails=_PADDED_FAILS,
@@ -257,14 +236,13 @@ TABLE = (
     Function(
         "index_of", "(s, part)", (STRING, STRING), INT,
         "where part first begins (from 0), -1 where it does not occur; 0 for an empty part",
-        examples=(Example('index_of("abcabc", "c")', "2"), Example('index_of("abc", "x")', "-1")),
-        python="{0}.find({1})", polars="column_texts.index_of({0}, {1})",
-        spark="(bigint(locate({1}, {0})) - 1L)",
+        shows={'index_of("abcabc", "c")': "2", 'index_of("abc", "x")': "-1"},
+        python="{0}.find({1})", polars="column_texts.index_of({0}, {1})", spark="(bigint(locate({1}, {0})) - 1L)",
     ),
     Function(
         "last_index_of", "(s, part)", (STRING, STRING), INT,
         "where part last begins (from 0), -1 where it does not occur; the length for an empty part",
-        examples=(Example('last_index_of("abcabc", "c")', "5"),),
+        shows={'last_index_of("abcabc", "c")': "5"},
         python="{0}.rfind({1})", polars="column_texts.last_index_of({0}, {1})",
         spark="(CASE WHEN locate(reverse({1}), reverse({0})) = 0 THEN -1L "
         "ELSE bigint(char_length({0}) - char_length({1}) - locate(reverse({1}), reverse({0})) + 1) END)",
@@ -272,7 +250,7 @@ TABLE = (
     Function(
         "count_of", "(s, part)", (STRING, STRING), INT,
         "how often part occurs without overlapping; for an empty part one more than the length",
-        examples=(Example('count_of("banana", "an")', "2"),),
+        shows={'count_of("banana", "an")': "2"},
         python="{0}.count({1})", polars="column_texts.count_of({0}, {1})",
         spark="(CASE WHEN {1} = '' THEN bigint(char_length({0})) + 1L "
         "ELSE bigint((char_length({0}) - char_length(replace({0}, {1}, ''))) div char_length({1})) END)",
@@ -282,7 +260,7 @@ TABLE = (
         first(fixed(STRING, STRING, INT), fixed(STRING, STRING, INT, INT), list_slice),
         says="from start (from 0) up to before end, as Python's s[start:end]: negative places count from the end, "
         "places outside are cut; of a list too",
-        examples=(Example('slice("stream", 1, -1)', '"trea"'), Example("slice([1, 2, 3], 1)", "[2, 3]")),
+        shows={'slice("stream", 1, -1)': '"trea"', "slice([1, 2, 3], 1)": "[2, 3]"},
         python="{0}[{1}:{2|}]",
         polars={
             (String, 2): "column_texts.slice_text({0}, {1})", String: "column_texts.slice_text({0}, {1}, {2})",
@@ -292,31 +270,29 @@ TABLE = (
     Function(
         "left", "(s, n)", (STRING, INT), STRING, "the first n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
-        examples=(Example('left("stream", 3)', '"str"'), Example('left("stream", -1)', fails=Failure.OUT_OF_RANGE)),
+        shows={'left("stream", 3)': '"str"', 'left("stream", -1)': Failure.OUT_OF_RANGE},
         python="row_texts.left({0}, {1})", polars="{0}.str.slice(0, {1:given}.clip(0))",
         polars_fails="column_texts.count_fails({0}, {1})",
-        spark="CASE WHEN {1} >= 0 THEN left({0}, int(least({1}, 2147483646L))) END",
-        spark_fails=_NEGATIVE,
+        spark="CASE WHEN {1} >= 0 THEN left({0}, int(least({1}, 2147483646L))) END", spark_fails=_NEGATIVE,
     ),
     Function(
         "right", "(s, n)", (STRING, INT), STRING, "the last n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
-        examples=(Example('right("stream", 3)', '"eam"'), Example('right("stream", -1)', fails=Failure.OUT_OF_RANGE)),
+        shows={'right("stream", 3)': '"eam"', 'right("stream", -1)': Failure.OUT_OF_RANGE},
         python="row_texts.right({0}, {1})", polars="column_texts.right({0}, {1})",
         polars_fails="column_texts.count_fails({0}, {1})",
-        spark="CASE WHEN {1} >= 0 THEN right({0}, int(least({1}, 2147483646L))) END",
-        spark_fails=_NEGATIVE,
+        spark="CASE WHEN {1} >= 0 THEN right({0}, int(least({1}, 2147483646L))) END", spark_fails=_NEGATIVE,
     ),
     Function(
         "remove_prefix", "(s, part)", (STRING, STRING), STRING, "without part at its beginning, if it is there",
-        examples=(Example('remove_prefix("/docs/a", "/docs")', '"/a"'),),
+        shows={'remove_prefix("/docs/a", "/docs")': '"/a"'},
         python="{0}.removeprefix({1})", polars="{0}.str.strip_prefix({1:given})",
         spark="(CASE WHEN startswith({0}, {1}) THEN substring({0}, char_length({1}) + 1) "
         "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",
     ),
     Function(
         "remove_suffix", "(s, part)", (STRING, STRING), STRING, "without part at its end, if it is there",
-        examples=(Example('remove_suffix("a.csv", ".csv")', '"a"'),),
+        shows={'remove_suffix("a.csv", ".csv")': '"a"'},
         python="{0}.removesuffix({1})", polars="{0}.str.strip_suffix({1:given})",
         spark="(CASE WHEN endswith({0}, {1}) THEN left({0}, char_length({0}) - char_length({1})) "
         "ELSE CASE WHEN {1} IS NOT NULL THEN {0} END END)",

@@ -129,12 +129,23 @@ class Function:
     """Which arguments must be literals, from 0, where they are given: what engines have to know before they run."""
     bad_constant: ConstantRule | None = None
     """What is wrong with constants of the right types; None where nothing is."""
-    examples: tuple[Example, ...] = ()
+    shows: Mapping[str, str | Failure] | tuple[Example, ...] = ()
+    """Examples: expressions and their values as JSON, or the reasons for which they fail."""
     python: Text | None = None
     polars: Text | None = None
     polars_fails: Text = ""
     spark: Text | None = None
     spark_fails: tuple[SqlFailure, ...] | Mapping[Choice, tuple[SqlFailure, ...]] = ()
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """What it shows."""
+        if not isinstance(self.shows, Mapping):
+            return self.shows
+        return tuple(
+            Example(text, fails=gives) if isinstance(gives, Failure) else Example(text, gives)
+            for text, gives in self.shows.items()
+        )
 
     @property
     def signature(self) -> str:

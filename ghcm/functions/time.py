@@ -91,7 +91,7 @@ def part(
     return Function(
         name, "(t[, zone])", first(*rules), says=says, failures=(Failure.OVERFLOW,),
         constants=(1,), bad_constant=zoned(1),
-        examples=(
+        shows=(
             *more,
             Example(f"{name}({_MOMENT})", gives), *([in_berlin] if zoned_gives else []),
             Example(f"{name}({_LATER})", fails=Failure.OVERFLOW),
@@ -139,30 +139,27 @@ NUMBERS = (
     Function(
         "to_micros", "(t)", first(fixed(INT, TIMESTAMP), fixed(INT, DURATION)),
         says="microseconds since 1970, or of the duration",
-        examples=(Example("to_micros(1500ms)", "1500000"),),
-        python="{0}", polars="columns.micros({0})",
-        spark={Timestamp: "unix_micros({0})", ELSE: "{0}"},
+        shows={"to_micros(1500ms)": "1500000"},
+        python="{0}", polars="columns.micros({0})", spark={Timestamp: "unix_micros({0})", ELSE: "{0}"},
     ),
     Function(
         "from_micros", "(n)", (INT,), TIMESTAMP, "the timestamp so many microseconds after 1970",
-        examples=(Example("from_micros(1)", '"1970-01-01T00:00:00.000001Z"'),),
-        python="{0}", polars="columns.timestamp({0})",
-        spark="timestamp_micros({0})",
+        shows={"from_micros(1)": '"1970-01-01T00:00:00.000001Z"'},
+        python="{0}", polars="columns.timestamp({0})", spark="timestamp_micros({0})",
     ),
     Function(
         "to_millis", "(t)", first(fixed(INT, TIMESTAMP), fixed(INT, DURATION)),
         says="whole milliseconds since 1970, or of the duration, rounded towards minus infinity",
-        examples=(Example("to_millis(1500us)", "1"), Example("to_millis(from_micros(-1))", "-1")),
+        shows={"to_millis(1500us)": "1", "to_millis(from_micros(-1))": "-1"},
         python="{0} // 1000", polars="columns.micros({0}) // 1000",
         spark={Timestamp: _MILLIS.format("unix_micros({0})"), ELSE: _MILLIS},
     ),
     Function(
         "from_millis", "(n)", (INT,), TIMESTAMP, "the timestamp so many milliseconds after 1970",
         failures=(Failure.OVERFLOW,),
-        examples=(
-            Example("from_millis(1500)", '"1970-01-01T00:00:01.500000Z"'),
-            Example("from_millis(9223372036854775807)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            "from_millis(1500)": '"1970-01-01T00:00:01.500000Z"', "from_millis(9223372036854775807)": Failure.OVERFLOW,
+        },
         python="row_time.inside({0} * 1000)",
         polars="columns.timestamp({0} * 1_000)", polars_fails="column_time.whole_fails({0}, 1_000)",
         spark=_after_1970(1000), spark_fails=_LEAVES,
@@ -170,7 +167,7 @@ NUMBERS = (
     Function(
         "to_seconds", "(t)", first(fixed(FLOAT, TIMESTAMP), fixed(FLOAT, DURATION)),
         says="seconds since 1970, or of the duration: the microseconds as a float, divided by a million",
-        examples=(Example("to_seconds(90m)", "5400.0"), Example("to_seconds(from_micros(1500000))", "1.5")),
+        shows={"to_seconds(90m)": "5400.0", "to_seconds(from_micros(1500000))": "1.5"},
         python="float({0}) / 1_000_000.0",
         polars="column_numbers.divided(columns.micros({0}).cast(pl.Float64), 1_000_000.0)",
         spark={Timestamp: "(double(unix_micros({0})) / 1000000.0D)", ELSE: "(double({0}) / 1000000.0D)"},
@@ -180,12 +177,11 @@ NUMBERS = (
         says="the timestamp so many seconds after 1970; a float is rounded exactly to the nearest microsecond, half to "
         "even; NaN and infinity are bad_cast",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW),
-        examples=(
-            Example("from_seconds(1767323045)", '"2026-01-02T03:04:05.000000Z"'),
-            Example("from_seconds(1331901000.25)", '"2012-03-16T12:30:00.250000Z"'),
-            Example('from_seconds(to_float("nan"))', fails=Failure.BAD_CAST),
-            Example("from_seconds(1e12)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            "from_seconds(1767323045)": '"2026-01-02T03:04:05.000000Z"',
+            "from_seconds(1331901000.25)": '"2012-03-16T12:30:00.250000Z"',
+            'from_seconds(to_float("nan"))': Failure.BAD_CAST, "from_seconds(1e12)": Failure.OVERFLOW,
+        },
         python={Float: "row_time.inside(row_time.micros({0}))", ELSE: "row_time.inside({0} * 1_000_000)"},
         polars={
             Float: "columns.timestamp(column_time.float_seconds({0}))",
@@ -201,12 +197,10 @@ NUMBERS = (
         "to_duration", "(n)", first(fixed(DURATION, INT), fixed(DURATION, FLOAT)),
         says="the duration of so many seconds; a float is rounded as by from_seconds",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW),
-        examples=(
-            Example("to_duration(90)", "90"),
-            Example("to_duration(0.5)", "0.5"),
-            Example('to_duration(to_float("inf"))', fails=Failure.BAD_CAST),
-            Example("to_duration(1e13)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            "to_duration(90)": "90", "to_duration(0.5)": "0.5", 'to_duration(to_float("inf"))': Failure.BAD_CAST,
+            "to_duration(1e13)": Failure.OVERFLOW,
+        },
         python={
             Float: 'row_numbers.within(row_time.micros({0}), "to_duration gives")',
             ELSE: 'row_numbers.within({0} * 1_000_000, "to_duration gives")',
@@ -227,10 +221,10 @@ CALENDAR = (
         "truncate", "(t, unit)", (TIMESTAMP, DURATION), TIMESTAMP,
         "the last multiple of unit since 1970 that is not after t; fails for a unit that is not positive",
         failures=(Failure.ZERO_DIVISOR,),
-        examples=(
-            Example("truncate(from_micros(90000000), 1m)", '"1970-01-01T00:01:00.000000Z"'),
-            Example("truncate(from_micros(0), 0s)", fails=Failure.ZERO_DIVISOR),
-        ),
+        shows={
+            "truncate(from_micros(90000000), 1m)": '"1970-01-01T00:01:00.000000Z"',
+            "truncate(from_micros(0), 0s)": Failure.ZERO_DIVISOR,
+        },
         python="row_time.truncate({0}, {1})",
         polars="columns.timestamp(column_time.truncate(columns.micros({0}), columns.micros({1})))",
         polars_fails="column_time.truncate_fails(columns.micros({0}), columns.micros({1}))",
@@ -248,22 +242,22 @@ CALENDAR = (
         says=f'the beginning of the unit of the calendar that t lies in: one of "{", ".join(UNITS)}"; weeks begin on '
         "Monday, days at midnight of the zone; of a date, one of days or longer",
         failures=(Failure.OVERFLOW,), constants=(1, 2), bad_constant=unit,
-        examples=(
-            Example(f'truncate_to({_MOMENT}, "month")', '"2026-03-01T00:00:00.000000Z"'),
-            Example(f'truncate_to({_MOMENT}, "week", "Europe/Berlin")', '"2026-03-22T23:00:00.000000Z"'),
-            Example('truncate_to(date_of(2026, 3, 29), "quarter")', '"2026-01-01"'),
-            Example(f'truncate_to({_LATER}, "day")', fails=Failure.OVERFLOW),
-        ),
+        shows={
+            f'truncate_to({_MOMENT}, "month")': '"2026-03-01T00:00:00.000000Z"',
+            f'truncate_to({_MOMENT}, "week", "Europe/Berlin")': '"2026-03-22T23:00:00.000000Z"',
+            'truncate_to(date_of(2026, 3, 29), "quarter")': '"2026-01-01"',
+            f'truncate_to({_LATER}, "day")': Failure.OVERFLOW,
+        },
     ),
     Function(
         "add_months", "(t, n)", first(fixed(TIMESTAMP, TIMESTAMP, INT), fixed(DATE, DATE, INT)),
         says="n months later, or earlier for a negative n; a day that the month has not becomes its last day",
         failures=(Failure.OVERFLOW,),
-        examples=(
-            Example('add_months(to_timestamp("2024-01-31T12:00"), 1)', '"2024-02-29T12:00:00.000000Z"'),
-            Example("add_months(date_of(2024, 2, 29), -12)", '"2023-02-28"'),
-            Example("add_months(date_of(9999, 12, 1), 1)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            'add_months(to_timestamp("2024-01-31T12:00"), 1)': '"2024-02-29T12:00:00.000000Z"',
+            "add_months(date_of(2024, 2, 29), -12)": '"2023-02-28"',
+            "add_months(date_of(9999, 12, 1), 1)": Failure.OVERFLOW,
+        },
         python={Date: "row_time.add_months_to_date({0}, {1})", ELSE: "row_time.add_months({0}, {1})"},
         polars={
             Date: "column_time.add_months_to_date({0}, {1})",
@@ -276,26 +270,23 @@ CALENDAR = (
     ),
     Function(
         "add_days", "(d, n)", (DATE, INT), DATE, "n days later", failures=(Failure.OVERFLOW,),
-        examples=(
-            Example("add_days(date_of(2026, 2, 28), 1)", '"2026-03-01"'),
-            Example("add_days(date_of(9999, 12, 31), 1)", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            "add_days(date_of(2026, 2, 28), 1)": '"2026-03-01"',
+            "add_days(date_of(9999, 12, 31), 1)": Failure.OVERFLOW,
+        },
         python="row_time.add_days({0}, {1})",
         polars="column_time.add_days({0}, {1})", polars_fails="column_time.add_days_fails({0}, {1})",
     ),
     Function(
         "days_between", "(start, end)", (DATE, DATE), INT, "the days from start to end",
-        examples=(Example("days_between(date_of(2026, 1, 1), date_of(2026, 3, 1))", "59"),),
+        shows={"days_between(date_of(2026, 1, 1), date_of(2026, 3, 1))": "59"},
         python="-{0} + {1}", polars="{1}.cast(pl.Int32).cast(pl.Int64) - {0}.cast(pl.Int32).cast(pl.Int64)",
         spark="(bigint(unix_date({1})) - bigint(unix_date({0})))",
     ),
     Function(
         "date_of", "(year, month, day)", (INT, INT, INT), DATE, "that day; fails where the calendar has none",
         failures=(Failure.OUT_OF_RANGE,),
-        examples=(
-            Example("date_of(2026, 1, 2)", '"2026-01-02"'),
-            Example("date_of(2026, 2, 29)", fails=Failure.OUT_OF_RANGE),
-        ),
+        shows={"date_of(2026, 1, 2)": '"2026-01-02"', "date_of(2026, 2, 29)": Failure.OUT_OF_RANGE},
         python="row_time.date_of({0}, {1}, {2})",
         polars="column_time.date_of({0}, {1}, {2})", polars_fails="column_time.date_of_fails({0}, {1}, {2})",
     ),
@@ -304,12 +295,12 @@ CALENDAR = (
         first(fixed(TIMESTAMP, *[INT] * 6), fixed(TIMESTAMP, *[INT] * 6, STRING)),
         says="that moment; fails where the calendar or the clock has none",
         failures=(Failure.OUT_OF_RANGE, Failure.OVERFLOW), constants=(6,), bad_constant=zoned(6),
-        examples=(
-            Example("timestamp_of(2026, 1, 2, 3, 4, 5)", '"2026-01-02T03:04:05.000000Z"'),
-            Example('timestamp_of(2026, 1, 2, 3, 4, 5, "America/New_York")', '"2026-01-02T08:04:05.000000Z"'),
-            Example("timestamp_of(2026, 1, 2, 24, 0, 0)", fails=Failure.OUT_OF_RANGE),
-            Example('timestamp_of(1, 1, 1, 0, 0, 0, "Europe/Berlin")', fails=Failure.OVERFLOW),
-        ),
+        shows={
+            "timestamp_of(2026, 1, 2, 3, 4, 5)": '"2026-01-02T03:04:05.000000Z"',
+            'timestamp_of(2026, 1, 2, 3, 4, 5, "America/New_York")': '"2026-01-02T08:04:05.000000Z"',
+            "timestamp_of(2026, 1, 2, 24, 0, 0)": Failure.OUT_OF_RANGE,
+            'timestamp_of(1, 1, 1, 0, 0, 0, "Europe/Berlin")': Failure.OVERFLOW,
+        },
         python="row_time.timestamp_of({0}, {1}, {2}, {3}, {4}, {5}{6:zone})",
         polars="columns.timestamp(column_time.timestamp_of({0}, {1}, {2}, {3}, {4}, {5}{6:zone}))",
         polars_fails="column_time.timestamp_of_fails({0}, {1}, {2}, {3}, {4}, {5}{6:zone})",
@@ -321,12 +312,11 @@ TEXTS = (
         "to_date", "(t[, zone])", first(fixed(DATE, TIMESTAMP), fixed(DATE, STRING), fixed(DATE, TIMESTAMP, STRING)),
         says="the day of a timestamp; of a text such as 2026-01-02",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=zoned(1),
-        examples=(
-            Example('to_date("2026-01-02")', '"2026-01-02"'),
-            Example('to_date(to_timestamp("2026-01-02T23:30Z"), "Europe/Berlin")', '"2026-01-03"'),
-            Example('to_date("2026-02-29")', fails=Failure.BAD_CAST),
-            Example(f"to_date({_LATER})", fails=Failure.OVERFLOW),
-        ),
+        shows={
+            'to_date("2026-01-02")': '"2026-01-02"',
+            'to_date(to_timestamp("2026-01-02T23:30Z"), "Europe/Berlin")': '"2026-01-03"',
+            'to_date("2026-02-29")': Failure.BAD_CAST, f"to_date({_LATER})": Failure.OVERFLOW,
+        },
         python={String: "row_time_texts.to_date({0})", ELSE: "row_time.day_at({0}{1:zone})"},
         polars={
             String: "column_time_texts.parse_date({0})", ELSE: "column_time.day_at(columns.micros({0}){1:zone})",
@@ -342,12 +332,11 @@ TEXTS = (
         says="midnight of a date; of a text of ISO 8601: 2026-01-02, then perhaps T or a space and 03:04, :05, "
         ".000006, and Z or an offset such as +01:00, else UTC; digits behind the microseconds are cut",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=zoned(1),
-        examples=(
-            Example('to_timestamp("2026-01-02 03:04:05+01:00")', '"2026-01-02T02:04:05.000000Z"'),
-            Example('to_timestamp(date_of(2026, 7, 1), "Europe/Berlin")', '"2026-06-30T22:00:00.000000Z"'),
-            Example('to_timestamp("yesterday")', fails=Failure.BAD_CAST),
-            Example('to_timestamp("0001-01-01T00:00+01:00")', fails=Failure.OVERFLOW),
-        ),
+        shows={
+            'to_timestamp("2026-01-02 03:04:05+01:00")': '"2026-01-02T02:04:05.000000Z"',
+            'to_timestamp(date_of(2026, 7, 1), "Europe/Berlin")': '"2026-06-30T22:00:00.000000Z"',
+            'to_timestamp("yesterday")': Failure.BAD_CAST, 'to_timestamp("0001-01-01T00:00+01:00")': Failure.OVERFLOW,
+        },
         python={String: "row_time_texts.to_timestamp({0})", ELSE: "row_time.date_to_timestamp({0}{1:zone})"},
         polars={
             String: "columns.timestamp(column_time_texts.parse({0}))",
@@ -365,16 +354,12 @@ TEXTS = (
         "itself, also white space; what is not said of the time of day is 0; years have four digits, months English "
         "names",
         failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1, 2), bad_constant=pattern(read_by),
-        examples=(
-            Example(
-                'parse_time("10/Oct/2000:13:55:36 -0700", "%d/%b/%Y:%H:%M:%S %z")', '"2000-10-10T20:55:36.000000Z"',
-            ),
-            Example(
-                'parse_time("25.10.2026 02:30", "%d.%m.%Y %H:%M", "Europe/Berlin")', '"2026-10-25T00:30:00.000000Z"',
-            ),
-            Example('parse_time("31.02.2026", "%d.%m.%Y")', fails=Failure.BAD_CAST),
-            Example('parse_time("01.01.0001", "%d.%m.%Y", "Europe/Berlin")', fails=Failure.OVERFLOW),
-        ),
+        shows={
+            'parse_time("10/Oct/2000:13:55:36 -0700", "%d/%b/%Y:%H:%M:%S %z")': '"2000-10-10T20:55:36.000000Z"',
+            'parse_time("25.10.2026 02:30", "%d.%m.%Y %H:%M", "Europe/Berlin")': '"2026-10-25T00:30:00.000000Z"',
+            'parse_time("31.02.2026", "%d.%m.%Y")': Failure.BAD_CAST,
+            'parse_time("01.01.0001", "%d.%m.%Y", "Europe/Berlin")': Failure.OVERFLOW,
+        },
         polars="columns.timestamp(column_time_texts.parse({0}, {1:bare}{2:zone}))",
         polars_fails="({0}.is_not_null() & column_time_texts.parse({0}, {1:bare}{2:zone}).is_null())",
     ),
@@ -383,12 +368,12 @@ TEXTS = (
         first(fixed(STRING, TIMESTAMP, STRING), fixed(STRING, DATE, STRING), fixed(STRING, TIMESTAMP, STRING, STRING)),
         says="the moment or day as text, by the directives of parse_time",
         failures=(Failure.OVERFLOW,), constants=(1, 2), bad_constant=pattern(written_by),
-        examples=(
-            Example(f'format_time({_MOMENT}, "%d/%b/%Y:%H:%M:%S %z")', '"29/Mar/2026:00:30:05 +0000"'),
-            Example(f'format_time({_MOMENT}, "%H:%M %z", "Asia/Kathmandu")', '"06:15 +0545"'),
-            Example('format_time(date_of(2026, 3, 29), "day %j")', '"day 088"'),
-            Example(f'format_time({_LATER}, "%Y")', fails=Failure.OVERFLOW),
-        ),
+        shows={
+            f'format_time({_MOMENT}, "%d/%b/%Y:%H:%M:%S %z")': '"29/Mar/2026:00:30:05 +0000"',
+            f'format_time({_MOMENT}, "%H:%M %z", "Asia/Kathmandu")': '"06:15 +0545"',
+            'format_time(date_of(2026, 3, 29), "day %j")': '"day 088"',
+            f'format_time({_LATER}, "%Y")': Failure.OVERFLOW,
+        },
         polars={
             Date: "column_time_texts.format_date({0}, {1:bare})",
             ELSE: "column_time_texts.format_time(columns.micros({0}), {1:bare}{2:zone})",

@@ -33,7 +33,7 @@ from ghcm.codegen.native.texts import (
 )
 from ghcm.expr import Call, Expr
 from ghcm.functions import FUNCTIONS, chosen
-from ghcm.functions.comparison import NESTED
+from ghcm.functions.logic import NESTED
 from ghcm.support import Never
 from ghcm.types import is_nullable, strip
 from ghcm.values.texts import parse_subnet

@@ -41,10 +41,10 @@ def missing() -> Iterator[str]:
     """What has to be added, one instruction for each gap."""
     for row in FUNCTIONS.values():
         if not row.examples:
-            yield f"""add to the row of "{row.name}": examples=(Example('{row.signature}', '<its value as JSON>'),),"""
+            yield f"""add to the row of "{row.name}": shows={{'{row.signature}': '<its value as JSON>'}},"""
         elif row.failures and not any(each.fails for each in row.examples):
-            example = f"""Example('<what fails>', fails=Failure.{row.failures[0].name})"""
-            yield f"""add to the examples of "{row.name}": {example},"""
+            example = f"""'<what fails>': Failure.{row.failures[0].name}"""
+            yield f"""add to what "{row.name}" shows: {example},"""
     for operator in OPERATORS.values():
         name = operator.name
         if isinstance(operator.reference, Yes) and not operator.examples:
