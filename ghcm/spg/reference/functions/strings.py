@@ -1,8 +1,11 @@
-"""The meanings of the functions of strings."""
+"""The meanings of the functions of strings, regular expressions, bytes as texts, and hashes."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+import zlib
 from typing import Any
 
 from ghcm.functions import Failure
@@ -70,6 +73,75 @@ def _contains(types: Types, whole: Any, part: Any) -> bool:
     return part in whole
 
 
+# --- patterns ---------------------------------------------------------------------------------------------------------
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The pattern as Python reads it: `$` outside of a class is the end of the text."""
+    tokens = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", text, re.DOTALL)
+    try:
+        return re.compile("".join(r"\Z" if token == "$" else token for token in tokens), re.ASCII)
+    except re.error as error:
+        fail(Failure.BAD_PATTERN, f"{text!r} is no pattern: {error}")
+
+
+def _extract(_: Types, text: str, pattern: str, group: int = 0) -> str | None:
+    found = _pattern(pattern).search(text)
+    return (found.group(group) or "") if found is not None else None
+
+
+def _split_by(_: Types, text: str, pattern: str) -> list[str]:
+    parts, end = list[str](), 0
+    for found in _pattern(pattern).finditer(text):
+        parts.append(text[end : found.start()])
+        end = found.end()
+    return [*parts, text[end:]]
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def utf8(value: str | bytes) -> bytes:
+    """Bytes as they are, a string as its UTF-8."""
+    return value.encode("utf-8") if isinstance(value, str) else value
+
+
+def _from_bytes(_: Types, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        fail(Failure.BAD_CAST, f"{data!r} is no UTF-8")
+
+
+def _from_hex(_: Types, text: str) -> bytes:
+    if not re.fullmatch(r"([0-9a-fA-F][0-9a-fA-F])*", text):
+        fail(Failure.BAD_CAST, f"{text!r} is no hexadecimal text")
+    return bytes(int(text[index : index + 2], 16) for index in range(0, len(text), 2))
+
+
+def _to_base64(_: Types, value: str | bytes) -> str:
+    return base64.b64encode(utf8(value)).decode("ascii")
+
+
+def _from_base64(types: Types, text: str) -> bytes:
+    """What is not as it is written here again is refused: other alphabets, lines, left-over bits."""
+    try:
+        data = base64.b64decode(text.encode("ascii"))
+    except ValueError:
+        fail(Failure.BAD_CAST, f"{text!r} is no base64")
+    return data if _to_base64(types, data) == text else fail(Failure.BAD_CAST, f"{text!r} is no base64")
+
+
+# --- hashes -----------------------------------------------------------------------------------------------------------
+
+
+def _digest(algorithm: str) -> Meaning:
+    def meaning(_: Types, value: str | bytes) -> str:
+        return hashlib.new(algorithm, utf8(value), usedforsecurity=False).hexdigest()
+
+    return meaning
+
+
 MEANINGS: dict[str, Meaning] = {
     "length": lambda _, a: len(a),
     "lower": lambda _, a: a.lower(),
@@ -101,4 +173,19 @@ MEANINGS: dict[str, Meaning] = {
     "right": lambda _, a, count: a[max(len(a) - _counted(count), 0) :],
     "remove_prefix": lambda _, a, part: a.removeprefix(part),
     "remove_suffix": lambda _, a, part: a.removesuffix(part),
+    "matches": lambda _, a, pattern: _pattern(pattern).search(a) is not None,
+    "full_match": lambda _, a, pattern: _pattern(pattern).fullmatch(a) is not None,
+    "extract": _extract,
+    "replace_pattern": lambda _, a, pattern, new: _pattern(pattern).sub(lambda _: new, a),
+    "split_pattern": _split_by,
+    "count_matches": lambda _, a, pattern: sum(1 for _ in _pattern(pattern).finditer(a)),
+    "extract_all": lambda _, a, pattern: [found.group(0) for found in _pattern(pattern).finditer(a)],
+    "to_bytes": lambda _, a: a.encode("utf-8"),
+    "from_bytes": _from_bytes,
+    "to_hex": lambda _, a: "".join(f"{byte:02x}" for byte in utf8(a)),
+    "from_hex": _from_hex,
+    "to_base64": _to_base64,
+    "from_base64": _from_base64,
+    **{name: _digest(name) for name in ("md5", "sha1", "sha256", "sha512")},
+    "crc32": lambda _, a: zlib.crc32(utf8(a)),
 }

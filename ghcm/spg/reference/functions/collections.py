@@ -1,4 +1,4 @@
-"""The meanings of the functions of lists."""
+"""The meanings of the functions of lists and maps."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ def _distinct(types: Types, items: list[Any]) -> list[Any]:
     return list(first.values())
 
 
+# --- maps -------------------------------------------------------------------------------------------------------------
+
+
+def _from_entries(_: Types, entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(entries)
+    return {key: found[key] for key in sorted(found)}
+
+
+def _at(_: Types, of: dict[Any, Any], key: Any) -> Any:
+    return of[key] if key in of else fail(Failure.OUT_OF_RANGE, f"the map has no key {key!r}")
+
+
 MEANINGS: dict[str, Meaning] = {
     "get": _get,
     "list_sum": _sum,
@@ -90,4 +102,10 @@ MEANINGS: dict[str, Meaning] = {
     "list_sort": _sort,
     "list_sort_by": _sort_by,
     "list_distinct": _distinct,
+    "map_at": _at,
+    "has_key": lambda _, of, key: key in of,
+    "keys": lambda _, of: sorted(of),
+    "values": lambda _, of: [of[key] for key in sorted(of)],
+    "entries": lambda _, of: [(key, of[key]) for key in sorted(of)],
+    "from_entries": _from_entries,
 }
