@@ -13,7 +13,7 @@ from ghcm.errors import suggest
 from ghcm.functions import FAMILIES, Example, Function, Nulls
 from ghcm.functions import OPERATORS as SYMBOLS
 from ghcm.manual import aggregates
-from ghcm.manual.example import Aggregated
+from ghcm.manual.aggregates import Aggregated
 from ghcm.manual.forms import FORMS, Form
 from ghcm.operators import OPERATORS, Argument, Operator, Pipeline, Role
 from ghcm.support import Engine, Never, NotYet, Support, Yes

@@ -109,10 +109,20 @@ def shown(filename: str) -> str:
 
 def _at_instruction(code: CodeType, offset: int, line: int | None) -> Span:
     source = source_of(code.co_filename)
-    begin, end, column, end_column = next(islice(code.co_positions(), max(offset // 2, 0), None), (None,) * 4)
-    if begin is None or end is None or column is None or end_column is None or not source.line(begin):
-        return at_line(source, begin or line or 1)
-    return Span(source, columns(source, begin, column), columns(source, end, end_column))
+    where: Where = next(islice(code.co_positions(), max(offset // 2, 0), None), (None, None, None, None))
+    return span_at(source, where) or at_line(source, where[0] or line or 1)
+
+
+Where = tuple[int | None, int | None, int | None, int | None]
+"""First and last line, first and last column, as the interpreter keeps them of an instruction."""
+
+
+def span_at(source: Source, where: Where) -> Span | None:
+    """What stands there; None where the interpreter or the source does not know."""
+    line, end, column, end_column = where
+    if line is None or end is None or column is None or end_column is None or not source.line(line):
+        return None
+    return Span(source, columns(source, line, column), columns(source, end, end_column))
 
 
 _Node = python.ClassDef | python.FunctionDef | python.AsyncFunctionDef

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from ghcm.language.fluent.positions import columns, mistake, of_code, source_of, span_of_node
+from ghcm.language.fluent.positions import mistake, of_code, source_of, span_at, span_of_node
 from ghcm.source import Span
 
 WHY = "It is called once, with stand-ins for its values; what Python decides by itself is not seen."
@@ -142,21 +142,18 @@ def refuse_object_checks(code: CodeType | None, names: Mapping[str, object]) -> 
     for instruction in dis.get_instructions(code):
         called = instruction.argval if instruction.opname == "LOAD_GLOBAL" else None
         if called in _OF_OBJECTS and called not in names:
-            message, at = f'"{called}" of Python cannot be traced', _instruction(code, instruction)
+            message = f'"{called}" of Python cannot be traced'
             detail = "It looks at the stand-in for a value, so that the answer would always be the same."
-            raise mistake("GHCM-131", message, at, detail=detail, hint=_OF_OBJECTS[called])
+            raise mistake("GHCM-131", message, _position(code, instruction), detail=detail, hint=_OF_OBJECTS[called])
         if instruction.opname == "IS_OP" or instruction.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
-            at, hint = _instruction(code, instruction), "write x.is_null() or x.is_not_null()"
+            at, hint = _position(code, instruction), "write x.is_null() or x.is_not_null()"
             detail = "Python compares stand-ins, so that the answer would always be the same."
             raise mistake("GHCM-130", '"is" cannot be traced', at, detail=detail, hint=hint)
 
 
-def _instruction(code: CodeType, instruction: dis.Instruction) -> Span:
-    source, at = source_of(code.co_filename), instruction.positions
-    if at is None or at.lineno is None or at.end_lineno is None or at.col_offset is None or at.end_col_offset is None:
-        return of_code(code)
-    start, end = columns(source, at.lineno, at.col_offset), columns(source, at.end_lineno, at.end_col_offset)
-    return Span(source, start, end)
+def _position(code: CodeType, instruction: dis.Instruction) -> Span:
+    where = instruction.positions
+    return (span_at(source_of(code.co_filename), where) if where else None) or of_code(code)
 
 
 METHODS: dict[str, tuple[str, int, tuple[object, ...]]] = {

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from ghcm import ProgramError, Record, arrow_schema_of, dataclass_of, json_schema_of, pydantic_of, record_of
 from ghcm.language import load, parse, print_program
-from ghcm.language.fluent.class_types import struct_of_class
+from ghcm.language.fluent.interchange import struct_of_class
 from ghcm.lowering import lower
 from ghcm.source import Source
 from ghcm.types import Enumeration, Nullable

@@ -20,7 +20,7 @@ from pydantic import Field as Said
 
 from ghcm import Digits, ProgramError, Record, arrow_schema_of, at, dataclass_of, json_schema_of, pydantic_of, record_of
 from ghcm.driver import check
-from ghcm.language.fluent.class_types import struct_of_class
+from ghcm.language.fluent.interchange import struct_of_class
 from ghcm.schemas.json_schema import schema_of
 from ghcm.schemas.records import identity, named
 from ghcm.types import (

@@ -9,7 +9,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic import Field as Said
 
 from ghcm import OneOf, ProgramError, Record, at, dataclass_of, json_schema_of, pydantic_of, record_of, union_of
-from ghcm.language.fluent.class_types import struct_of_class
+from ghcm.language.fluent.interchange import struct_of_class
 from ghcm.schemas.records import identity
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ghcm.functions import Example, Failure
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
-from ghcm.manual.example import Aggregated
+from ghcm.manual.aggregates import Aggregated
 from ghcm.operators import Pipeline
 from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch

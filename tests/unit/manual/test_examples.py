@@ -11,7 +11,7 @@ from ghcm.aggregates import AGGREGATES
 from ghcm.expr import Call, walk
 from ghcm.functions import FUNCTIONS, Example
 from ghcm.manual import aggregates
-from ghcm.manual.example import Aggregated
+from ghcm.manual.aggregates import Aggregated
 from ghcm.manual.forms import FORMS
 from ghcm.operators import OPERATORS, Pipeline
 from ghcm.runtime.contract import Form
