@@ -15,16 +15,16 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, wraps
 from inspect import Signature, isfunction, signature
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
-from ghcm.language.fluent.positions import Operands, call_operands, caller, here, keep, mistake
+from ghcm.language.fluent.positions import Operands, call_operands, caller, here, mistake, noting
 from ghcm.language.fluent.records import Record, type_of
 from ghcm.language.fluent.tracing import expr_of, trace
 from ghcm.language.fluent.values import Later, duration_of, later, next_order, plain, resolve
@@ -148,12 +148,8 @@ class Pipeline:
         called = self.then("python", name, by=by)
         assert isinstance(called._expr, ast.Apply)
         if wanted is not None:
-            try:
-                type_ = type_of(wanted, span)
-            except ProgramError as error:
-                keep(error)
-            else:
-                called._expr = ast.Apply(called._expr.function, called._expr.arguments, type_, span=span)
+            with noting():
+                called._expr = replace(called._expr, result=type_of(wanted, span), span=span)
         return called
 
     # --- the operators of the table: signatures, for editors and type checkers
@@ -235,26 +231,21 @@ def arguments_of(
         found.append(ast.Argument(_value(operator, wanted, value, span), span=span))
     for name, value in options.items():
         if value is not None:
-            wanted = next((each for each in declared if each.name == plain(name)), _option(plain(name)))
+            other = Argument(plain(name), "name") if plain(name) in _NAMES else None
+            wanted = next((each for each in declared if each.name == plain(name)), other)
             span = operands.of(name)
             found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span=span))
     return tuple(found)
 
 
-def _option(name: str) -> Argument | None:
-    return Argument(name, "name") if name in _NAMES else None
-
-
 def _value(operator: str, wanted: Argument | None, value: object, span: Span) -> ast.Expr:
-    try:
+    with noting():
         if isinstance(value, str):
             return _text(operator, wanted, value, span)
         if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
-            return StepFunction(cast("Callable[[Pipeline], Pipeline]", value)).__ghcm_expr__(span)
+            return _step(value, span)
         return expr_of(value, span)
-    except ProgramError as error:
-        keep(error)
-        return ast.Literal(None, Null(), span=span)
+    return ast.Literal(None, Null(), span=span)
 
 
 def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast.Expr:
@@ -267,29 +258,22 @@ def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast
     return expr_of(value, span)
 
 
-class StepFunction:
-    """A function that is given as a step; in the tree it is a lambda whose body is a pipeline."""
+def _step(function: Callable[..., object], span: Span) -> ast.Expr:
+    """The lambda, whose body is a pipeline, of a function that is given as a step. Pipelines made inside are no
+    statements of the unit; they stand where they are used."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return trace(function, span)
+    with recording(code) as body:
+        written = trace(function, span, lambda name: Pipeline(name, span))
+    inside = set(body.pipelines)
 
-    __slots__ = ("_function",)
+    def naming(target: object, _: Span | None) -> str | ast.Expr:
+        if isinstance(target, Pipeline) and target in inside:
+            return resolve(target.expr, naming)
+        return Later.of(target)
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        self._function = function
-
-    def __ghcm_expr__(self, span: Span) -> ast.Expr:
-        """The lambda. Pipelines made inside are no statements of the unit; they stand where they are used."""
-        code = getattr(self._function, "__code__", None)
-        if code is None:
-            return trace(self._function, span)
-        with recording(code) as body:
-            written = trace(self._function, span, lambda name: Pipeline(name, span))
-        inside = set(body.pipelines)
-
-        def naming(target: object, _: Span | None) -> str | ast.Expr:
-            if isinstance(target, Pipeline) and target in inside:
-                return resolve(target.expr, naming)
-            return Later.of(target)
-
-        return resolve(written, naming)
+    return resolve(written, naming)
 
 
 def python_function(function: object, span: Span) -> tuple[str, object]:
@@ -303,14 +287,10 @@ def python_function(function: object, span: Span) -> tuple[str, object]:
         hint = "define it with def at the top of a module"
         raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
     hints: Mapping[str, object] = getattr(function, "__annotations__", {})
-    return f"{getattr(function, '__module__', '')}:{name}", _evaluated(hints.get("return"), function)
-
-
-def _evaluated(annotation: object, function: object) -> object:
-    if not isinstance(annotation, str):
-        return annotation
-    namespace: dict[str, Any] = getattr(function, "__globals__", {})
-    return eval(annotation, namespace)
+    annotation = hints.get("return")
+    if isinstance(annotation, str):
+        annotation = eval(annotation, getattr(function, "__globals__", {}))
+    return f"{getattr(function, '__module__', '')}:{name}", annotation
 
 
 # --- columns, which a collection has not -----------------------------------------------------------------------------

@@ -341,6 +341,18 @@ def report(code: str, message: str, span: Span | None, *, detail: str = "", hint
     keep(mistake(code, message, span, detail=detail, hint=hint))
 
 
+class noting:
+    """Note the mistakes that end the block, and go on behind it; raise them where nobody collects."""
+
+    def __enter__(self) -> None:
+        """The block begins."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if isinstance(error, ProgramError):
+            keep(error)
+        return isinstance(error, ProgramError)
+
+
 def keep(error: ProgramError) -> None:
     """Note the mistakes of an exception and go on; raise it where nobody collects."""
     problems = _collector.get()

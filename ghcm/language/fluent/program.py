@@ -100,11 +100,9 @@ class Program:
             stores_first = sorted(self._own, key=lambda each: (isinstance(each, Unit), isinstance(each, OwnFunction)))
             classes = (*made_in(self._namespace, OneOf), *made_in(self._namespace, Record))
             declarations = _declarations([*stores_first, *classes])
-            try:
+            with positions.noting():
                 name = name_of(self.name, self.span)
                 program = resolve(ast.Program(name, tuple(declarations), span=self.span), _name_of_target)
-            except ProgramError as error:
-                keep(error)
         problems.check()
         assert program is not None, "a program without mistakes has a tree"
         return program
@@ -118,11 +116,8 @@ def _declarations(waiting: list[object]) -> list[ast.Declaration]:
         if each in seen:
             continue
         seen.add(each)
-        try:
+        with positions.noting():
             order, declaration = _declared(each)
-        except ProgramError as error:
-            keep(error)
-        else:
             found.append((order, declaration))
             waiting += [target for target in targets(declaration) if isinstance(target, type)]
     return [declaration for _, declaration in sorted(found, key=lambda each: each[0])]
@@ -170,20 +165,12 @@ def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
 
 def load_python(path: Path) -> ast.Program:
     """The program of a Python module, which is executed. Raises `ProgramError` with all that is wrong with it."""
-    with positions.collecting() as problems, _importing(path) as module:
-        found = _program(path, module)
-        tree = None if found is None else _tree(found)
+    tree = None
+    with positions.collecting() as problems, _importing(path) as module, positions.noting():
+        tree = None if module is None else _program(path, module).tree()
     problems.check()
     assert tree is not None, "a program without mistakes has a tree"
     return tree
-
-
-def _tree(program: Program) -> ast.Program | None:
-    try:
-        return program.tree()
-    except ProgramError as error:
-        keep(error)
-        return None
 
 
 @contextmanager
@@ -254,20 +241,16 @@ def _end(error: SyntaxError, start: int, line_start: int) -> int:
     return line_start + error.end_offset - 1 if same_line and error.end_offset is not None else start + 1
 
 
-def _program(path: Path, module: ModuleType | None) -> Program | None:
+def _program(path: Path, module: ModuleType) -> Program:
     """The one program that a module holds."""
-    if module is None:
-        return None
     found = {id(value): (name, value) for name, value in vars(module).items() if isinstance(value, Program)}
     start = positions.at_line(positions.source_of(str(path)), 1)
     if not found:
         hint = f'write program = Program("{path.stem}")'
-        report("GHCM-136", f'"{path.name}" has no program', start, hint=hint)
-        return None
-    if len(found) > 1:
-        names = ", ".join(name for name, _ in found.values())
-        second = list(found.values())[1][1]
-        hint = "put each into a module of its own"
-        report("GHCM-136", f'"{path.name}" has several programs', second.span, detail=f"They are {names}.", hint=hint)
-        return None
-    return next(iter(found.values()))[1]
+        raise mistake("GHCM-136", f'"{path.name}" has no program', start, hint=hint)
+    programs = [program for _, program in found.values()]
+    if len(programs) > 1:
+        detail = f"They are {', '.join(name for name, _ in found.values())}."
+        message, hint = f'"{path.name}" has several programs', "put each into a module of its own"
+        raise mistake("GHCM-136", message, programs[1].span, detail=detail, hint=hint)
+    return programs[0]
