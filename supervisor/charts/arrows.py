@@ -26,12 +26,10 @@ def draw_graph(graph: Graph, order: Order) -> bytes:
     """The picture of the graph."""
     height = order.height or min(1200, max(220, 110 + round(graph.breadth)))
     sheet = Sheet(order, height, left=70, right=70, top=48, bottom=44)
-    sheet.note(graph.note)
     axes = sheet.axes
     axes.set_axis_off()
     if not graph.arrows:
-        sheet.say("no rows yet")
-        return sheet.save()
+        return sheet.empty()
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(1, 0)
     for arrow in graph.arrows:

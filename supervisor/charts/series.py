@@ -24,10 +24,8 @@ def draw_lines(lines: Lines, order: Order) -> bytes:
     legend = len(names) > 1
     rows = -(-len(names) // _columns(names, order.width)) if legend else 0
     sheet = Sheet(order, order.height or _HEIGHT, left=62, right=18, top=42 + 18 * rows, bottom=32)
-    sheet.note(lines.note)
     if not lines.xs or not lines.series:
-        sheet.say("no rows yet")
-        return sheet.save()
+        return sheet.empty()
     xs = np.array(lines.xs) / (_DAY if lines.time else 1.0)
     if lines.stacked:
         _bands(lines, sheet, xs)
@@ -109,10 +107,8 @@ def draw_bars(bars: Bars, order: Order) -> bytes:
     left = 26 + int(max((len(name) for name in names), default=4) * _LETTER)
     height = order.height or max(120, 52 + _BAR * len(names))
     sheet = Sheet(order, height, left=left, right=96, top=40, bottom=10)
-    sheet.note(bars.note)
     if not names or not any(bars.values):
-        sheet.say("no rows yet")
-        return sheet.save()
+        return sheet.empty()
     total = sum(bars.values)
     colours = [
         sheet.colours.rest if name == "other" else sheet.colours.series[at % len(sheet.colours.series)]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ghcm.supervisor.charts.drawing import Order, Theme
@@ -96,20 +95,23 @@ class Sheet:
             (height - top - bottom) / height,
         )
         self.axes: Any = self._figure.add_axes(box, facecolor=self.colours.paper)
-        self._bare(self.axes)
+        for side in self.axes.spines.values():
+            side.set_visible(False)
+        self.axes.tick_params(colors=self.colours.quiet, labelsize=_SMALL, length=0, pad=5)
+        self.axes.set_axisbelow(True)
         if order.heading:
-            self._heading()
-
-    def note(self, text: str) -> None:
-        """A quiet word in the upper right corner."""
-        if text:
+            corner = {"x": 12 / self.width, "y": 1 - 8 / self.height, "ha": "left", "va": "top"}
+            title = order.drawing.title
+            self._figure.text(s=title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **corner)
+        if order.drawing.note:
             corner = {"x": 1 - 12 / self.width, "y": 1 - 7 / self.height, "ha": "right", "va": "top"}
-            self._figure.text(s=text, color=self.colours.quiet, fontsize=_SMALL, **corner)
+            self._figure.text(s=order.drawing.note, color=self.colours.quiet, fontsize=_SMALL, **corner)
 
-    def say(self, text: str) -> None:
-        """A word in the middle, where there is nothing to draw."""
+    def empty(self) -> bytes:
+        """The picture where there is nothing to draw."""
         self.axes.set_axis_off()
-        self._figure.text(0.5, 0.5, text, color=self.colours.quiet, ha="center", va="center", fontsize=_NORMAL)
+        self._figure.text(0.5, 0.5, "no rows yet", color=self.colours.quiet, ha="center", va="center", fontsize=_NORMAL)
+        return self.save()
 
     def save(self) -> bytes:
         """The picture."""
@@ -120,15 +122,3 @@ class Sheet:
         else:
             self._figure.savefig(out, format="png", metadata={"Software": None}, facecolor=self.colours.paper)
         return out.getvalue()
-
-    def _heading(self) -> None:
-        corner = {"x": 12 / self.width, "y": 1 - 8 / self.height, "ha": "left", "va": "top"}
-        title = self._order.drawing.title
-        self._figure.text(s=title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **corner)
-
-    def _bare(self, axes: Axes) -> None:
-        each: Any = axes
-        for side in each.spines.values():
-            side.set_visible(False)
-        each.tick_params(colors=self.colours.quiet, labelsize=_SMALL, length=0, pad=5)
-        each.set_axisbelow(True)
