@@ -30,33 +30,14 @@ class Role(Enum):
     END = "end"
 
 
-Kind: TypeAlias = Literal[
-    "lambda1",
-    "lambda2",
-    "duration",
-    "int",
-    "float",
-    "string",
-    "name",
-    "collection",
-    "record",
-    "window",
-    "aggregate",
-    "call",
-    "bool",
-    "time",
-    "int or duration",
-    "any",
-    "sink",
-    "rows",
-]
+_Written: TypeAlias = Literal["bool", "int", "float", "string", "time", "duration", "int or duration", "name", "any"]
+_Named: TypeAlias = Literal["lambda1", "lambda2", "aggregate", "window", "collection", "record", "rows", "sink", "call"]
+Kind: TypeAlias = _Written | _Named
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument. `kind`: what may stand there. `positional`: may be given without its name. Lambdas say their
-    arity.
-    """
+    """One argument. `kind`: what may stand there, of lambdas with their arity. `positional`: may be given unnamed."""
 
     name: str
     kind: Kind

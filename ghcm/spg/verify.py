@@ -24,12 +24,8 @@ def verify(program: Program) -> list[str]:
 
 
 def _program(program: Program) -> Iterator[str]:
-    for what, names in (
-        ("cache", [each.name for each in program.caches]),
-        ("sink", [each.name for each in program.sinks]),
-        ("unit", [each.name for each in program.units]),
-    ):
-        yield from (f'{what} "{name}" exists twice' for name in _twice(names))
+    for what, several in (("cache", program.caches), ("sink", program.sinks), ("unit", program.units)):
+        yield from (f'{what} "{name}" exists twice' for name in _twice(each.name for each in several))
     for cache in program.caches:
         if cache.connector.word not in CACHES:
             yield f'cache "{cache.name}" is no topic'

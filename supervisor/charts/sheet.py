@@ -99,13 +99,13 @@ class Sheet:
             side.set_visible(False)
         self.axes.tick_params(colors=self.colours.quiet, labelsize=_SMALL, length=0, pad=5)
         self.axes.set_axisbelow(True)
+        write: Any = self._figure.text
         if order.heading:
             corner = {"x": 12 / self.width, "y": 1 - 8 / self.height, "ha": "left", "va": "top"}
-            title = order.drawing.title
-            self._figure.text(s=title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **corner)
+            write(s=order.drawing.title, color=self.colours.ink, fontsize=_LARGE, fontweight="bold", **corner)
         if order.drawing.note:
             corner = {"x": 1 - 12 / self.width, "y": 1 - 7 / self.height, "ha": "right", "va": "top"}
-            self._figure.text(s=order.drawing.note, color=self.colours.quiet, fontsize=_SMALL, **corner)
+            write(s=order.drawing.note, color=self.colours.quiet, fontsize=_SMALL, **corner)
 
     def empty(self) -> bytes:
         """The picture where there is nothing to draw."""

@@ -7,24 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ghcm import types
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.notation.types import is_tuple, print_type
-from ghcm.types import (
-    Bool,
-    Field,
-    Float,
-    Int,
-    List,
-    Null,
-    String,
-    Struct,
-    Type,
-    as_nullable,
-    is_nullable,
-    strip,
-    tuple_of,
-)
+from ghcm.types import Struct, Type, as_nullable, is_nullable, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +55,9 @@ def natural(expr: Expr, scope: Scope) -> Type | None:
             if isinstance(type_, Struct) and print_type(type_) in scope.texts and len(values) == len(type_.fields):
                 return type_
             names = type_.names if isinstance(type_, Struct) and not is_tuple(type_) else None
-            return tuple_of(*(each.type for each in values)) if names is None else struct_of(names, values)
+            return types.tuple_of(*(each.type for each in values)) if names is None else struct_of(names, values)
         case MakeList(items=items):
-            return List(items[0].type) if items else None
+            return types.List(items[0].type) if items else None
         case ForEach():
             return _of_each(expr)
         case Let(body=body):
@@ -83,30 +70,30 @@ def _of_each(expr: ForEach) -> Type:
     nullable = is_nullable(expr.list.type)
     match expr.kind:
         case Each.MAP:
-            made: Type = List(expr.body.type)
+            made: Type = types.List(expr.body.type)
         case Each.FILTER:
             made = strip(expr.list.type)
         case Each.ANY | Each.ALL:
-            made, nullable = Bool(), nullable or is_nullable(expr.body.type)
+            made, nullable = types.Bool(), nullable or is_nullable(expr.body.type)
     return as_nullable(made) if nullable else made
 
 
 def _of_literal(value: object) -> Type | None:
     match value:
         case None:
-            return Null()
+            return types.Null()
         case bool():
-            return Bool()
+            return types.Bool()
         case int():
-            return Int()
+            return types.Int()
         case float():
-            return Float() if math.isfinite(value) else None
+            return types.Float() if math.isfinite(value) else None
         case str():
-            return String()
+            return types.String()
         case _:
             return None
 
 
 def struct_of(names: tuple[str, ...], values: tuple[Expr, ...]) -> Struct:
     """The record without a name that is made of these values."""
-    return Struct(tuple(Field(name, value.type) for name, value in zip(names, values, strict=True)))
+    return Struct(tuple(types.Field(name, value.type) for name, value in zip(names, values, strict=True)))

@@ -15,28 +15,15 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from decimal import Decimal
 from functools import lru_cache
-from typing import cast
+from typing import cast, get_args
 
 from ghcm import types
 from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
 
-_SCALARS: dict[str, types.Type] = {
-    str(each): each
-    for each in (
-        types.Bool(),
-        types.Int(),
-        types.Int32(),
-        types.Float(),
-        types.String(),
-        types.Bytes(),
-        types.Timestamp(),
-        types.Date(),
-        types.Duration(),
-        types.Null(),
-    )
-}
+_SCALARS: dict[str, types.Type] = {str(kind()): kind() for kind in get_args(types.Type) if not fields(kind)}
 
 
 def is_tuple(type_: types.Struct) -> bool:

@@ -162,18 +162,18 @@ def _groups(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Ite
         yield from _windows(run, step, op, records)
         return
     waiting: list[tuple[Given, ...]] = []
-    for _, (values, due) in run.each(step, records, lambda record: _looked_at(run, step, op, record)):
+    when = policy.when
+
+    def looked_at(record: Record) -> tuple[tuple[Given, ...], bool]:
+        return _values(run, step, op, record), when is not None and run.apply(when, record.value) is True
+
+    for _, (values, due) in run.each(step, records, looked_at):
         waiting.append(values)
         if due or len(waiting) == policy.every_records:
             yield waiting
             waiting = []
     if policy.on == "completion" or (policy.at_end and waiting):
         yield waiting
-
-
-def _looked_at(run: Run, step: Step, op: Publish, record: Record) -> tuple[tuple[Given, ...], bool]:
-    when = op.policy.when
-    return _values(run, step, op, record), when is not None and run.apply(when, record.value) is True
 
 
 def _values(run: Run, step: Step, op: Publish, record: Record) -> tuple[Given, ...]:

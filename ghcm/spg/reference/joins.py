@@ -99,9 +99,7 @@ def _keyed(
 
 
 def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: tuple[Collection, Collection]) -> bool:
-    """Whether they are near enough and the residual is true; where it fails the two are a dead letter and do not belong
-    together.
-    """
+    """Whether they are near enough and the residual is true; where it fails the two are a dead letter instead."""
     times = (left.time or 0, right.time or 0)
     if op.within_us is not None and abs(times[0] - times[1]) > op.within_us:
         return False

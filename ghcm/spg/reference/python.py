@@ -75,20 +75,8 @@ def _hand(value: Any, type_: types.Type) -> object:
             members = {field.name: property(itemgetter(index)) for index, field in enumerate(fields)}
             record = type(type_.name or "Record", (tuple,), members)
             return cast("object", record(_hand(each, field.type) for each, field in zip(value, fields, strict=True)))
-        case (
-            types.Bool()
-            | types.Int()
-            | types.Int32()
-            | types.Float()
-            | types.Decimal()
-            | types.String()
-            | types.Enumeration()
-            | types.Bytes()
-            | types.Null()
-        ):
+        case _:  # the others are Python's own already
             return cast("object", value)
-        case _:
-            assert_never(type_)
 
 
 def take(value: object, type_: types.Type) -> object:

@@ -172,9 +172,7 @@ class Run:
         return done
 
     def dead_group(self, step: Step, key: object, window: object, failure: Failed) -> None:
-        """Note that a group has no result; the letter's input is the record of its key and window, as far as it has
-        them.
-        """
+        """Note that a group has no result; the letter's input is the record of its key and window, if it has them."""
         names = [
             name
             for name in ("key", "window")

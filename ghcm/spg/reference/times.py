@@ -1,6 +1,4 @@
-"""Sessions, and idle partitions: how far the watermark of each is when a record of it comes, as the script of arrivals
-says.
-"""
+"""Sessions, and idle partitions: how far the watermark of each is when a record comes, as the script says."""
 
 from __future__ import annotations
 
