@@ -174,10 +174,6 @@ class Timer(Protocol):
         """The time (microseconds since 1970, see `Context.now`) at which `flush` should be called, or None."""
 
 
-def _now() -> int:
-    return time.time_ns() // 1000
-
-
 @dataclass(frozen=True, slots=True)
 class Context:
     """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with
@@ -191,7 +187,7 @@ class Context:
     program: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     form: Form = "auto"
-    now: Callable[[], int] = _now
+    now: Callable[[], int] = lambda: time.time_ns() // 1000
     load: Callable[[str], ModuleType] = importlib.import_module
     rows: int = 8192
     groups: int = 128

@@ -58,7 +58,7 @@ class Responder:
         self._calls = calls
         self._watermark_of = watermark_of
         self._running: dict[str, tuple[CallRun, Timer | None]] = {}
-        self._closing = False
+        self.closed = False
         self._last_taken = False  # nothing comes to the loop any more
         self._open = 0
         self._idle = Event()
@@ -115,17 +115,12 @@ class Responder:
 
     def close(self) -> None:
         """Take no more instructions; calls at hand are left unacknowledged, so they are delivered again."""
-        self._closing = True
+        self.closed = True
         self._receiver.stop()
         self._cache.close()
         self._dead_letters.close()
         self._publisher.close()
         self._idle.set()  # nobody needs wait any more
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closing
 
     def join(self, deadline: float) -> None:
         """Wait for the threads, or for the deadline (monotonic clock); not in the loop."""
@@ -151,7 +146,7 @@ class Responder:
 
     def _run(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
-        if self._closing or instruction.id in self._running:
+        if self.closed or instruction.id in self._running:
             self._make_room(instruction.id)
             return
         self._open += 1
@@ -175,7 +170,7 @@ class Responder:
         _, timer = self._running.pop(delivery.instruction.id, (None, None))
         if timer is not None:
             timer.cancelled = True
-        if self._closing:
+        if self.closed:
             return
         id_ = delivery.instruction.id
         for letter in outcome.dead_letters:
@@ -261,27 +256,22 @@ class Responders:
         self._by_unit: dict[str, Responder] = {}
         self._retired: list[Responder] = []
         """Those of units that the program has no more: they may have calls at hand."""
-        self._started = False
+        self.started = False
 
     def __len__(self) -> int:
         return len(self._by_unit)
-
-    @property
-    def started(self) -> bool:
-        """Whether they take calls."""
-        return self._started
 
     def add(self, unit: Unit, services: Services) -> None:
         """One more, which takes calls if the others do."""
         generation = self._generations[unit.name] = self._generations.get(unit.name, -1) + 1
         responder = Responder(unit, services, self._calls, self._executor, self._watermark, generation)
         self._by_unit[unit.name] = responder
-        if self._started:
+        if self.started:
             responder.start()
 
     def start(self) -> None:
         """Take calls from now on; in the loop."""
-        self._started = True
+        self.started = True
         for responder in self._by_unit.values():
             responder.start()
 

@@ -86,8 +86,6 @@ class CallRun:
         """End now with this error."""
         self._finish(Outcome(error=error))
 
-    # --- host (see host.Host) ----------------------------------------------------------------------------------------
-
     def mark_dirty(self) -> None:
         """A call takes no snapshots."""
 

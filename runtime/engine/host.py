@@ -34,6 +34,18 @@ class Saved:
     publications: tuple[tuple[str, Publication], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished; `since` the
+    version of the program that a publish policy began with.
+    """
+
+    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+    position: object = None
+    finished: bool = False
+    since: int = 1
+
+
 class Host(Protocol):
     """What a tasklet is part of: a running unit, or a call."""
 
@@ -105,7 +117,7 @@ class Outputs:
     def __init__(self, name: str, edges: Sequence[Edge], counters: Counters, host: Host) -> None:
         self._name = name
         self._host = host
-        self._edges = list(edges)
+        self.edges = list(edges)
         self._counters = counters
         self._letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
@@ -120,17 +132,9 @@ class Outputs:
         """A step begins, which should end by then (`time.perf_counter`)."""
         self._until, self._gave, self.cut_short = until, False, False
 
-    def attach(self, edge: Edge) -> None:
-        """Have one consumer more, from the next batch on."""
-        self._edges.append(edge)
-
-    def detach(self, edge: Edge) -> None:
-        """Give this consumer nothing more, if it is one."""
-        self._edges = [each for each in self._edges if each is not edge]
-
     def has_room(self) -> bool:
         """Whether a batch would be taken."""
-        rooms = [edge.has_room() for edge in self._edges]  # each full edge has to learn that somebody waits
+        rooms = [edge.has_room() for edge in self.edges]  # each full edge has to learn that somebody waits
         return all(rooms)
 
     def offer(self, batch: Batch) -> bool:
@@ -143,7 +147,7 @@ class Outputs:
         if not self.has_room():
             return False
         self._gave = True
-        for edge in self._edges:
+        for edge in self.edges:
             edge.offer(batch)
         self._counters.given += len(batch)
         return True
@@ -164,7 +168,7 @@ class Outputs:
 
     def send(self, item: Item) -> bool:
         """Give a steering item to all consumers."""
-        for edge in self._edges:
+        for edge in self.edges:
             edge.offer(item)
         return True
 

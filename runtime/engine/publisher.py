@@ -37,12 +37,8 @@ class Publisher:
         self._failed = failed
         self._on_sent = on_sent
         self._caches: dict[str, MessageCache] = {}
-        self._unsent: list[Mapping[str, object]] = []
-
-    @property
-    def unsent(self) -> tuple[Mapping[str, object], ...]:
+        self.unsent: list[Mapping[str, object]] = []
         """What has not been sent, as JSON."""
-        return tuple(self._unsent)
 
     def document(
         self,
@@ -67,7 +63,7 @@ class Publisher:
     def send(self, documents: tuple[Mapping[str, object], ...]) -> None:
         """Send these, whose commit is through."""
         for document in documents:
-            self._unsent.append(document)
+            self.unsent.append(document)
             self.worker.submit(partial(self._send, document), self._sent, self._failed)
 
     def close(self) -> None:
@@ -80,7 +76,7 @@ class Publisher:
         self.worker.close(close)
 
     def _sent(self, document: Mapping[str, object]) -> None:
-        self._unsent.remove(document)
+        self.unsent.remove(document)
         self.sent += 1
         self._on_sent()
 

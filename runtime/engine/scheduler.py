@@ -104,9 +104,11 @@ class Scheduler:
         self._event.set()
 
     def call(self, function: Callable[[], T]) -> T:
-        """What the function gives, or raises, when the loop calls it between two steps; from any other thread. A loop
-        that ends calls what waits then, lest the callers wait for ever; where it has ended they call it themselves.
+        """What the function gives, or raises, when the loop calls it between two steps. A loop that ends calls what
+        waits then, lest the callers wait for ever; where it has ended, and within it, they call it themselves.
         """
+        if self._thread == get_ident():
+            return function()
         answer: Future[T] = Future()
 
         def run() -> None:
@@ -142,11 +144,6 @@ class Scheduler:
         waits.
         """
         return _SHORT_STEP_S if time.monotonic() - self._called < _CALM_S else _LONG_STEP_S
-
-    @property
-    def inside(self) -> bool:
-        """Whether the caller is the loop itself."""
-        return self._thread == get_ident()
 
     def run(self) -> None:
         """Loop until `stop`. What a posted call or a timer raises ends the loop and is raised here."""

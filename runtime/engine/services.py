@@ -100,13 +100,10 @@ class Services:
             self._code[unit.name] = self.compiled.unit_module(unit.name).TASKS
         return self._code[unit.name]
 
-    def context(self, parameters: Mapping[str, object]) -> Context:
-        """What operators may know of the run."""
-        return Context(self.program.name, parameters, self.form, self.now, self.compiled.load)
-
     def operator(self, task: Task, unit: Unit, parameters: Mapping[str, object]) -> Operator:
         """A new operator of a task."""
-        return self.build(task, unit, self.code(unit).get(task.id), self.context(parameters))
+        context = Context(self.program.name, parameters, self.form, self.now, self.compiled.load)
+        return self.build(task, unit, self.code(unit).get(task.id), context)
 
     def source(self, task: Task, unit: Unit, parameters: Mapping[str, object], versions: Mapping[str, str]) -> Reading:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""

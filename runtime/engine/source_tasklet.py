@@ -75,7 +75,7 @@ class SourceTasklet(UnitTasklet):
         if self._done:
             return Progress.DONE
         if self._finished_before:
-            return self._end_again()
+            return self._end()
         self._announce()
         if self._barrier is not None:
             snapshot, self._barrier = self._barrier, None
@@ -117,19 +117,15 @@ class SourceTasklet(UnitTasklet):
             self._timer = self._host.scheduler.at(due, again)
         return Progress.WAITING
 
-    def _end_again(self) -> Progress:
-        """It had ended in the snapshot: nothing new happens."""
-        self._done = True
-        self.outbox.send(Partitions(frozenset()))
-        self.outbox.send(End())
-        self._host.finished(self.name, Saved(position=self._position, finished=True))
-        return Progress.DONE
-
     def _end(self) -> Progress:
         self._done = True
-        self._host.mark_dirty()
-        saved = self.outbox.saved({}, position=self.source.position(), finished=True)
-        self.source.close()
+        if self._finished_before:  # in the snapshot: nothing new happens
+            saved = Saved(position=self._position, finished=True)
+            self.outbox.send(Partitions(frozenset()))
+        else:
+            self._host.mark_dirty()
+            saved = self.outbox.saved({}, position=self.source.position(), finished=True)
+            self.source.close()
         self.outbox.send(End())
         self._host.finished(self.name, saved)
         return Progress.DONE

@@ -137,7 +137,7 @@ class OperatorTasklet(UnitTasklet):
                 self._todo.append(self._tick)
             case Partitions(open=names):
                 before = self._inputs.partitions
-                self._inputs.announce(ordinal, names)
+                self._inputs.open[ordinal] = names
                 after = self._inputs.partitions
                 if after is not None and after != before:
                     self.outbox.send(Partitions(after))

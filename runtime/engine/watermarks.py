@@ -18,13 +18,12 @@ from ghcm.spg.ops import EventTime
 
 
 class Inputs:
-    """The watermarks and open partitions of a task's inputs, by ordinal."""
+    """The watermarks of a task's inputs, their open partitions (None: not said yet), which have ended; by ordinal."""
 
     def __init__(self, count: int) -> None:
         self._times = [NEVER] * count
-        self._open: list[frozenset[str] | None] = [None] * count
+        self.open: list[frozenset[str] | None] = [None] * count
         self.ended = [False] * count
-        """Which inputs have ended."""
 
     @property
     def watermark(self) -> int:
@@ -36,7 +35,7 @@ class Inputs:
     def partitions(self) -> frozenset[str] | None:
         """The open partitions of all inputs together; None while an input has not said which it has."""
         known: set[str] = set()
-        for each, ended in zip(self._open, self.ended, strict=True):
+        for each, ended in zip(self.open, self.ended, strict=True):
             if each is None and not ended:
                 return None
             known |= each or frozenset() if not ended else frozenset()
@@ -45,10 +44,6 @@ class Inputs:
     def advance(self, ordinal: int, time: int) -> None:
         """Input `ordinal` has a new watermark; one that goes back is ignored."""
         self._times[ordinal] = max(self._times[ordinal], time)
-
-    def announce(self, ordinal: int, partitions: frozenset[str]) -> None:
-        """Input `ordinal` has these open partitions now."""
-        self._open[ordinal] = partitions
 
 
 def least_of_partitions(open_partitions: frozenset[str] | None, watermarks: Mapping[str, int]) -> int:

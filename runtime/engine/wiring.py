@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 
 from ghcm.runtime.contract import Table, TableReader
 from ghcm.runtime.engine.edge import Edge
-from ghcm.runtime.engine.host import Host
+from ghcm.runtime.engine.host import Host, TaskState
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
@@ -25,14 +25,6 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What an operator goes on from: its state by key group, and whether it had finished."""
-
-    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ class Running:
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     ready: Callable[[], bool] = lambda: True
-    begun: Callable[[Task], Begun] = lambda task: Begun()
+    begun: Callable[[Task], TaskState] = lambda task: TaskState()
     idleness: Idleness | None = None
 
     @property

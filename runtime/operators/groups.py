@@ -273,8 +273,6 @@ class GroupOperator(GroupingOperator):
                 found.append((self._key_of(identity), value))
         return found
 
-    # --- state -------------------------------------------------------------------------------------------------------
-
     def save(self) -> Mapping[int, bytes]:
         return self._state.save()
 
@@ -312,9 +310,7 @@ class _RowBuffer:
             return None
         batches, self._batches = self._batches, []
         self.rows, self.least_end = 0, INFINITY
-        if len(batches) == 1:
-            return batches[0], self._outbox
-        return batches[0].with_frame(batches[0].schema, pl.concat([each.frame() for each in batches])), self._outbox
+        return Batch.concat(batches), self._outbox
 
 
 def _least_end(batch: Batch, window: int) -> int:

@@ -78,8 +78,6 @@ class JoinOperator(JoiningOperator):
         for frame in made:
             yield self._framed(frame)
 
-    # --- rows --------------------------------------------------------------------------------------------------------
-
     def _met(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         self.counts["rows"] += len(batch)
         keys = self._keys(ordinal, batch.rows(), outbox)
@@ -138,8 +136,6 @@ class JoinOperator(JoiningOperator):
 
     def _lone(self, ordinal: int, row: Row) -> Row:
         return self._joined(row, None) if ordinal == 0 else self._joined(None, row)
-
-    # --- state -------------------------------------------------------------------------------------------------------
 
     def _kept(self) -> object:
         kept = [[(held.row, held.met) for rows in side.values() for held in rows] for side in self._kept_rows]
@@ -200,8 +196,6 @@ class LookupOperator(JoiningOperator):
             self._take(batch.rows(), outbox)
         return ()
 
-    # --- the right side ----------------------------------------------------------------------------------------------
-
     def _take(self, rows: Sequence[Row], outbox: Outbox | None) -> None:
         """Keep right rows; of a table the latest of each of its keys."""
         self._frame = self._packed = None
@@ -215,8 +209,6 @@ class LookupOperator(JoiningOperator):
             if key:
                 self._rows[name] = (key, row)
                 self._by_key.setdefault(key, {})[name] = row
-
-    # --- the left side -----------------------------------------------------------------------------------------------
 
     def _made(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         if self._in_columns is not None and self._columnar(batch):
@@ -240,8 +232,6 @@ class LookupOperator(JoiningOperator):
     def _found(self, left: Row, key: tuple[object, ...], outbox: Outbox) -> list[Row]:
         rights = self._by_key.get(key, {}).values() if key else ()
         return [row for row in rights if self._belong(left, row, outbox)]
-
-    # --- state -------------------------------------------------------------------------------------------------------
 
     def _kept(self) -> object:
         """The right side is packed again only where it has changed."""

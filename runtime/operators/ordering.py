@@ -199,14 +199,10 @@ class WindowTopOperator(_Ordered):
 
     def __init__(self, task: Task, op: Top, unit: Unit, code: OrderCode, context: Context) -> None:
         super().__init__(task, op, unit, code, context)
+        self._count = self._limit or 0
         self._window = task.schema.index("window")
         self._lateness = lateness_of(task, unit)
         self._windows: dict[tuple[int, int], list[_Ranked]] = {}
-
-    @property
-    def _count(self) -> int:
-        assert self._limit is not None, "a top has a count"
-        return self._limit
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         frame = self._in_columns(batch)

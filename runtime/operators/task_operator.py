@@ -132,8 +132,6 @@ class TaskOperator(Operator):
         text = encode(value, type_)
         outbox.dead(DeadLetter(self._unit, self._task.id, reason, detail, text, str(self._task.origin)))
 
-    # --- state -------------------------------------------------------------------------------------------------------
-
     def _kept(self) -> object:
         """The state; None for none."""
         return None

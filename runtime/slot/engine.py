@@ -254,9 +254,7 @@ class Engine:
 
     def call(self, function: Callable[[], T]) -> T:
         """What the function gives when it is called between two steps of the slot."""
-        if self._scheduler.inside or not self._thread.is_alive():
-            return function()
-        return self._scheduler.call(function)
+        return self._scheduler.call(function) if self._thread.is_alive() else function()
 
     # --- upgrading ---------------------------------------------------------------------------------------------------
 

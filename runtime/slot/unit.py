@@ -18,18 +18,18 @@ from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Watermark
-from ghcm.runtime.engine.host import Host, Saved
+from ghcm.runtime.engine.host import Host, Saved, TaskState
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.watermarks import Idleness
-from ghcm.runtime.engine.wiring import AnyTasklet, Begun, Graph, Running, wire
+from ghcm.runtime.engine.wiring import AnyTasklet, Graph, Running, wire
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
-from ghcm.runtime.snapshot.store import Snapshot, TaskState
+from ghcm.runtime.snapshot.store import Snapshot
 from ghcm.runtime.upgrade.compare import policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
@@ -119,7 +119,7 @@ class UnitRun:
                 self.failed(name, error)
                 return
 
-    def _goes_on_from(self, task: Task) -> Begun:
+    def _goes_on_from(self, task: Task) -> TaskState:
         """A publish policy that began with a later version than the snapshot knows goes on from nothing; and what has
         ended before it began is not for it to count, nor to complete.
         """
@@ -127,8 +127,8 @@ class UnitRun:
         if isinstance(task.op, Publish):
             known = not self._restored.number or task.id in self._restored.tasks
             if not known or saved.since != self._services.began(self.unit.name, task.id):
-                return Begun(finished=all(self._saved(edge.producer).finished for edge in task.inputs))
-        return Begun(saved.groups, saved.finished)
+                return TaskState(finished=all(self._saved(edge.producer).finished for edge in task.inputs))
+        return saved
 
     def _saved(self, task: str) -> TaskState:
         """What a task goes on from; nothing where there is no snapshot or it did not know the task."""
@@ -136,7 +136,7 @@ class UnitRun:
 
     def _ready(self) -> bool:
         """Whether sources may give anything."""
-        return not (self._letters.congested or self.snapshots.quiescing)
+        return not self._letters.congested and self.snapshots.quiescing is None
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
@@ -288,8 +288,7 @@ def _drop(graph: Graph, name: str) -> None:
     tasklet = graph.operators.pop(name)
     tasklet.close()
     for producer in graph.producers:
-        for edge in tasklet.edges:
-            producer.outbox.detach(edge)
+        producer.outbox.edges = [edge for edge in producer.outbox.edges if edge not in tasklet.edges]
 
 
 def _add(graph: Graph, task: Task, operator: Operator, host: Host) -> bool:
@@ -304,7 +303,7 @@ def _add(graph: Graph, task: Task, operator: Operator, host: Host) -> bool:
     if producer.ended:
         tasklet.close()
         return True
-    producer.outbox.attach(edge)
+    producer.outbox.edges.append(edge)
     if isinstance(producer, OperatorTasklet) and producer.watermark > NEVER:
         edge.offer(Watermark(producer.watermark))  # what closed before it began is not for it to wait for
     return False

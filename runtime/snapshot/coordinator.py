@@ -17,13 +17,13 @@ from functools import partial
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.contract import Timer as Timed
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.host import Saved, TaskState
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.wiring import Graph
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
-from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
@@ -130,8 +130,8 @@ class SnapshotCoordinator:
         self._not_before = 0.0
         self._interval = min(_FIRST_INTERVAL_S, services.commit_s)
         self._waiting: list[Callable[[], None]] = []
-        self._quiescing: object | None = None
-        """Stands for whoever has asked last for a unit at rest, until the unit resumes."""
+        self.quiescing: object | None = None
+        """Stands for whoever has asked last for a unit at rest, until the unit resumes; sources are to give nothing."""
 
     def load(self, done: Callable[[Snapshot], None]) -> None:
         """Load the last snapshot beside the loop, then call `done` with it; where there is none, with one without
@@ -201,11 +201,6 @@ class SnapshotCoordinator:
 
     # --- when --------------------------------------------------------------------------------------------------------
 
-    @property
-    def quiescing(self) -> bool:
-        """Whether sources are to give nothing, because the unit is about to change."""
-        return self._quiescing is not None
-
     def mark_dirty(self) -> None:
         """Something has happened that a snapshot has to hold."""
         if not self._dirty and self._timer is not None:  # planned for an operator, maybe later than the interval
@@ -242,10 +237,10 @@ class SnapshotCoordinator:
         """Have the sources give nothing more, take a snapshot of all that they gave, then call `done` and take none
         until `resume`: nothing is under way then, and everything is committed.
         """
-        asked = self._quiescing = object()
+        asked = self.quiescing = object()
 
         def quiesced() -> None:
-            if self._quiescing is asked:  # else whoever asked has given up, and its snapshot took until the next asks
+            if self.quiescing is asked:  # else whoever asked has given up, and its snapshot took until the next asks
                 self._step(_Event.QUIESCED)
             done()
 
@@ -253,7 +248,7 @@ class SnapshotCoordinator:
 
     def resume(self) -> None:
         """End the rest, or what has begun of it."""
-        self._quiescing = None
+        self.quiescing = None
         self._step(_Event.RESUMED)
         for source in self._graph.sources.values():
             self.services.scheduler.wake(source)

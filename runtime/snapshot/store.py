@@ -20,23 +20,12 @@ from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.durable import flush, sync
+from ghcm.runtime.engine.host import TaskState
 
 _log = logging.getLogger(__name__)
 
 _FORMAT = 2
 _KEPT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class TaskState:
-    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished; `since` the
-    version of the program that a publish policy began with.
-    """
-
-    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    position: object = None
-    finished: bool = False
-    since: int = 1
 
 
 @dataclass(frozen=True, slots=True)

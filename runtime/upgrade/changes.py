@@ -41,11 +41,6 @@ class Change:
     note: str = ""
     unit: str = ""
 
-    @property
-    def full_name(self) -> str:
-        """The name with that of its unit."""
-        return f"{self.unit}: {self.name}" if self.unit else self.name
-
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:

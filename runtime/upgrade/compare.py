@@ -48,35 +48,23 @@ def _units(before: Version, after: Version) -> Found:
     old = {unit.name: unit for unit in before.program.units}
     new = {unit.name: unit for unit in after.program.units}
     for name, unit in new.items():
-        if name not in old:
-            yield from _added(unit)
+        if name not in old and unit.responsive:
+            yield Change(Kind.ADDED, Part.UNIT, name, f"responsive {unit.kind}, can be called now")
+        elif name not in old:
+            yield Obstacle(f'unit "{name}" is new, and it is {_nature(unit)}', unit.origin)
         elif _nature(old[name]) != _nature(unit):
             yield Obstacle(f'unit "{name}" was {_nature(old[name])} and is {_nature(unit)}', unit.origin)
-        elif unit.responsive:
-            yield from _responsive(before, after, name)
         else:
-            yield from _standing(before, after, name)
+            yield from (_responsive if unit.responsive else _standing)(before, after, name)
     for name, unit in old.items():
-        if name not in new:
-            yield from _dropped(unit)
+        if name not in new and unit.responsive:
+            yield Change(Kind.DROPPED, Part.UNIT, name, "calls under way are finished, those that wait are failed")
+        elif name not in new:
+            yield Obstacle(f'unit "{name}" is gone, and it was {_nature(unit)}', unit.origin)
 
 
 def _nature(unit: Unit) -> str:
     return f"a responsive {unit.kind} unit" if unit.responsive else f"a {unit.kind} unit that runs by itself"
-
-
-def _added(unit: Unit) -> Found:
-    if unit.responsive:
-        yield Change(Kind.ADDED, Part.UNIT, unit.name, f"responsive {unit.kind}, can be called now")
-    else:
-        yield Obstacle(f'unit "{unit.name}" is new, and it is {_nature(unit)}', unit.origin)
-
-
-def _dropped(unit: Unit) -> Found:
-    if unit.responsive:
-        yield Change(Kind.DROPPED, Part.UNIT, unit.name, "calls under way are finished, those that wait are failed")
-    else:
-        yield Obstacle(f'unit "{unit.name}" is gone, and it was {_nature(unit)}', unit.origin)
 
 
 def _responsive(before: Version, after: Version, name: str) -> Found:
@@ -245,10 +233,6 @@ def version_of(bundle: Bundle) -> Version:
     code = {
         each["name"]: bundle.digest(each["module"]) if each["module"] in bundle.edited else made_by for each in units
     }
-    return Version(bundle.program, bundle.plan, code, _python_files(bundle))
-
-
-def _python_files(bundle: Bundle) -> dict[str, str]:
-    """The digests of the user's Python modules by their path in the bundle."""
     files = cast("Mapping[str, str]", bundle.manifest.get("files", {}))
-    return {name: bundle.digest(name) for name in files if name.startswith("python/")}
+    python = {name: bundle.digest(name) for name in files if name.startswith("python/")}
+    return Version(bundle.program, bundle.plan, code, python)

@@ -16,9 +16,10 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.contract import INFINITY, NEVER
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Watermark
+from ghcm.runtime.engine.host import TaskState
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.engine.watermarks import Inputs
-from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore, TaskState
+from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
 from ghcm.types import Field, Int, String, Struct
 
 NUMBER = Struct((Field("n", Int()),))
@@ -91,10 +92,10 @@ def test_event_time_is_that_of_the_slowest_input() -> None:
 
 def test_open_partitions_are_known_when_every_input_has_said_them() -> None:
     inputs = Inputs(2)
-    inputs.announce(0, frozenset({"a"}))
+    inputs.open[0] = frozenset({"a"})
     before = inputs.partitions
     assert before is None
-    inputs.announce(1, frozenset({"b", "c"}))
+    inputs.open[1] = frozenset({"b", "c"})
     assert inputs.partitions == frozenset({"a", "b", "c"})
     inputs.ended[1] = True
     assert inputs.partitions == frozenset({"a"})

@@ -58,7 +58,9 @@ def changed(found: Upgrade) -> list[str]:
     """What is not kept, in words."""
     assert not found.obstacles, found.obstacles
     return [
-        f"{each.kind.value} {each.part.value} {each.full_name}" for each in found.changes if each.kind.value != "kept"
+        f"{each.kind.value} {each.part.value} {each.unit}{': ' * bool(each.unit)}{each.name}"
+        for each in found.changes
+        if each.kind.value != "kept"
     ]
 
 
