@@ -172,13 +172,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
 def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     """The endpoint that draws the rows that calls gave."""
 
-    @app.get(
-        _ONE + "/chart",
-        tags=["charts"],
-        summary="A chart of the rows of a call",
-        response_class=Response,
-        responses=chart_routes.PICTURES,
-    )
+    @app.get(_ONE + "/chart", summary="A chart of the rows of a call", **chart_routes.PICTURE)
     async def get_chart(
         program: str,
         unit: str,

@@ -4,7 +4,6 @@ Annotations are evaluated (no `from __future__ import annotations`), as FastAPI 
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
@@ -19,16 +18,19 @@ from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, unchanged
+from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, tag_of, unchanged
 from ghcm.supervisor.sinks import Chosen, Selection, names, select
 from ghcm.types import Struct
 
-PICTURES: dict[int | str, dict[str, Any]] = {
+_ANSWERS: dict[int | str, dict[str, Any]] = {
     **PROBLEMS,
     200: {"content": {"image/svg+xml": {}, "image/png": {}}, "description": "The picture."},
     429: PROBLEMS[404] | {"description": "Too many charts are asked for."},
     503: PROBLEMS[404] | {"description": "The chart takes too long."},
 }
+PICTURE: dict[str, Any] = {"tags": ["charts"], "response_class": Response, "responses": _ANSWERS}
+"""What is true of every endpoint that draws."""
+
 _ALONE = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """What a browser may do with a picture that is opened by itself."""
 
@@ -100,13 +102,7 @@ def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> 
     _add_panels(app, shown, most_rows)
     _add_panel_charts(app, shown, renderer)
 
-    @app.get(
-        "/programs/{program}/sinks/{sink}/chart",
-        tags=["charts"],
-        summary="A chart of the rows of a sink",
-        response_class=Response,
-        responses=PICTURES,
-    )
+    @app.get("/programs/{program}/sinks/{sink}/chart", summary="A chart of the rows of a sink", **PICTURE)
     async def sink_chart(
         program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
     ) -> Response:
@@ -137,13 +133,7 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
 
 
 def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> None:
-    @app.get(
-        "/programs/{program}/panels/{panel}/chart",
-        tags=["charts"],
-        summary="The picture of a panel that is a chart",
-        response_class=Response,
-        responses=PICTURES,
-    )
+    @app.get("/programs/{program}/panels/{panel}/chart", summary="The picture of a panel that is a chart", **PICTURE)
     async def panel_chart(
         program: str,
         panel: str,
@@ -175,7 +165,7 @@ async def picture(
     """The chart of the rows of a snapshot that are chosen; Problem 422 where the panel does not fit them."""
     _fits(panel, snapshot.columns)
     order = form(await asyncio.to_thread(_drawing, panel, chosen, snapshot))
-    tag = f'"{hashlib.sha256(encode(order)).hexdigest()[:32]}"'
+    tag = tag_of(encode(order).decode())
     if (same := unchanged(request, tag)) is not None:
         return same
     headers = {

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ghcm.runtime.jobs.calls import Call
-from ghcm.runtime.pubsub.envelope import feedback_to_json
+from ghcm.runtime.pubsub.envelope import to_json
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.models import json_schema
 from ghcm.values.timestamps import timestamp_text
@@ -89,7 +89,7 @@ class ProgramDocument(BaseModel):
 def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
     """The document of a call, as `CallDocument` says."""
     feedback = found.feedback
-    told = feedback_to_json(feedback)
+    told = to_json(feedback)
     here = f"/programs/{found.program}/units/{found.unit}/calls/{found.id}"
     return {
         "id": found.id,

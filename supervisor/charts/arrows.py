@@ -65,9 +65,10 @@ def _arrow(axes: Any, graph: Graph, arrow: Arrow, colours: Colours) -> None:
         va="center", fontweight="bold", zorder=4,
         bbox={"boxstyle": "round,pad=0.28", "facecolor": colour, "edgecolor": "none"},
     )  # fmt: skip
-    if arrow.label and _has_room(graph, axes):
+    if arrow.label and len(graph.arrows) <= 14 and box.width / (_layers(graph) - 1) >= 190:  # few and long enough
+        label = arrow.label if len(arrow.label) <= 24 else f"{arrow.label[:23]}…"
         axes.annotate(
-            _cut(arrow.label, 24), fraction(middle), (0, -8), xycoords="axes fraction", textcoords="offset points",
+            label, fraction(middle), (0, -8), xycoords="axes fraction", textcoords="offset points",
             ha="center", va="top", fontsize=7, color=colours.quiet, zorder=3, annotation_clip=False,
             bbox=_underlay(colours),
         )  # fmt: skip
@@ -116,17 +117,8 @@ def _underlay(colours: Colours) -> dict[str, object]:
     return {"boxstyle": "round,pad=0.08", "facecolor": colours.paper, "edgecolor": "none", "alpha": 0.8}
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _layers(graph: Graph) -> int:
     return max(len({point[0] for point in graph.points}), 2)
-
-
-def _has_room(graph: Graph, axes: Any) -> bool:
-    """Whether arrows are few and long enough to say what they are."""
-    return len(graph.arrows) <= 14 and axes.get_window_extent().width / (_layers(graph) - 1) >= 190
 
 
 def _disc(axes: Any, graph: Graph, at: int, name: str, sheet: Sheet) -> None:
