@@ -27,7 +27,7 @@ from typing import TypeAlias, cast
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.store import Job
-from ghcm.runtime.pubsub.envelope import feedback_to_json
+from ghcm.runtime.pubsub.envelope import to_json
 
 Document: TypeAlias = dict[str, object]
 
@@ -83,7 +83,7 @@ def call_document(call: Call) -> Document:
         "started": call.started,
         "ended": call.ended,
         "attempts": call.attempts,
-        "feedback": feedback_to_json(call.feedback),
+        "feedback": to_json(call.feedback),
     }
 
 

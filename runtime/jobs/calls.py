@@ -10,17 +10,8 @@ from enum import Enum
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
-from ghcm.runtime.pubsub.envelope import (
-    Failed,
-    Feedback,
-    Instruction,
-    State,
-    decode_instruction,
-    encode,
-    feedback_from_json,
-    feedback_to_json,
-    now_us,
-)
+from ghcm.runtime.pubsub import envelope
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, decode_instruction, encode, now_us
 
 DAEMON = "daemon"
 """The publisher of the calls by which batch units start that are not responsive."""
@@ -166,7 +157,7 @@ class CallStore:
             row = connection.execute("SELECT feedback FROM calls WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint="list the calls to see their ids")
-        return feedback_from_json(json.loads(row["feedback"]))
+        return envelope.feedback_from_json(json.loads(row["feedback"]))
 
     def cancel(self, id: str) -> Feedback:
         """Cancel the call if it has no answer yet; the answer that holds."""
@@ -241,14 +232,14 @@ def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:
 
 
 def _text(feedback: Feedback) -> str:
-    return json.dumps(feedback_to_json(feedback))
+    return json.dumps(envelope.to_json(feedback))
 
 
 def _call(row: sqlite3.Row) -> Call:
     stored = {each.name: row[each.name] for each in fields(Call)} | {
         "state": CallState(row["state"]),
         "instruction": decode_instruction(row["instruction"]),
-        "feedback": feedback_from_json(json.loads(row["feedback"])),
+        "feedback": envelope.feedback_from_json(json.loads(row["feedback"])),
     }
     return Call(**stored)
 

@@ -136,7 +136,7 @@ def encode(envelope: Instruction | Feedback) -> bytes:
     if isinstance(envelope, Instruction):
         subject = f'the instruction to "{envelope.unit}"'
         _refuse_rows(envelope.parameters)
-    document = _document(envelope)
+    document = to_json(envelope)
     try:
         text = json.dumps({"v": FORMAT, **document}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -164,21 +164,17 @@ def decode_feedback(data: bytes | str) -> Feedback:
     return feedback_from_json(_opened(data, "feedback"))
 
 
-def feedback_to_json(feedback: Feedback) -> dict[str, object]:
-    """The feedback as a JSON object; also what the call store keeps and HTTP shows."""
-    return _document(feedback)
+def to_json(envelope: Instruction | Feedback | SinkVersion) -> dict[str, object]:
+    """An envelope, or a part of one, as a JSON object; for feedback also what the call store keeps and HTTP shows."""
+    return {part.name: _plain(getattr(envelope, part.name)) for part in fields(envelope)}
 
 
 def feedback_from_json(document: Mapping[str, object]) -> Feedback:
-    """The feedback that `feedback_to_json` wrote; GhcmError says what is wrong with it."""
+    """The feedback that `to_json` wrote; GhcmError says what is wrong with it."""
     feedback = _read(Feedback, document, "feedback")
     if not 0 <= feedback.progress <= 1:
         raise _invalid("feedback", '"progress" is no number from 0 to 1', f"found {feedback.progress!r}")
     return feedback
-
-
-def _document(of: Instruction | Feedback | SinkVersion) -> dict[str, object]:
-    return {part.name: _plain(getattr(of, part.name)) for part in fields(of)}
 
 
 def _plain(value: object) -> object:
@@ -189,7 +185,7 @@ def _plain(value: object) -> object:
         case Failed():
             return value.error.document()
         case SinkVersion():
-            return _document(value)
+            return to_json(value)
         case Mapping():
             items = cast("Mapping[str, object]", value)
             return {name: _plain(item) for name, item in items.items()}
