@@ -36,7 +36,7 @@ from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
-from ghcm.supervisor.sinks import SinkWatches
+from ghcm.supervisor.sinks import SinkWatch
 
 log = logging.getLogger("ghcm.supervisor")
 
@@ -68,7 +68,7 @@ class Supervisor:
     _reader: Reader = field(default_factory=Reader)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
-    _watches: SinkWatches = field(default_factory=SinkWatches)
+    _watches: dict[tuple[str, str], SinkWatch] = field(default_factory=dict[tuple[str, str], SinkWatch])
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)

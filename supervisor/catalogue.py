@@ -45,11 +45,6 @@ class KnownProgram:
     units: Mapping[str, KnownUnit]
     board: Board
 
-    @property
-    def name(self) -> str:
-        """The program's name."""
-        return self.program.name
-
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:

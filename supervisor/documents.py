@@ -121,12 +121,12 @@ def program(known: KnownProgram) -> ProgramDocument:
             responsive=unit.responsive,
             parameters={parameter.name: json_schema(parameter.type) for parameter in unit.parameters},
             required=[parameter.name for parameter in unit.parameters if parameter.required],
-            calls=f"/programs/{known.name}/units/{unit.name}/calls" if unit.responsive else None,
+            calls=f"/programs/{known.program.name}/units/{unit.name}/calls" if unit.responsive else None,
         )
         for unit in known.program.units
     ]
     return ProgramDocument(
-        name=known.name, job=known.job.id, version=known.job.version, state=known.job.state.value, units=units
+        name=known.program.name, job=known.job.id, version=known.job.version, state=known.job.state.value, units=units
     )
 
 

@@ -20,7 +20,7 @@ from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import PROBLEM, Problem, listed
-from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, SinkWatches, documents, select
+from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, documents, select
 from ghcm.values.timestamps import timestamp_text
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -43,11 +43,11 @@ class ShownSink(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Snapshots of the sinks of the present programs, from the event loop."""
+    """Snapshots of the sinks of the present programs, from the event loop. `watches` are kept from app to app."""
 
     catalogue: Catalogue
     connections: Callable[[str], Connections]
-    watches: SinkWatches
+    watches: dict[tuple[str, str], SinkWatch]
 
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
@@ -87,7 +87,11 @@ class Shown:
             )
 
     def _watch(self, program: str, sink: Sink) -> SinkWatch:
-        return self.watches.at(program, sink, self.connections(program))
+        """The watch of a sink; a new one where a program was submitted again with another sink of that name."""
+        known, connections = self.watches.get((program, sink.name)), self.connections(program)
+        if known is None or known.sink != sink or known.connections is not connections:
+            known = self.watches[program, sink.name] = SinkWatch(sink, connections)
+        return known
 
 
 def add(app: FastAPI, shown: Shown, most_rows: int) -> None:

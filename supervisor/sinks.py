@@ -42,6 +42,7 @@ class SinkWatch:
         if not is_readable(sink):
             message = f'sink "{sink.name}" cannot be looked at: it is a place of {sink.connector.word}'
             raise Problem(404, "GHCM-341", message)
+        self.sink, self.connections = sink, connections
         self._view = view(sink, connections)
         self._lock = threading.Lock()
 
@@ -54,23 +55,6 @@ class SinkWatch:
         """The sink as it is now."""
         with self._lock:
             return self._view.snapshot(MOST_ROWS)
-
-
-@dataclass(slots=True)
-class SinkWatches:
-    """The watches of all sinks that somebody has asked for."""
-
-    _watches: dict[tuple[str, str], tuple[Sink, Connections, SinkWatch]] = field(
-        default_factory=dict[tuple[str, str], tuple[Sink, Connections, SinkWatch]]
-    )
-
-    def at(self, program: str, sink: Sink, connections: Connections) -> SinkWatch:
-        """The watch of a sink; a new one where a program was submitted again with another sink of that name."""
-        key = (program, sink.name)
-        known = self._watches.get(key)
-        if known is None or known[0] != sink or known[1] is not connections:
-            known = self._watches[key] = (sink, connections, SinkWatch(sink, connections))
-        return known[2]
 
 
 @dataclass(frozen=True, slots=True)
