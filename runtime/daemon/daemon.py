@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.daemon.child import Child, follow, tail
+from ghcm.runtime.daemon.child import follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.locks import Lock
@@ -49,12 +49,6 @@ class Daemon:
         self.jobs = Jobs(settings, state, store, listener, self.tell)
         self.processes = self.jobs.processes
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
-
-    @property
-    def children(self) -> dict[str, Child]:
-        """All processes by name; engines by their job."""
-        engines = {id: runner.child for id, runner in self.jobs.runners.items() if runner.child is not None}
-        return {**self.processes.children, **engines}
 
     async def run(self, ready: Callable[[Document], None]) -> None:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
@@ -163,9 +157,10 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
 
 def status(daemon: Daemon) -> Document:
     """What runs, and where it is reached."""
+    engines = {id: runner.child for id, runner in daemon.jobs.runners.items() if runner.child is not None}
     processes: list[Document] = [
         {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
-        for name, child in daemon.children.items()
+        for name, child in {**daemon.processes.children, **engines}.items()
     ]
     return {
         "pid": os.getpid(),
