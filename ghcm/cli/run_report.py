@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as json_text
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -112,14 +114,15 @@ class Report:
         """The summary. Ends with 1 if a call has failed; if it is `strict`, also if a record has."""
         calls = cast("list[dict[str, Any]]", control.ask("calls", program=self.program.name, limit=10_000)["calls"])
         failed = [call for call in calls if call["state"] in ("failed", "expired")]
+        counted = Counter(str(call["state"]) for call in calls)
         dead = dead_letters(self._state.dead)
         if self._json:
-            summary = {"sinks": self._totals, "dead_letters": dead, "calls": _counted(calls)}
+            summary = {"sinks": self._totals, "dead_letters": dead, "calls": counted}
             terminal.json_line({"event": "end", **summary})
         else:
             self._sums(dead)
             if calls:
-                terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in _counted(calls).items())}")
+                terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in counted.items())}")
             for call in failed[:10]:
                 terminal.note(f"call {call['id']} of {call['unit']} {call['state']}:")
                 terminal.error(GhcmError.of(call["feedback"]["error"] or {"message": call["state"]}))
@@ -148,8 +151,7 @@ class Report:
             kept = self._totals.get(news.sink, 0) if self.program.sink(news.sink).mode is Mode.APPEND else 0
             self._totals[news.sink] = kept + news.rows
         if self._json:
-            document = {"sink": news.sink, "version": news.version, "rows": news.rows, "sample": news.sample}
-            terminal.json_line({"event": "commit", **document})
+            terminal.json_line({"event": "commit", **asdict(news)})
             return
         count = f"+{news.rows} rows" if news.rows is not None else "changed"
         terminal.say(f"{news.sink}: {count}")
@@ -159,13 +161,6 @@ class Report:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _counted(calls: list[dict[str, Any]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for call in calls:
-        found[call["state"]] = found.get(call["state"], 0) + 1
-    return found
 
 
 _SAMPLE = 5
@@ -195,11 +190,8 @@ class Sinks:
         written = self._written()
         for sink in self.program.sinks:
             if sink.name in written:
-                try:
+                with suppress(GhcmError, OSError):  # it is away for a moment; the next look tells more
                     yield from self._look(sink)
-                except (GhcmError, OSError):
-                    # It is away for a moment; the daemon sees to it and the next look tells more.
-                    continue
 
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""

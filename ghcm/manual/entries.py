@@ -103,9 +103,6 @@ def unknown(name: str, kind: Kind | None = None) -> str:
     return suggest(name, sorted({each for entry in entries() if kind in (None, entry.kind) for each in entry.names}))
 
 
-# --- operators -------------------------------------------------------------------------------------------------------
-
-
 def _operator(operator: Operator) -> Entry:
     bounded = ", bounded input only" if operator.needs_bounded else ""
     takes = " or ".join(shape.value for shape in operator.takes) or "nothing"
@@ -117,17 +114,9 @@ def _operator(operator: Operator) -> Entry:
         Fact("dead letters", ", ".join(each.value for each in operator.failures) or "none"),
         *(Fact(engine.value, _support(operator.support(engine))) for engine in Engine),
     ]
-    arguments = ", ".join(map(_argument, operator.arguments))
-    return Entry(
-        Kind.OPERATOR,
-        operator.name,
-        (operator.name,),
-        _ROLES[operator.role],
-        f"{operator.name}({arguments})",
-        operator.meaning,
-        tuple(facts),
-        tuple(map(_pipeline, operator.examples)),
-    )
+    name, area, shown = operator.name, _ROLES[operator.role], tuple(map(_pipeline, operator.examples))
+    signature = f"{name}({', '.join(map(_argument, operator.arguments))})"
+    return Entry(Kind.OPERATOR, name, (name,), area, signature, operator.meaning, tuple(facts), shown)
 
 
 def _argument(argument: Argument) -> str:
@@ -154,9 +143,6 @@ def _pipeline(example: Pipeline) -> Shown:
     return Shown(text, "\n".join([*files, *held]), example.gives)
 
 
-# --- aggregates ------------------------------------------------------------------------------------------------------
-
-
 def _aggregate(rule: Rule) -> Entry:
     facts = (
         Fact("argument", rule.takes[0].lower() + rule.takes[1:].removesuffix(".")),
@@ -166,10 +152,8 @@ def _aggregate(rule: Rule) -> Entry:
         Fact("engines", "all, the same"),
     )
     name = rule.function.value
-    found = aggregates.EXAMPLES.get(rule.function, ())
-    return Entry(
-        Kind.AGGREGATE, name, (name,), "aggregates", rule.signature, rule.meaning, facts, tuple(map(_aggregated, found))
-    )
+    shown = tuple(map(_aggregated, aggregates.EXAMPLES.get(rule.function, ())))
+    return Entry(Kind.AGGREGATE, name, (name,), "aggregates", rule.signature, rule.meaning, facts, shown)
 
 
 def _aggregated(example: Aggregated) -> Shown:
@@ -182,9 +166,6 @@ def _form(form: Form) -> Entry:
     return Entry(Kind.FORM, form.names[0], form.names, "forms of expressions", form.text, form.meaning, facts, shown)
 
 
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
 def _function(function: Function, family: str) -> Entry:
     nulls = "a null argument gives null" if function.nulls is Nulls.PROPAGATE else "as the meaning says"
     constants = ", ".join(str(index + 1) for index in function.constants)
@@ -194,16 +175,9 @@ def _function(function: Function, family: str) -> Entry:
         *([Fact("constant arguments", constants)] if constants else ()),
         *(Fact(engine.value, _support(function.support(engine))) for engine in Engine),
     ]
-    return Entry(
-        Kind.FUNCTION,
-        function.name,
-        _written(function),
-        family,
-        function.signature,
-        function.says,
-        tuple(facts),
-        tuple(map(_expression, function.examples)),
-    )
+    names, shown = _written(function), tuple(map(_expression, function.examples))
+    said = (function.signature, function.says)
+    return Entry(Kind.FUNCTION, function.name, names, family, *said, tuple(facts), shown)
 
 
 _WORDS = {"is_null": ("is null",), "is_not_null": ("is not null",), "neg": ("-",)}

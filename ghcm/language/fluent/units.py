@@ -138,9 +138,6 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
     return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, span=definition.whole)
 
 
-# --- parameters ------------------------------------------------------------------------------------------------------
-
-
 def parameters_of(function: Function, definition: Definition) -> tuple[ast.Parameter, ...]:
     """The parameters of a function of the program with their types. Raises `ProgramError`."""
     hints = hints_of(function, definition.name)
@@ -155,9 +152,6 @@ def parameters_of(function: Function, definition: Definition) -> tuple[ast.Param
         default = None if each.default is inspect.Parameter.empty else expr_of(each.default, span)
         found.append(ast.Parameter(name_of(each.name, span), type_of(hints[each.name], span), default, span=span))
     return tuple(found)
-
-
-# --- body ------------------------------------------------------------------------------------------------------------
 
 
 def _call(function: Function, definition: Definition) -> None:
