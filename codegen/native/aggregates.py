@@ -4,29 +4,30 @@ and in columns. There a state is numbers, a list of the values that are kept, or
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from ghcm import types
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
 from ghcm.codegen.native.names import Names
-from ghcm.codegen.native.reducers import Partial, extreme_partial, wide
+from ghcm.codegen.native.reducers import Partial, State, extreme_partial, wide
 from ghcm.codegen.native.rows.text import Module, order_text
+from ghcm.codegen.native.texts import quoted
 from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.types import is_nullable, strip
 
 _F = AggregateFunction
 
 
-class Added:
+class Added(NamedTuple):
     """The texts of what a record adds: the argument's value; for `first` and `last` also the order value and the
     record itself.
     """
 
-    __slots__ = ("order", "record", "value")
-
-    def __init__(self, value: str, order: str = "", record: str = "") -> None:
-        self.value, self.order, self.record = value, order, record
+    value: str
+    order: str
+    record: str
 
 
 def argument_type(aggregate: Aggregate) -> types.Type | None:
@@ -36,74 +37,39 @@ def argument_type(aggregate: Aggregate) -> types.Type | None:
 
 def _of_floats(aggregate: Aggregate) -> bool:
     type_ = argument_type(aggregate)
-    return type_ is not None and isinstance(types.strip(type_), types.Float)
+    return type_ is not None and isinstance(strip(type_), types.Float)
 
 
-def zero_text(aggregate: Aggregate) -> str:
-    """The state of nothing."""
+def state_of(module: Module, aggregate: Aggregate) -> State:
+    """The state of an aggregate, from that of nothing; what is added may be null."""
+    floats, to = _of_floats(aggregate), strip(aggregate.type)
+    add, merge = ("aggregates.add_float", "aggregates.merge_float") if floats else ("aggregates.add_int",) * 2
     match aggregate.function:
         case _F.COUNT:
-            return "0"
+            type_ = argument_type(aggregate)
+            sure = type_ is None or not is_nullable(type_)
+            return State("0", "{0} + 1" if sure else "{0} + ({1} is not None)", "{0} + {1}")
+        case _F.SUM if isinstance(to, types.Decimal):
+            add, result = f"add_units({{0}}, {{1}}, {to.scale})", f"fit_decimal({{0}}, {to.precision}, {to.scale})"
+            return State("None", f"aggregates.{add}", f"{merge}({{0}}, {{1}})", f"aggregates.{result}")
+        case _F.SUM:
+            result = f"aggregates.{'total' if floats else 'fit'}({{0}})"
+            return State("None", f"{add}({{0}}, {{1}})", f"{merge}({{0}}, {{1}})", result)
+        case _F.MIN | _F.MAX:
+            text = _extreme(module, aggregate)
+            return State("None", text, text)
         case _F.MEAN:
-            return "(0, None)"
-        case _:
-            return "None"
-
-
-def add_text(module: Module, aggregate: Aggregate, state: str, added: Added) -> str:
-    """The state with what one more record adds (which may be null)."""
-    type_, value = argument_type(aggregate), added.value
-    match aggregate.function:
-        case _F.COUNT:
-            return (
-                f"{state} + 1" if type_ is None or not types.is_nullable(type_) else f"{state} + ({value} is not None)"
+            mean = "mean_of_floats" if floats else "mean_of_ints" if isinstance(to, types.Float) else "whole_mean"
+            add, merge = (
+                f"aggregates.{text}_mean({{0}}, {{1}}, {each})" for text, each in (("add", add), ("merge", merge))
             )
-        case _F.SUM if isinstance(to := types.strip(aggregate.type), types.Decimal):
-            return f"aggregates.add_units({state}, {value}, {to.scale})"
-        case _F.SUM:
-            return f"aggregates.{'add_float' if _of_floats(aggregate) else 'add_int'}({state}, {value})"
-        case _F.MIN | _F.MAX:
-            return _extreme(module, aggregate, state, value)
-        case _F.MEAN:
-            add = "add_float" if _of_floats(aggregate) else "add_int"
-            return f"aggregates.add_mean({state}, {value}, aggregates.{add})"
-        case _F.FIRST | _F.LAST:
-            return f"{_summary(module, aggregate)}.add({state}, {added.order}, {added.record}, {value})"
+            return State("(0, None)", add, merge, f"aggregates.{mean}({{0}})")
         case _:
-            return f"{_summary(module, aggregate)}.add({state}, {value})"
-
-
-def merge_text(module: Module, aggregate: Aggregate, left: str, right: str) -> str:
-    """One state of two."""
-    floats = _of_floats(aggregate)
-    match aggregate.function:
-        case _F.COUNT:
-            return f"{left} + {right}"
-        case _F.SUM:
-            return f"aggregates.{'merge_float' if floats else 'add_int'}({left}, {right})"
-        case _F.MIN | _F.MAX:
-            return _extreme(module, aggregate, left, right)
-        case _F.MEAN:
-            return f"aggregates.merge_mean({left}, {right}, aggregates.{'merge_float' if floats else 'add_int'})"
-        case _:
-            return f"{_summary(module, aggregate)}.merge({left}, {right})"
-
-
-def result_text(module: Module, aggregate: Aggregate, state: str) -> str:
-    """The value that is emitted."""
-    floats = _of_floats(aggregate)
-    match aggregate.function:
-        case _F.COUNT | _F.MIN | _F.MAX:
-            return state
-        case _F.SUM if isinstance(to := types.strip(aggregate.type), types.Decimal):
-            return f"aggregates.fit_decimal({state}, {to.precision}, {to.scale})"
-        case _F.SUM:
-            return f"aggregates.{'total' if floats else 'fit'}({state})"
-        case _F.MEAN:
-            exact = isinstance(types.strip(aggregate.type), types.Float)
-            return f"aggregates.{'mean_of_floats' if floats else 'mean_of_ints' if exact else 'whole_mean'}({state})"
-        case _:
-            return f"{_summary(module, aggregate)}.result({state})"
+            summary = _summary(module, aggregate)
+            added = "{0}, {2}, {3}, {1}" if aggregate.picks_record else "{0}, {1}"
+            return State(
+                "None", f"{summary}.add({added})", f"{summary}.merge({{0}}, {{1}})", f"{summary}.result({{0}})"
+            )
 
 
 def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names) -> Partial:
@@ -124,7 +90,7 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
     total = f"{column if _of_floats(aggregate) else wide(column, type_)}.sum()"
     found = f"aggregates.float_sum({prefix})" if _of_floats(aggregate) else prefix
     floats = (prefix,) if _of_floats(aggregate) else ()
-    if aggregate.function is _F.SUM and not types.is_nullable(type_):  # a group has a record, so there is a sum
+    if aggregate.function is _F.SUM and not is_nullable(type_):  # a group has a record, so there is a sum
         kept = f'pl.col("{prefix}")'
         return Partial(((prefix, total),), found, floats, (f"{kept}.sum()",), *_summed(aggregate, "", prefix))
     count = names.new(f"{prefix}_count")
@@ -139,37 +105,38 @@ def _summed(aggregate: Aggregate, count: str, total: str) -> tuple[str, tuple[st
     """The result of a sum or mean of those columns (no count: there is a sum) as an expression, and where it is
     unsure.
     """
-    names = f'"{count}", "{total}"' if count else f'"{total}"'
-    floats, type_ = _of_floats(aggregate), types.strip(aggregate.type)
+    floats, type_ = _of_floats(aggregate), strip(aggregate.type)
     if aggregate.function is _F.MEAN:
         if not isinstance(type_, types.Float):
             return "", ()
-        return f"columns.mean({names})", () if floats else (f'columns.inexact("{total}")',)
-    if floats:
-        return f"columns.float_{'sum' if count else 'total'}({names})", ()
-    if isinstance(type_, types.Decimal):
-        digits = f"{type_.precision}, {type_.scale}"
-        return f"columns.exact_{'sum' if count else 'total'}({names}, {digits})", ()
-    if not isinstance(type_, types.Int | types.Duration):
-        return "", ()
-    function = "sum" if count else "total"
-    return f"columns.whole_{function}({names}).cast({dtype_text(type_)})", (f'columns.beyond(pl.col("{total}"))',)
+        return f'columns.mean("{count}", "{total}")', () if floats else (f'columns.inexact("{total}")',)
+    unsure: tuple[str, ...] = ()
+    match type_:
+        case types.Float():
+            text = f'pl.col("{total}") + 0.0'
+        case types.Decimal(precision=precision, scale=scale):
+            text = f'columns.decimal(pl.col("{total}"), {precision}, {scale})'
+        case types.Int() | types.Duration():
+            text = f'columns.whole_total("{total}").cast({dtype_text(type_)})'
+            unsure = (f'columns.beyond(pl.col("{total}"))',)
+        case _:  # no other type is summed
+            return "", ()
+    return f'columns.if_any("{count}", {text})' if count else text, unsure
 
 
-def _extreme(module: Module, aggregate: Aggregate, left: str, right: str) -> str:
+def _extreme(module: Module, aggregate: Aggregate) -> str:
     type_ = argument_type(aggregate)
     assert type_ is not None
     word = "least" if aggregate.function is _F.MIN else "greatest"
-    plain = types.strip(type_)
-    order = "" if plainly_ordered(plain) else f", {module.order(plain)}"
-    return f"aggregates.{word}({left}, {right}{order})"
+    order = "" if plainly_ordered(strip(type_)) else f", {module.order(strip(type_))}"
+    return f"aggregates.{word}({{0}}, {{1}}{order})"
 
 
 def _summary(module: Module, aggregate: Aggregate) -> str:
     """The name of the constant that keeps, merges and ends the states of an aggregate."""
     type_ = argument_type(aggregate)
     assert type_ is not None and aggregate.argument is not None
-    plain = types.strip(type_)
+    plain = strip(type_)
     match aggregate.function:
         case _F.VAR:
             text = "summaries.Spread()"
@@ -213,7 +180,7 @@ _KEPT = ".explode(empty_as_null=False, keep_nulls=False)"
 
 def gathered(column: str, type_: types.Type) -> str:
     """The column of that expression text such that its values are canonical in a list."""
-    match types.strip(type_):
+    match strip(type_):
         case types.Struct() | types.List() | types.Map() | types.Decimal() | types.Null():
             raise Unsupported(f"lists of {type_} are not canonical in Polars")
         case types.Timestamp() | types.Duration():
@@ -227,10 +194,10 @@ def gathered(column: str, type_: types.Type) -> str:
 def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, summary: str) -> Partial:
     """Polars gathers the values of a group, of which the state is made."""
     values, kept = gathered(column, type_), f'pl.col("{prefix}")'
-    if types.is_nullable(type_):
+    if is_nullable(type_):
         values = f"{values}.drop_nulls()"
     state = f"{summary}.of({prefix})"
-    plain = types.strip(type_)
+    plain = strip(type_)
     match aggregate.function:
         case _F.DISTINCT_COUNT if _is_exact(plain):
             merged, result = f"{kept}{_KEPT}.unique()", f"{kept}.list.len().cast(pl.Int64)"
@@ -242,7 +209,7 @@ def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, su
             return Partial(((prefix, values),), state, merged=(f"{kept}{_KEPT}",), result=result, then=best)
         case _F.APPROX_DISTINCT if _is_exact(plain):
             entries = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
-            partial = f"{gathered(column, type_)}.{entries}{'.drop_nulls()' if types.is_nullable(type_) else ''}"
+            partial = f"{gathered(column, type_)}.{entries}{'.drop_nulls()' if is_nullable(type_) else ''}"
             return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
         case _:
             return Partial(((prefix, values),), state)
@@ -256,7 +223,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
     by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if not (_is_exact(types.strip(by_type)) and _flat(taken) and _flat(type_)):
+    if not (_is_exact(strip(by_type)) and _flat(taken) and _flat(type_)):
         order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (order_of, gathered(by, by_type)),
@@ -264,7 +231,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
             (prefix, gathered(value, type_)),
         )
         return Partial(columns, f"{summary}.of({order_of}, {record_of}, {prefix})")
-    there = f"{value}.is_not_null()" if types.is_nullable(type_) else "None"
+    there = f"{value}.is_not_null()" if is_nullable(type_) else "None"
     whole = ", ".join(
         f'{text}.alias("{name}")'
         for name, text in (
@@ -278,7 +245,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     first = f"columns.chosen(pl.struct({whole}), [{', '.join([by, *_fields(record, taken)])}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
     made, state = ((prefix, first),), f"columns.canonical({prefix})"
-    if not types.is_nullable(type_):
+    if not is_nullable(type_):
         of_all = f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})"
         return Partial(made, state, merged=(of_all,), result=result)
     merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
@@ -305,8 +272,8 @@ def _is_exact(type_: types.Type) -> bool:
 def _flat(type_: types.Type) -> bool:
     """Whether it is an exact value, or a struct of such that is there."""
     if isinstance(type_, types.Struct):
-        return bool(type_.fields) and all(_is_exact(types.strip(field.type)) for field in type_.fields)
-    return _is_exact(types.strip(type_))
+        return bool(type_.fields) and all(_is_exact(strip(field.type)) for field in type_.fields)
+    return _is_exact(strip(type_))
 
 
 def _fields(column: str, type_: types.Type) -> list[str]:
@@ -321,9 +288,5 @@ def _canonical(column: str, type_: types.Type) -> str:
         return gathered(column, type_)
     texts = zip(_fields(column, type_), type_.fields, strict=True)
     return (
-        f"pl.struct({', '.join(f'{gathered(text, field.type)}.alias({_quoted(field.name)})' for text, field in texts)})"
+        f"pl.struct({', '.join(f'{gathered(text, field.type)}.alias({quoted(field.name)})' for text, field in texts)})"
     )
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'

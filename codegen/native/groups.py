@@ -4,21 +4,32 @@ with groups that stay columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghcm.codegen.native.aggregates import Added, add_text, gathered, merge_text, partial_of, result_text, zero_text
+from ghcm.codegen.native.aggregates import Added, gathered, partial_of, state_of
+from ghcm.codegen.native.chains import panes_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.columns.text import Unsupported, varies
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
-from ghcm.codegen.native.reducers import Partial, Reduction, all_merged, struct_result
+from ghcm.codegen.native.reducers import Partial, State, all_merged, reduced, struct_result
+from ghcm.codegen.native.reducers import state_of as state_of_reducer
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import scope_function, scope_of
-from ghcm.codegen.native.rows.text import Binding, Code, Module, function_text, order_text, targets_text, tuple_text
+from ghcm.codegen.native.rows.text import (
+    Binding,
+    Code,
+    Module,
+    Place,
+    Section,
+    entry,
+    function_text,
+    targets_text,
+    tuple_text,
+)
 from ghcm.codegen.native.texts import ATOM
 from ghcm.expr import Lambda
-from ghcm.reducers import Aggregate
-from ghcm.spg.graph import Task, Unit
+from ghcm.reducers import Aggregate, Custom
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Shape, Type
 
@@ -159,119 +170,124 @@ def _states(name: str, parts: Sequence[Partial], always: bool) -> str:
 GroupOp = ReduceByKey | AggregateByKey | GroupByKey | Count
 
 
-@dataclass(frozen=True, slots=True)
-class GroupText:
-    """The functions' texts; `partial` is the reason where there is no pre-aggregation; `columnar` are the names of the
-    columnar functions."""
-
-    functions: tuple[str, ...]
-    partial: Unsupported | None
-    timed: bool = False
-    columnar: tuple[str, ...] = ()
-
-
-def group_code(task: Task, op: GroupOp, unit: Unit, name: str, module: Module) -> GroupText:
+def grouping(at: Place, op: GroupOp) -> Section:
     """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`, and
     then perhaps `_merged` and `_results`.
     """
-    element = unit.task(task.inputs[0].producer).collection
-    value = element.columns.get("value")
-    keyed = element.shape is not Shape.STREAM
-    grouping = Grouping(name, element.windowed, keyed, task.schema.names, task.collection.timed)
-    writer = _Writer(name, module)
+    taken, name, module = at.input(), at.name, at.module
+    match op:
+        case ReduceByKey(reducer=Custom() as reducer):
+            functions = _custom_functions(reducer, name, module)
+        case ReduceByKey(reducer=reducer):
+            functions = _state_functions(state_of_reducer(module, reducer), name, module)
+        case AggregateByKey(aggregates=aggregates, scalar=scalar):
+            functions = _aggregate_functions(aggregates, name, module, scalar=scalar)
+        case GroupByKey():
+            functions = _list_functions(taken.pair[1], name, module)
+        case Count():
+            functions = _state_functions(State("1", "{0} + 1", "{0} + {1}"), name, module)
+    made, missing = dict[str, str](), list[str]()
+    try:
+        made = _columnar_of(at, op)
+    except Unsupported as reason:
+        missing = [f"not pre-aggregated: {reason}"]
+    timed = isinstance(op, AggregateByKey) and _by_time(op.aggregates)
+    panes = panes_of(at.unit).get(at.task.id)
+    slices = None if panes is None else f"({panes.size_us:_}, {panes.every_us:_})"
+    parts = {part: f"{name}_{part}" for part in (*_PARTS, *made)}
+    code = entry("GroupCode", **parts, timed="True" if timed else None, slices=slices)
+    return Section(at.task, [*functions, *made.values()], code, missing)
+
+
+def _columnar_of(at: Place, op: GroupOp) -> dict[str, str]:
+    taken = at.input()
+    keyed = taken.shape is not Shape.STREAM
+    groups = Grouping(at.name, taken.windowed, keyed, at.task.schema.names, at.task.collection.timed)
     match op:
         case ReduceByKey(reducer=reducer):
-            found = Reduction(module, reducer)
-            functions = _functions(
-                writer,
-                first=lambda scope: found.first("value"),
-                add=lambda scope: found.add("state", "value", scope),
-                merge=lambda scope: found.merge("left", "right", scope),
-                result=lambda scope: found.result("state", scope),
-            )
-            return _with_columns(functions, lambda: columnar_functions(grouping, [found.partial('pl.col("value")')]))
-        case AggregateByKey(aggregates=aggregates, scalar=scalar):
-            functions = _aggregate_functions(writer, aggregates, scalar=scalar)
-            return _with_columns(
-                functions, lambda: _aggregate_columns(grouping, module, op), timed=_by_time(aggregates)
-            )
+            return columnar_functions(groups, [reduced(reducer, 'pl.col("value")')])
+        case AggregateByKey():
+            return _aggregate_columns(groups, at.module, op)
         case GroupByKey():
-            assert value is not None
-            listed = value.type
-            functions = _list_functions(writer, listed)
-            return _with_columns(functions, lambda: columnar_functions(grouping, [_list_partial(listed)]))
+            values = gathered('pl.col("value")', taken.pair[1])
+            return columnar_functions(groups, [Partial((("s", values),), "s")])
         case Count():
-            functions = _functions(
-                writer,
-                first=lambda scope: "1",
-                add=lambda scope: "state + 1",
-                merge=lambda scope: "left + right",
-                result=lambda scope: "state",
+            number = ("s", "pl.len().cast(pl.Int64)")
+            return columnar_functions(
+                groups, [Partial((number,), "s", merged=('pl.col("s").sum()',), result='pl.col("s")')]
             )
-            return _with_columns(functions, lambda: columnar_functions(grouping, [_COUNTED]))
 
 
-_COUNTED = Partial((("s", "pl.len().cast(pl.Int64)"),), "s", merged=('pl.col("s").sum()',), result='pl.col("s")')
+_PARTS = {"first": ("value",), "add": ("state", "value"), "merge": ("left", "right"), "result": ("state",)}
+"""The functions over single states, and what they take."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    name: str
-    module: Module
-
-    def define(self, name: str, arguments: tuple[str, ...], lines: Callable[[RowScope], list[str]]) -> str:
-        scope = scope_of(self.module)
-        given = "".join(f"{argument}: Any, " for argument in arguments)
-        return scope_function(scope, f"{self.name}_{name}", given, "Any", *lines(scope))
+def _define(name: str, part: str, module: Module, *lines: str, scope: RowScope | None = None) -> str:
+    given = "".join(f"{argument}: Any, " for argument in _PARTS[part])
+    return scope_function(scope or scope_of(module), f"{name}_{part}", given, "Any", *lines)
 
 
-def _functions(writer: _Writer, **texts: Callable[[RowScope], str]) -> list[str]:
-    arguments = {"first": ("value",), "add": ("state", "value"), "merge": ("left", "right"), "result": ("state",)}
-
-    def define(name: str, text: Callable[[RowScope], str]) -> str:
-        return writer.define(name, arguments[name], lambda scope: [f"return {text(scope)}"])
-
-    return [define(name, text) for name, text in texts.items()]
+def _state_functions(state: State, name: str, module: Module) -> list[str]:
+    texts = zip(_PARTS.items(), (state.first, state.add, state.merge, state.result), strict=True)
+    return [_define(name, part, module, f"return {text.format(*taken)}") for (part, taken), text in texts]
 
 
-def _aggregate_functions(writer: _Writer, aggregates: tuple[Aggregate, ...], *, scalar: bool) -> list[str]:
+def _custom_functions(reducer: Custom, name: str, module: Module) -> list[str]:
+    """The functions over a user's reducer: it reduces two states where it is claimed that it may, else values in their
+    order, once all are there.
+    """
+    scopes = {part: scope_of(module) for part in _PARTS}
+
+    def applied(scope: RowScope, *names: str) -> str:
+        for variable, text in zip(reducer.function.parameters, names, strict=True):
+            scope.bind(variable, Binding(value=Code(text, simple=True)))
+        return scope.value(reducer.function.body).inner
+
+    def kept(scope: RowScope) -> str:
+        if reducer.order is None:
+            return "[(None, value)]"
+        scope.bind(reducer.order.parameters[0], Binding(value=Code("value", simple=True)))
+        body = reducer.order.body
+        text, order = scope.value(body).inner, module.order(body.type)
+        return f"[({text if order == 'order.plain' else f'{order}({text})'}, value)]"
+
+    if reducer.claimed:
+        add, merge = (applied(scopes[part], *_PARTS[part]) for part in ("add", "merge"))
+        texts = {"first": "value", "add": add, "merge": merge, "result": "state"}
+    else:
+        step = f"lambda before, value: {applied(scopes['result'], 'before', 'value')}"
+        fold = f"aggregates.fold({step}, state, {module.order(reducer.function.parameters[0].type)})"
+        first, add = kept(scopes["first"]), f"state + {kept(scopes['add'])}"
+        texts = {"first": first, "add": add, "merge": "left + right", "result": fold}
+    return [_define(name, part, module, f"return {text}", scope=scopes[part]) for part, text in texts.items()]
+
+
+def _aggregate_functions(aggregates: tuple[Aggregate, ...], name: str, module: Module, *, scalar: bool) -> list[str]:
     """`_add`, `_first`, `_merge` and `_result`: the state has one item for each aggregate."""
-    names = Names(RESERVED | ARGUMENTS | writer.module.names.taken)
-    states = [names.new(aggregate.name) for aggregate in aggregates]
-    zero = _zero(writer, aggregates)
-    merged = [
-        merge_text(writer.module, each, f"left[{index}]", f"right[{index}]") for index, each in enumerate(aggregates)
-    ]
-
-    def result(scope: RowScope) -> str:
-        found = [result_text(writer.module, each, f"state[{index}]") for index, each in enumerate(aggregates)]
-        return found[0] if scalar else tuple_text(found)
-
-    return [
-        writer.define("add", ("state", "value"), lambda scope: _added(scope, aggregates, states)),
-        *_functions(
-            writer,
-            first=lambda scope: f"{writer.name}_add({zero}, value, parameters)",
-            merge=lambda scope: tuple_text(merged),
-            result=result,
-        ),
-    ]
-
-
-def _zero(writer: _Writer, aggregates: tuple[Aggregate, ...]) -> str:
-    """The name of the state of no values."""
-    return writer.module.constant(f"_{writer.name}_zero", tuple_text([zero_text(each) for each in aggregates]))
-
-
-def _added(scope: RowScope, aggregates: tuple[Aggregate, ...], states: list[str]) -> list[str]:
-    """The lines that return the state with one more value."""
+    names = Names(RESERVED | ARGUMENTS | module.names.taken)
+    locals_ = [names.new(aggregate.name) for aggregate in aggregates]
+    states, scope = [state_of(module, each) for each in aggregates], scope_of(module)
+    first = f"{name}_add({_zero(aggregates, name, module)}, value, parameters)"
     lines = ["time, value = value"] if _by_time(aggregates) else list[str]()
-    values: list[str] = []
-    for aggregate, state in zip(aggregates, states, strict=True):
-        argument = _local(scope, aggregate.argument, f"{state}_of", lines)
-        order = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{state}_by", lines)
-        values.append(add_text(scope.module, aggregate, state, Added(argument, order, "value")))
-    return [*lines, f"{targets_text(states)} = state", f"return {tuple_text(values)}"]
+    added: list[str] = []
+    for aggregate, local, state in zip(aggregates, locals_, states, strict=True):
+        argument = _local(scope, aggregate.argument, f"{local}_of", lines)
+        order = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{local}_by", lines)
+        added.append(state.add.format(local, argument, order, "value"))
+    lines += [f"{targets_text(locals_)} = state", f"return {tuple_text(added)}"]
+    merged = [each.merge.format(f"left[{index}]", f"right[{index}]") for index, each in enumerate(states)]
+    results = [each.result.format(f"state[{index}]") for index, each in enumerate(states)]
+    return [
+        _define(name, "add", module, *lines, scope=scope),
+        _define(name, "first", module, f"return {first}"),
+        _define(name, "merge", module, f"return {tuple_text(merged)}"),
+        _define(name, "result", module, f"return {results[0] if scalar else tuple_text(results)}"),
+    ]
+
+
+def _zero(aggregates: tuple[Aggregate, ...], name: str, module: Module) -> str:
+    """The name of the state of no values."""
+    return module.constant(f"_{name}_zero", tuple_text([state_of(module, each).first for each in aggregates]))
 
 
 def _by_time(aggregates: tuple[Aggregate, ...]) -> bool:
@@ -290,9 +306,8 @@ def _aggregate_columns(grouping: Grouping, module: Module, op: AggregateByKey) -
 
 def totals_functions(name: str, aggregates: tuple[Aggregate, ...], module: Module) -> tuple[str, list[str]]:
     """Aggregates of whole records without groups: the name of their first state, `<name>_add` and `<name>_result`."""
-    writer = _Writer(name, module)
-    add, _, _, result = _aggregate_functions(writer, aggregates, scalar=False)
-    return _zero(writer, aggregates), [add, result]
+    add, _, _, result = _aggregate_functions(aggregates, name, module, scalar=False)
+    return _zero(aggregates, name, module), [add, result]
 
 
 def _local(scope: RowScope, function: Lambda | None, wish: str, lines: list[str]) -> str:
@@ -308,24 +323,12 @@ def _local(scope: RowScope, function: Lambda | None, wish: str, lines: list[str]
     return name
 
 
-def _list_functions(writer: _Writer, value: Type) -> list[str]:
-    key = order_text(value)
-    ordered = "sorted(state)" if key == "order.plain" else f"sorted(state, key={writer.module.order(value)})"
+def _list_functions(value: Type, name: str, module: Module) -> list[str]:
+    order = module.order(value)
+    ordered = "sorted(state)" if order == "order.plain" else f"sorted(state, key={order})"
     return [
-        *_functions(writer, first=lambda scope: "[value]"),
-        writer.define("add", ("state", "value"), lambda scope: ["state.append(value)", "return state"]),
-        writer.define("merge", ("left", "right"), lambda scope: ["left.extend(right)", "return left"]),
-        *_functions(writer, result=lambda scope: ordered),
+        _define(name, "first", module, "return [value]"),
+        _define(name, "add", module, "state.append(value)", "return state"),
+        _define(name, "merge", module, "left.extend(right)", "return left"),
+        _define(name, "result", module, f"return {ordered}"),
     ]
-
-
-def _list_partial(value: Type) -> Partial:
-    return Partial((("s", gathered('pl.col("value")', value)),), "s")
-
-
-def _with_columns(functions: list[str], make: Callable[[], dict[str, str]], *, timed: bool = False) -> GroupText:
-    try:
-        columnar = make()
-    except Unsupported as reason:
-        return GroupText(tuple(functions), reason, timed)
-    return GroupText((*functions, *columnar.values()), None, timed, tuple(columnar))

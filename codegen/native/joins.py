@@ -4,37 +4,46 @@ from __future__ import annotations
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.chains import selection
-from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
+from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, either
 from ghcm.codegen.native.rows.expressions import RowScope
-from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, input_of, per_row
-from ghcm.codegen.native.rows.text import Code, Module, order_text, tuple_text
+from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, per_row
+from ghcm.codegen.native.rows.text import Code, Place, Section, entry, order_text, tuple_text
 from ghcm.expr import Lambda
-from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, List, Struct, is_nullable, strip
 
 
-def join_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> tuple[list[str], Unsupported | None]:
+def joining(at: Place, op: Join) -> Section:
     """Keys and residual by rows (`<name>_left`, `_right`, `_residual`), and in columns (`_left_columns`,
     `_right_columns`, `_belong`, `_joined`).
     """
-    texts = _row_functions(task, op, unit, name, module)
-    lookup = is_lookup(input_of(task, unit, 0), input_of(task, unit, 1))
-    try:
-        if op.asof:
-            raise Unsupported("the latest of several is found by rows")
-        columns = [
-            _side(input_of(task, unit, ordinal), f"{name}_{side}_columns", side, keys, watermark=lookup and not ordinal)
-            for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys)))
-        ]
-        return [*texts, *columns, *_belong(op, name), _joined(task, op, unit, name)], None
-    except Unsupported as reason:
-        return texts, reason
+    name, sides = at.name, (("left", op.left_keys), ("right", op.right_keys))
+    rows = [_keys(at, at.input(ordinal), side, keys) for ordinal, (side, keys) in enumerate(sides)]
+    parts, belong = {"left": f"{name}_left", "right": f"{name}_right"}, ""
+    if op.residual is not None:
+        rows.append(condition_function(f"{name}_residual", op.residual, ("left", "right"), at.module))
+        parts["residual"], belong = f"{name}_residual", f", {name}_belong"
+    made, missing = columnar(lambda: _columns(at, op))
+    if made:
+        parts["columns"] = f"JoinColumns({name}_left_columns, {name}_right_columns, {name}_joined{belong})"
+    return Section(at.task, [*rows, *made], entry("JoinCode", **parts), missing)
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(at: Place, op: Join) -> list[str]:
+    if op.asof:
+        raise Unsupported("the latest of several is found by rows")
+    left, right = at.input(0), at.input(1)
+    lookup = is_lookup(left, right)
+    sides = [
+        _side(left, f"{at.name}_left_columns", "left", op.left_keys, watermark=lookup),
+        _side(right, f"{at.name}_right_columns", "right", op.right_keys, watermark=False),
+    ]
+    return [*sides, *_belong(op, at.name), _joined(at, op)]
 
 
 def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...], *, watermark: bool) -> str:
@@ -58,18 +67,15 @@ def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]
     return frame_function(name, lines)
 
 
-def _joined(task: Task, op: Join, unit: Unit, name: str) -> str:
-    times = [
-        f'"@{side}_time"'
-        for side, edge in zip(("left", "right"), task.inputs, strict=True)
-        if unit.task(edge.producer).collection.timed and not (side == "right" and op.kind.left_alone)
-    ]
-    hidden = f", *columns.later({', '.join(times)})" if task.collection.timed else ""
-    left, right = (input_of(task, unit, ordinal) for ordinal in (0, 1))
+def _joined(at: Place, op: Join) -> str:
+    left, right = at.input(0), at.input(1)
+    timed = (("left", left.timed), ("right", right.timed and not op.kind.left_alone))
+    times = ", ".join(f'"@{side}_time"' for side, known in timed if known)
+    hidden = f", *columns.later({times})" if at.task.collection.timed else ""
     if hidden and is_lookup(left, right):
-        hidden = f', pl.max_horizontal({", ".join(times)}).alias("@time"), "@watermark"'
+        hidden = f', pl.max_horizontal({times}).alias("@time"), "@watermark"'
     made = _made(op, left)
-    return frame_function(f"{name}_joined", [f"return frame.select({made}{hidden})"], "pl.DataFrame")
+    return frame_function(f"{at.name}_joined", [f"return frame.select({made}{hidden})"], "pl.DataFrame")
 
 
 def _made(op: Join, left: Collection) -> str:
@@ -105,24 +111,16 @@ def _belong(op: Join, name: str) -> list[str]:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _row_functions(task: Task, op: Join, unit: Unit, name: str, module: Module) -> list[str]:
-    """`<name>_left` and `<name>_right`, which give the keys of rows, and `<name>_residual`."""
-    texts: list[str] = []
-    for ordinal, (side, keys) in enumerate((("left", op.left_keys), ("right", op.right_keys))):
-        texts.append(_keys(task, input_of(task, unit, ordinal), module, f"{name}_{side}", keys))
-    if op.residual is not None:
-        texts.append(condition_function(f"{name}_residual", op.residual, ("left", "right"), module))
-    return texts
+def _keys(at: Place, collection: Collection, side: str, keys: tuple[Lambda, ...]) -> str:
+    """`<name>_left` or `<name>_right`, which gives the keys of rows."""
 
-
-def _keys(task: Task, collection: Collection, module: Module, name: str, keys: tuple[Lambda, ...]) -> str:
     def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
         lines: list[str] = []
         parts: list[str] = []
         nulls: list[str] = []
         fails = any(can_fail(each.body) for each in keys)
         for each in keys:
-            scope.bind(each.parameters[0], bind_record(each.parameters[0], columns))
+            bind_record(scope, each, columns)
             code = scope.value(each.body)
             if not code.simple or code.written:
                 local = scope.names.new("key")
@@ -131,8 +129,10 @@ def _keys(task: Task, collection: Collection, module: Module, name: str, keys: t
             if is_nullable(each.body.type):
                 nulls.append(f"{code.text} is None")
             order = order_text(strip(each.body.type))
-            parts.append(code.text if order == "order.plain" else f"{module.order(strip(each.body.type))}({code.text})")
+            parts.append(
+                code.text if order == "order.plain" else f"{at.module.order(strip(each.body.type))}({code.text})"
+            )
         whole = tuple_text(parts)
         return fails, lines, [f"emit(() if {' or '.join(nulls)} else {whole})" if nulls else f"emit({whole})"]
 
-    return per_row(task.id, collection, module, name, "tuple[object, ...]", make)
+    return per_row(at, collection, side, "tuple[object, ...]", make)

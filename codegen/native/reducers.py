@@ -1,18 +1,61 @@
-"""Reducers as Python over single states: what starts a state, adds a value, joins two states and gives the result."""
+"""Reducers as texts: of Python over single states, and of Polars over the columns of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
-from ghcm.codegen.native.rows.expressions import RowScope
-from ghcm.codegen.native.rows.text import Binding, Code, Module, order_text, tuple_text
+from ghcm.codegen.native.rows.text import Module, tuple_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
-from ghcm.types import Bytes, Date, Decimal, Duration, Float, Int, Int32, List, Struct, Timestamp, Type, strip
+from ghcm.types import strip
 from ghcm.types.unification import MAX_SUMMED_PRECISION
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state as Python texts: how it begins, how one more value is added, how two are merged, and what is emitted.
+
+    `{0}` is the state, `{1}` the value or the other state; a reduction begins with its first value, `{0}`. Where
+    aggregates pick a record, `{2}` is what orders it and `{3}` the record.
+    """
+
+    first: str
+    add: str
+    merge: str
+    result: str = "{0}"
+
+
+def state_of(module: Module, reducer: Reducer) -> State:
+    """The state of a reducer, which is built in."""
+    match reducer:
+        case Builtin(kind=Kind.SUM, type=types.Float()):
+            add, merge = (f"aggregates.{name}_float({{0}}, {{1}})" for name in ("add", "merge"))
+            return State("aggregates.float_sum({0})", add, merge, "aggregates.total({0})")
+        case Builtin(kind=Kind.SUM):
+            return State("{0}", "{0} + {1}", "{0} + {1}", "aggregates.fit({0})")
+        case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
+            text = _extreme_of(module, type_, least=kind is Kind.MIN)
+            return State("{0}", text, text)
+        case Builtin(kind=kind):
+            text = f"{{0}} {'and' if kind is Kind.ALL else 'or'} {{1}}"
+            return State("{0}", text, text)
+        case Fields(parts=parts):
+            states = [state_of(module, part) for part in parts]
+            one, two = ([f"{{{side}}}[{index}]" for index in range(len(states))] for side in (0, 1))
+            return State(
+                tuple_text([each.first.format(value) for each, value in zip(states, one, strict=True)]),
+                tuple_text([each.add.format(*pair) for each, *pair in zip(states, one, two, strict=True)]),
+                tuple_text([each.merge.format(*pair) for each, *pair in zip(states, one, two, strict=True)]),
+                tuple_text([each.result.format(state) for each, state in zip(states, one, strict=True)]),
+            )
+        case Custom():
+            raise AssertionError("a reducer of a user works value by value")
+        case _:
+            assert_never(reducer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,168 +82,39 @@ class Partial:
     then: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """Python texts over the names `state`, `value`, `left`, `right`."""
-
-    module: Module
-    reducer: Reducer
-
-    def first(self, value: str) -> str:
-        """The state of one value."""
-        match self.reducer:
-            case Builtin(kind=Kind.SUM, type=Float()):
-                return f"aggregates.float_sum({value})"
-            case Builtin():
-                return value
-            case Fields(parts=parts):
-                return self._each(parts, lambda part, index: part.first(f"{value}[{index}]"))
-            case Custom(claimed=True):
-                return value
-            case Custom(order=None):
-                return f"[(None, {value})]"
-            case Custom():
-                return f"[({self._order_of(value)}, {value})]"
-            case _:
-                assert_never(self.reducer)
-
-    def add(self, state: str, value: str, scope: RowScope) -> str:
-        """The state with one more value."""
-        match self.reducer:
-            case Builtin(kind=Kind.SUM, type=Float()):
-                return f"aggregates.add_float({state}, {value})"
-            case Builtin():
-                return self.merge(state, value, scope)
-            case Fields(parts=parts):
-                return self._each(parts, lambda part, index: part.add(f"{state}[{index}]", f"{value}[{index}]", scope))
-            case Custom(claimed=True):
-                return self.merge(state, value, scope)
-            case Custom():
-                return f"{state} + {self.first(value)}"
-            case _:
-                assert_never(self.reducer)
-
-    def merge(self, left: str, right: str, scope: RowScope) -> str:
-        """One state of two."""
-        match self.reducer:
-            case Builtin(kind=Kind.SUM, type=Float()):
-                return f"aggregates.merge_float({left}, {right})"
-            case Builtin(kind=kind, type=type_):
-                return self._builtin(kind, type_, left, right)
-            case Fields(parts=parts):
-                return self._each(parts, lambda part, index: part.merge(f"{left}[{index}]", f"{right}[{index}]", scope))
-            case Custom(function=function, claimed=True):
-                one, two = function.parameters
-                scope.bind(one, Binding(value=Code(left, simple=True)))
-                scope.bind(two, Binding(value=Code(right, simple=True)))
-                return scope.value(function.body).inner
-            case Custom():
-                return f"{left} + {right}"
-            case _:
-                assert_never(self.reducer)
-
-    def result(self, state: str, scope: RowScope) -> str:
-        """The value that is emitted."""
-        match self.reducer:
-            case Builtin(kind=Kind.SUM, type=Float()):
-                return f"aggregates.total({state})"
-            case Builtin(kind=Kind.SUM):
-                return f"aggregates.fit({state})"
-            case Builtin():
-                return state
-            case Fields(parts=parts):
-                return self._each(parts, lambda part, index: part.result(f"{state}[{index}]", scope))
-            case Custom(claimed=True):
-                return state
-            case Custom(function=function):
-                one, two = function.parameters
-                scope.bind(one, Binding(value=Code("before", simple=True)))
-                scope.bind(two, Binding(value=Code("value", simple=True)))
-                step = scope.value(function.body).inner
-                return f"aggregates.fold(lambda before, value: {step}, {state}, {self._tie(one.type)})"
-            case _:
-                assert_never(self.reducer)
-
-    def partial(self, column: str, prefix: str = "s") -> Partial:
-        """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
-        kept = f'pl.col("{prefix}")'
-        match self.reducer:
-            case Builtin(kind=Kind.SUM, type=Float()):
-                state = f"aggregates.float_sum({prefix})"
-                return Partial(
-                    ((prefix, f"{column}.sum()"),), state, (prefix,), (f"{kept}.sum()",), f"{kept} + pl.lit(0.0)"
-                )
-            case Builtin(kind=Kind.SUM, type=type_):
-                result = f"{kept}.cast(pl.Int64, strict=False).cast({dtype_text(type_)})"
-                return Partial(
-                    ((prefix, f"{wide(column, type_)}.sum()"),),
-                    prefix,
-                    merged=(f"{kept}.sum()",),
-                    result=result if isinstance(type_, Int | Duration) else "",
-                    unsure=(f"columns.beyond({kept})",),
-                )
-            case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
-                return extreme_partial(prefix, column, type_, least=kind is Kind.MIN)
-            case Builtin(kind=Kind.ALL):
-                return Partial(((prefix, f"{column}.all()"),), prefix, merged=(f"{kept}.all()",), result=kept)
-            case Builtin():
-                return Partial(((prefix, f"{column}.any()"),), prefix, merged=(f"{kept}.any()",), result=kept)
-            case Fields():
-                return self._of_fields(self.reducer, column, prefix)
-            case Custom():
-                raise Unsupported("a reducer that is not built in works value by value")
-            case _:
-                assert_never(self.reducer)
-
-    def _of_fields(self, reducer: Fields, column: str, prefix: str) -> Partial:
-        found = [
-            Reduction(self.module, part).partial(f'{column}.struct.field("{field.name}")', f"{prefix}{index}")
-            for index, (part, field) in enumerate(zip(reducer.parts, reducer.type.fields, strict=True))
-        ]
-        floats = tuple(name for each in found for name in each.floats)
-        columns = tuple(pair for each in found for pair in each.columns)
-        return Partial(
-            columns,
-            tuple_text([each.state for each in found]),
-            floats,
-            all_merged(found),
-            struct_result(reducer.type.names, found),
-            tuple(mask for each in found for mask in each.unsure),
-        )
-
-    def _each(self, parts: tuple[Reducer, ...], make: Callable[[Reduction, int], str]) -> str:
-        return tuple_text([make(Reduction(self.module, part), index) for index, part in enumerate(parts)])
-
-    def _builtin(self, kind: Kind, type_: Type, left: str, right: str) -> str:
-        match kind:
-            case Kind.SUM:
-                return f"{left} + {right}"
-            case Kind.MIN | Kind.MAX:
-                return extreme_of(self.module, type_, left, right, least=kind is Kind.MIN)
-            case Kind.ALL:
-                return f"{left} and {right}"
-            case Kind.ANY:
-                return f"{left} or {right}"
-            case _:
-                assert_never(kind)
-
-    def _order_of(self, value: str) -> str:
-        assert isinstance(self.reducer, Custom) and self.reducer.order is not None
-        order = self.reducer.order
-        scope = self._scope
-        scope.bind(order.parameters[0], Binding(value=Code(value, simple=True)))
-        code = scope.value(order.body)
-        key = order_text(order.body.type)
-        return code.inner if key == "order.plain" else f"{self.module.order(order.body.type)}({code.inner})"
-
-    def _tie(self, type_: Type) -> str:
-        return self.module.order(type_)
-
-    @property
-    def _scope(self) -> RowScope:
-        from ghcm.codegen.native.names import Names
-
-        return RowScope(self.module, Names(self.module.names.taken))
+def reduced(reducer: Reducer, column: str, prefix: str = "s") -> Partial:
+    """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
+    kept = f'pl.col("{prefix}")'
+    match reducer:
+        case Builtin(kind=Kind.SUM, type=types.Float()):
+            state, made = f"aggregates.float_sum({prefix})", ((prefix, f"{column}.sum()"),)
+            return Partial(made, state, (prefix,), (f"{kept}.sum()",), f"{kept} + pl.lit(0.0)")
+        case Builtin(kind=Kind.SUM, type=type_):
+            made, merged = ((prefix, f"{wide(column, type_)}.sum()"),), (f"{kept}.sum()",)
+            result = f"{kept}.cast(pl.Int64, strict=False).cast({dtype_text(type_)})"
+            return Partial(made, prefix, merged=merged, result=result, unsure=(f"columns.beyond({kept})",))
+        case Builtin(kind=Kind.MIN | Kind.MAX as kind, type=type_):
+            return extreme_partial(prefix, column, type_, least=kind is Kind.MIN)
+        case Builtin(kind=kind):
+            word = "all" if kind is Kind.ALL else "any"
+            return Partial(((prefix, f"{column}.{word}()"),), prefix, merged=(f"{kept}.{word}()",), result=kept)
+        case Fields(parts=parts, type=type_):
+            columns = [f'{column}.struct.field("{name}")' for name in type_.names]
+            found = [
+                reduced(part, text, f"{prefix}{at}") for at, (part, text) in enumerate(zip(parts, columns, strict=True))
+            ]
+            return Partial(
+                tuple(pair for each in found for pair in each.columns),
+                tuple_text([each.state for each in found]),
+                tuple(name for each in found for name in each.floats),
+                all_merged(found),
+                struct_result(type_.names, found),
+                tuple(mask for each in found for mask in each.unsure),
+            )
+        case Custom():
+            raise Unsupported("a reducer that is not built in works value by value")
+        case _:
+            assert_never(reducer)
 
 
 def all_merged(parts: Sequence[Partial]) -> tuple[str, ...]:
@@ -216,51 +130,52 @@ def struct_result(names: Sequence[str], parts: Sequence[Partial]) -> str:
     return f"pl.struct({', '.join(fields)})"
 
 
-def extreme_partial(prefix: str, column: str, type_: Type, *, least: bool) -> Partial:
+def extreme_partial(prefix: str, column: str, type_: types.Type, *, least: bool) -> Partial:
     """The least or greatest of the column of that expression text."""
     kept = f'pl.col("{prefix}")'
-    cast = f".cast({dtype_text(type_)})" if isinstance(strip(type_), Timestamp | Duration | Date) else ""
+    cast = (
+        f".cast({dtype_text(type_)})" if isinstance(strip(type_), types.Timestamp | types.Duration | types.Date) else ""
+    )
     return Partial(
-        ((prefix, extreme_series(column, type_, least=least)),),
+        ((prefix, _extreme_series(column, type_, least=least)),),
         prefix,
-        merged=(extreme_series(kept, type_, least=least),),
+        merged=(_extreme_series(kept, type_, least=least),),
         result=f"{kept}{cast}",
     )
 
 
-def wide(column: str, type_: Type) -> str:
+def wide(column: str, type_: types.Type) -> str:
     """A column of whole numbers, or of decimals as smallest units, in 128 bits."""
     match strip(type_):
-        case Decimal(precision=precision) if precision > MAX_SUMMED_PRECISION:
+        case types.Decimal(precision=precision) if precision > MAX_SUMMED_PRECISION:
             raise Unsupported(f"the sum of {type_}: it may leave 128 bits")
-        case Decimal():
+        case types.Decimal():
             return f"columns.units({column})"
+        case types.Timestamp() | types.Duration():
+            return f"{column}.cast(pl.Int64).cast(pl.Int128)"
         case _:  # whole numbers
-            pass
-    micros = isinstance(strip(type_), Timestamp | Duration)
-    return f"{column}.cast(pl.Int64).cast(pl.Int128)" if micros else f"{column}.cast(pl.Int128)"
+            return f"{column}.cast(pl.Int128)"
 
 
-def extreme_of(module: Module, type_: Type, left: str, right: str, *, least: bool) -> str:
+def _extreme_of(module: Module, type_: types.Type, *, least: bool) -> str:
     """The smaller or greater of two values that are there."""
-    word = "min" if least else "max"
-    if isinstance(strip(type_), Float):
-        return f"row_numbers.{'least' if least else 'greatest'}({left}, {right})"
+    if isinstance(strip(type_), types.Float):
+        return f"row_numbers.{'least' if least else 'greatest'}({{0}}, {{1}})"
     key = "" if plainly_ordered(type_) else f", key={module.order(type_)}"
-    return f"{word}({left}, {right}{key})"
+    return f"{'min' if least else 'max'}({{0}}, {{1}}{key})"
 
 
-def extreme_series(column: str, type_: Type, *, least: bool) -> str:
+def _extreme_series(column: str, type_: types.Type, *, least: bool) -> str:
     """The least or greatest of a group in Polars, as canonical values; nulls are left out, NaN is greatest."""
     word = "min" if least else "max"
     match strip(type_):
-        case Float() if not least:
+        case types.Float() if not least:
             return f"columns.greatest_float({column})"
-        case Timestamp() | Duration():
+        case types.Timestamp() | types.Duration():
             return f"{column}.cast(pl.Int64).{word}()"
-        case Date():
+        case types.Date():
             return f"{column}.cast(pl.Int32).{word}()"
-        case Struct() | List() | Bytes() | Decimal():
+        case types.Struct() | types.List() | types.Bytes() | types.Decimal():
             raise Unsupported(f"the {word} of {type_}: Polars has none in groups")
-        case Int() | Int32() | _:
+        case _:  # what Polars orders as the language does
             return f"{column}.{word}()"

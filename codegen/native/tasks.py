@@ -1,14 +1,12 @@
-"""Functions of single tasks: event times, sort keys, the keys of sinks, the policies of published calls, and the rounds
-of iterations.
-"""
+"""Single tasks: event times, sort keys, keys of sinks and tables, policies of published calls, and iterations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered
-from ghcm.codegen.native.aggregates import Added, add_text, result_text, zero_text
-from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
+from ghcm.codegen.native.aggregates import state_of
+from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported
 from ghcm.codegen.native.groups import totals_functions
 from ghcm.codegen.native.rows.expressions import RowScope
@@ -18,68 +16,67 @@ from ghcm.codegen.native.rows.lines import (
     condition_function,
     condition_line,
     expression_function,
-    input_of,
     per_row,
     scope_function,
     scope_of,
 )
-from ghcm.codegen.native.rows.text import Code, Module, order_text, tuple_text
+from ghcm.codegen.native.rows.text import Code, Place, Section, entry, order_text, tuple_text
 from ghcm.codegen.native.texts import ATOM
-from ghcm.expr import Lambda, MakeStruct
+from ghcm.expr import Expr, Lambda, MakeStruct
 from ghcm.reducers import Aggregate
-from ghcm.spg.graph import Sink, Task, Unit
+from ghcm.spg.graph import Sink
 from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
 
 
-def time_functions(
-    task: Task, op: EventTime, unit: Unit, name: str, module: Module
-) -> tuple[list[str], Unsupported | None]:
+def times(at: Place, op: EventTime) -> Section:
     """`<name>_times` and `<name>_times_columns`."""
-    collection, time = input_of(task, unit), op.time
+    time = op.time
     optional = is_nullable(time.body.type)
 
     def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
-        scope.bind(time.parameters[0], bind_record(time.parameters[0], columns))
+        bind_record(scope, time, columns)
         code = scope.value(time.body)
         fails = can_fail(time.body)
         lines = [f"moment = {code.inner}"] if fails or optional else []
         text = "moment" if lines else code.inner
         if not optional:
             return fails, lines, [f"emit({text})"]
-        null = f'    dead("{task.id}", {record}, Failure.NULL_TIME, "the event time is null")'
+        null = f'    dead("{at.task.id}", {record}, Failure.NULL_TIME, "the event time is null")'
         return fails, lines, ["if moment is None:", null, "emit(moment)"]
 
-    texts = [per_row(task.id, collection, module, f"{name}_times", "int", make)]
+    rows = per_row(at, at.input(), "times", "int", make)
+    made, missing = columnar(lambda: [_times_columns(f"{at.name}_times_columns", time)])
+    columns = f"{at.name}_times_columns" if made else None
+    return Section(at.task, [rows, *made], entry("TimeCode", rows=f"{at.name}_times", columns=columns), missing)
+
+
+def _times_columns(name: str, time: Lambda) -> str:
     scope = ColumnScope()
     scope.bind(time.parameters[0])
-    try:
-        column = scope.value(time.body)
-    except Unsupported as reason:
-        return texts, reason
+    column = scope.value(time.body)
     lines = guard(column.fails)
-    if optional:
+    if is_nullable(time.body.type):
         lines += guard(Column(f"{column.at(ATOM)}.is_null()"))
     micros = f'columns.micros({column.text}).alias("time")'
     lines.append(f'return columns.fill(frame, {micros}).get_column("time")')
-    return [*texts, frame_function(f"{name}_times_columns", lines, "pl.Series | None")], None
+    return frame_function(name, lines, "pl.Series | None")
 
 
-def order_functions(
-    task: Task, op: Sort | Top, unit: Unit, name: str, module: Module
-) -> tuple[list[str], Unsupported | None]:
-    """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`."""
-    collection = input_of(task, unit)
-    by_rows = _by_rows(task, op, collection, name, module)
-    try:
-        return [by_rows, _by_columns(op, collection, name)], None
-    except Unsupported as reason:
-        return [by_rows], reason
+def sorting(at: Place, op: Sort | Top) -> Section:
+    """`<name>_by`, which gives the sort keys of rows, and `<name>_by_columns`; of `top` also `<name>_count`."""
+    made, missing = columnar(lambda: [_by_columns(op, at.input(), at.name)])
+    functions, count = [_by_rows(at, op), *made], None
+    if isinstance(op, Top):
+        count = f"{at.name}_count"
+        functions.append(expression_function(count, op.count, at.module))
+    columns = f"{at.name}_by_columns" if made else None
+    return Section(at.task, functions, entry("OrderCode", by=f"{at.name}_by", count=count, columns=columns), missing)
 
 
-def _by_rows(task: Task, op: Sort | Top, collection: Collection, name: str, module: Module) -> str:
+def _by_rows(at: Place, op: Sort | Top) -> str:
     """Of each record its key and, for ties, the record itself."""
-    by = op.by
+    by, collection, module = op.by, at.input(), at.module
     last = isinstance(op, Top) and not op.descending and is_nullable(by.body.type)
     key = order_text(strip(by.body.type)) if last else order_text(by.body.type)
     if last:
@@ -91,7 +88,7 @@ def _by_rows(task: Task, op: Sort | Top, collection: Collection, name: str, modu
     tie = whole if plain or "(" not in whole else module.constant("_tie", whole)
 
     def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
-        scope.bind(by.parameters[0], bind_record(by.parameters[0], columns))
+        bind_record(scope, by, columns)
         code = scope.value(by.body)
         fails = can_fail(by.body)
         lines = [f"by = {code.inner}"] if fails else []
@@ -100,7 +97,7 @@ def _by_rows(task: Task, op: Sort | Top, collection: Collection, name: str, modu
         two = record if plain else f"{tie}({record})"
         return fails, lines, [f"emit(({one}, {two}))"]
 
-    return per_row(task.id, collection, module, f"{name}_by", "tuple[object, object]", make)
+    return per_row(at, collection, "by", "tuple[object, object]", make)
 
 
 def _by_columns(op: Sort | Top, collection: Collection, name: str) -> str:
@@ -124,24 +121,31 @@ def _sorts(type_: Type) -> bool:
     return not isinstance(strip(type_), Struct | List | Map)
 
 
-def sink_key(task: Task, sink: Sink, unit: Unit, name: str, module: Module) -> str | None:
-    """`<name>_key`, the key of a row; None where the sink has none."""
+def writing(at: Place, sink: Sink) -> Section:
+    """`<name>_key`, the key of a row, where the sink has one."""
     if sink.key is None:
-        return None
-    scope = scope_of(module)
-    _bind_row(scope, sink.key, input_of(task, unit))
-    return f"def {name}_key(row: Row) -> object:\n    return {scope.value(sink.key.body).inner}"
+        return Section(at.task, [], entry("SinkCode"))
+    scope = scope_of(at.module)
+    _bind_row(scope, sink.key, at.input())
+    key = f"def {at.name}_key(row: Row) -> object:\n    return {scope.value(sink.key.body).inner}"
+    return Section(at.task, [key], entry("SinkCode", key=f"{at.name}_key"))
 
 
-def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Module) -> list[str]:
+def reading(at: Place, key: Expr) -> Section:
+    """`<name>_key`, the key that a table is read for."""
+    function = expression_function(f"{at.name}_key", key, at.module)
+    return Section(at.task, [function], entry("ReadCode", key=f"{at.name}_key"))
+
+
+def publishing(at: Place, op: Publish) -> Section:
     """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition,
     `<name>_when`.
     """
-    collection = input_of(task, unit)
+    collection, name, module = at.input(), at.name, at.module
     gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
     fixed = [(wanted, each) for wanted, each in op.call.arguments if not isinstance(each, Aggregate)]
-    zeros = [zero_text(each) for _, each in gathered]
-    module.constants[f"_{name}_zero"] = tuple_text(zeros)
+    states = [state_of(module, each) for _, each in gathered]
+    module.constants[f"_{name}_zero"] = tuple_text([each.first for each in states])
     module.names.taken.add(f"_{name}_zero")
     scope = scope_of(module)
     lines: list[str] = []
@@ -149,27 +153,28 @@ def policy_functions(task: Task, op: Publish, unit: Unit, name: str, module: Mod
     for index, (wanted, each) in enumerate(gathered):
         local = _of_row(scope, each.argument, wanted, collection, lines)
         order = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
-        values.append(add_text(module, each, f"state[{index}]", Added(local, order, _whole(collection))))
+        values.append(states[index].add.format(f"state[{index}]", local, order, _whole(collection)))
     lines.append(f"return {tuple_text(values)}")
     texts = [scope_function(scope, f"{name}_add", "state: Any, row: Row, ", "Any", *lines)]
     scope = scope_of(module)
-    pairs = [
-        f'"{wanted}": {result_text(module, each, f"state[{index}]")}' for index, (wanted, each) in enumerate(gathered)
-    ]
+    results = [each.result.format(f"state[{index}]") for index, each in enumerate(states)]
+    pairs = [f'"{wanted}": {result}' for (wanted, _), result in zip(gathered, results, strict=True)]
     pairs += [f'"{wanted}": {scope.value(each).inner}' for wanted, each in fixed]
     returned = f"return {{{', '.join(pairs)}}}"
     texts.append(scope_function(scope, f"{name}_arguments", "state: Any, ", "dict[str, object]", returned))
+    parts = {"zero": f"_{name}_zero", "add": f"{name}_add", "arguments": f"{name}_arguments"}
     if op.policy.when is not None:
         scope = scope_of(module)
         _bind_row(scope, op.policy.when, collection)
         test = condition_line(scope, op.policy.when.body)
         texts.append(scope_function(scope, f"{name}_when", "row: Row, ", "bool", test))
-    return texts
+        parts["when"] = f"{name}_when"
+    return Section(at.task, texts, entry("PolicyCode", **parts))
 
 
 def _bind_row(scope: RowScope, function: Lambda, collection: Collection) -> None:
-    columns = {part: Code(f"row[{index}]", simple=True) for index, part in enumerate(collection.columns.names)}
-    scope.bind(function.parameters[0], bind_record(function.parameters[0], columns))
+    names = collection.columns.names
+    bind_record(scope, function, {part: Code(f"row[{index}]", simple=True) for index, part in enumerate(names)})
 
 
 def _of_row(scope: RowScope, function: Lambda | None, wish: str, collection: Collection, lines: list[str]) -> str:
@@ -190,19 +195,25 @@ def _whole(collection: Collection) -> str:
     return f"row[:{len(element.fields)}]" if collection.timed else "row"
 
 
-def iterate_functions(op: Iterate, name: str, module: Module) -> tuple[list[str], dict[str, str]]:
-    """`<name>_limit`, `<name>_until`, and `_add` and `_result` of the totals of both sides; and the parts of the entry
-    in `TASKS` that name them.
+def iterating(at: Place, op: Iterate, steps: list[Section]) -> Section:
+    """`<name>_limit`, `<name>_until`, and `_add` and `_result` of the totals of both sides, behind what the tasks of
+    its step have.
     """
+    name, module = at.name, at.module
     functions = [expression_function(f"{name}_limit", op.limit, module)]
-    entry = {"limit": f"{name}_limit"}
-    if op.until is None:
-        return functions, entry
-    functions.append(condition_function(f"{name}_until", op.until.condition, ("before", "after"), module))
-    entry["until"] = f"{name}_until"
-    for side, aggregates in (("before", op.until.before), ("after", op.until.after)):
-        if aggregates:
-            zero, texts = totals_functions(f"{name}_{side}", aggregates, module)
-            functions += texts
-            entry[side] = f"TotalsCode({zero}, {name}_{side}_add, {name}_{side}_result)"
-    return functions, entry
+    tasks = ", ".join(f'"{each.task.id}": {each.entry}' for each in steps)
+    parts = {"tasks": f"{{{tasks}}}", "limit": f"{name}_limit"}
+    if op.until is not None:
+        functions.append(condition_function(f"{name}_until", op.until.condition, ("before", "after"), module))
+        parts["until"] = f"{name}_until"
+        for side, aggregates in (("before", op.until.before), ("after", op.until.after)):
+            if aggregates:
+                zero, texts = totals_functions(f"{name}_{side}", aggregates, module)
+                functions += texts
+                parts[side] = f"TotalsCode({zero}, {name}_{side}_add, {name}_{side}_result)"
+    return Section(
+        at.task,
+        [*(text for each in steps for text in each.functions), *functions],
+        entry("IterateCode", **parts),
+        [f"{each.task.id}: {reason}" for each in steps for reason in each.missing],
+    )

@@ -136,19 +136,9 @@ def inexact(total: str) -> pl.Expr:
     return ~pl.col(total).is_between(-(2**53), 2**53)
 
 
-def whole_sum(count: str, total: str) -> pl.Expr:
-    """A sum of whole numbers; null of nothing."""
-    return pl.when(pl.col(count) > 0).then(pl.col(total).cast(pl.Int64, strict=False))
-
-
-def exact_sum(count: str, total: str, precision: int, scale: int) -> pl.Expr:
-    """A sum of decimals; null of nothing."""
-    return pl.when(pl.col(count) > 0).then(decimal(pl.col(total), precision, scale))
-
-
-def float_sum(count: str, total: str) -> pl.Expr:
-    """A sum of floats; null of nothing."""
-    return pl.when(pl.col(count) > 0).then(pl.col(total) + 0.0)
+def if_any(count: str, value: pl.Expr) -> pl.Expr:
+    """The value where there is something to sum up; null of nothing."""
+    return pl.when(pl.col(count) > 0).then(value)
 
 
 def whole_total(total: str) -> pl.Expr:
@@ -156,19 +146,9 @@ def whole_total(total: str) -> pl.Expr:
     return pl.col(total).cast(pl.Int64, strict=False)
 
 
-def exact_total(total: str, precision: int, scale: int) -> pl.Expr:
-    """A sum of decimals of which there are some."""
-    return decimal(pl.col(total), precision, scale)
-
-
-def float_total(total: str) -> pl.Expr:
-    """A sum of floats of which there are some."""
-    return pl.col(total) + 0.0
-
-
 def mean(count: str, total: str) -> pl.Expr:
     """The mean as a float; null of nothing."""
-    return pl.when(pl.col(count) > 0).then(pl.col(total).cast(pl.Float64) / pl.col(count).cast(pl.Float64))
+    return if_any(count, pl.col(total).cast(pl.Float64) / pl.col(count).cast(pl.Float64))
 
 
 # --- windows ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, varies
-from ghcm.codegen.native.texts import ATOM
+from ghcm.codegen.native.texts import ATOM, quoted
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.types import Struct
@@ -23,20 +23,26 @@ class _Writer:
     chain: Chain
     lines: list[str] = field(default_factory=list[str])
 
-    @property
-    def hidden(self) -> list[str]:
-        return ["*columns.TIMES"] if self.chain.timed else []
+    def hidden(self, listed: list[str]) -> str:
+        """The columns that are listed, and hidden ones."""
+        return ", ".join([*listed, "*columns.TIMES"] if self.chain.timed else listed)
+
+    def select(self, columns: list[tuple[str, Column]], *, varying: bool) -> None:
+        """The frame of these columns, of which one differs from record to record or none does."""
+        listed = selection(columns)
+        made = f"frame.select({self.hidden(listed)})" if varying else f"columns.fill(frame, {', '.join(listed)})"
+        self.lines.append(f"frame = {made}")
 
 
-def column_chain(chain: Chain, name: str) -> str | Unsupported:
-    """The text of the function `<name>_columns`, or why there is none."""
+def column_chain(chain: Chain, name: str) -> str:
+    """The text of the function `<name>_columns`; `Unsupported` says why there is none."""
     writer = _Writer(chain)
     for step in chain.steps:
         writer.lines.append(f"# {step.origin}  {step.name}")
         try:
             _step(writer, step)
         except Unsupported as reason:
-            return Unsupported(f"{step.origin}  {step.name}: {reason}")
+            raise Unsupported(f"{step.origin}  {step.name}: {reason}") from None
     return frame_function(f"{name}_columns", [*writer.lines, "return frame"])
 
 
@@ -53,7 +59,7 @@ def _step(writer: _Writer, step: Step) -> None:
         case ops.Filter(predicate=predicate):
             scope = _scope(predicate)
             test = scope.value(scope.opened(predicate.body, writer.lines))
-            drop = f".drop({', '.join(map(_quoted, scope.kept))})" if scope.kept else ""
+            drop = f".drop({', '.join(map(quoted, scope.kept))})" if scope.kept else ""
             writer.lines += [*guard(test.fails), f"frame = frame.filter({test.text}){drop}"]
         case ops.Map(function=function) | ops.MapToPair(function=function):
             _map(writer, step, function)
@@ -81,10 +87,6 @@ def _step(writer: _Writer, step: Step) -> None:
             assert_never(step.op)
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
 _LONGEST = 2**59
 """The longest reach of a window (microseconds) for which the columnar form has room in 64 bits."""
 
@@ -94,7 +96,7 @@ def _tumbling(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int
     size, offset = assigner.size_us, assigner.offset_us
     start = f'column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))'
     start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})' if offset else start
-    names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+    names = ", ".join(map(quoted, columns_of(step.taken).names))
     writer.lines += [
         f"start = {start}",
         f"if columns.any_fails(frame, columns.too_late(start, {size:_}, {lateness:_})):",
@@ -109,7 +111,7 @@ def _sliding(writer: _Writer, step: Step, assigner: ops.Sliding, lateness: int) 
     reach = size + every + lateness
     if reach > _LONGEST:
         raise Unsupported("windows of ten thousand years leave 64 bits")
-    names = ", ".join(f'"{name}"' for name in columns_of(step.taken).names)
+    names = ", ".join(map(quoted, columns_of(step.taken).names))
     offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""
     writer.lines += [
         f"first, last = columns.open_starts({size:_}, {every:_}, {lateness:_}{offset})",
@@ -140,11 +142,7 @@ def _select(writer: _Writer, step: Step, made: dict[str, tuple[Column, Expr]], k
     pairs = [(name, made[name][0] if name in made else Column(f'pl.col("{name}")')) for name in names]
     for column, _ in made.values():
         writer.lines += guard(column.fails)
-    listed = selection(pairs)
-    if kept or any(varies(expr, column) for column, expr in made.values()):
-        writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
-    else:
-        writer.lines.append(f"frame = columns.fill(frame, {', '.join(listed)})")
+    writer.select(pairs, varying=bool(kept) or any(varies(expr, column) for column, expr in made.values()))
 
 
 def _map(writer: _Writer, step: Step, function: Lambda) -> None:
@@ -158,23 +156,13 @@ def _map(writer: _Writer, step: Step, function: Lambda) -> None:
     elif isinstance(body, Var) and body.name == function.parameters[0].name and not scope.kept:
         old = body.type.names if isinstance(body.type, Struct) else ("value",)
         pairs = [(new, Column(f'pl.col("{name}")')) for new, name in zip(given.names, old, strict=False)]
-        writer.lines.append(f"frame = frame.select({', '.join([*selection(pairs), *writer.hidden])})")
+        writer.select(pairs, varying=True)
     else:
-        whole = scope.value(body)
-        parts = [
-            (name, Column(f'{whole.at(ATOM)}.struct.field("{part}")'))
-            for name, part in zip(given.names, _fields(body), strict=False)
-        ]
+        assert isinstance(body.type, Struct)
+        whole, parts = scope.value(body), body.type.names
+        texts = [f'{whole.at(ATOM)}.struct.field("{part}")' for part in parts]
         writer.lines += guard(whole.fails)
-        if varies(body, whole):
-            writer.lines.append(f"frame = frame.select({', '.join([*selection(parts), *writer.hidden])})")
-        else:
-            writer.lines.append(f"frame = columns.fill(frame, {', '.join(selection(parts))})")
-
-
-def _fields(body: Expr) -> tuple[str, ...]:
-    assert isinstance(body.type, Struct)
-    return body.type.names
+        writer.select(list(zip(given.names, map(Column, texts), strict=False)), varying=varies(body, whole))
 
 
 def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
@@ -183,14 +171,10 @@ def _flat_map(writer: _Writer, step: Step, function: Lambda) -> None:
     items = scope.value(body)
     writer.lines += guard(items.fails)
     if each := _each_item(scope, body, step):
-        frames = [f"    frame.select({', '.join([*listed, *writer.hidden])})," for listed in each]
+        frames = [f"    frame.select({writer.hidden(listed)})," for listed in each]
         writer.lines += ["frame = columns.in_turn(", *frames, ")"]
         return
-    listed = selection([("value", items)])
-    if varies(body, items):
-        writer.lines.append(f"frame = frame.select({', '.join([*listed, *writer.hidden])})")
-    else:
-        writer.lines.append(f"frame = columns.fill(frame, {listed[0]})")
+    writer.select([("value", items)], varying=varies(body, items))
     writer.lines.append('frame = frame.explode("value", empty_as_null=False, keep_nulls=False)')
     if isinstance(step.given, Struct):
         writer.lines.append('frame = frame.unnest("value")')
@@ -217,9 +201,6 @@ def _each_item(scope: ColumnScope, body: Expr, step: Step) -> list[list[str]]:
 def _key_by(writer: _Writer, step: Step, function: Lambda) -> None:
     scope = _scope(function)
     body = scope.opened(function.body, writer.lines)
-    key = scope.value(body)
-    value = columns_of(step.given).fields[1].type
-    names = value.names if isinstance(value, Struct) else None
-    text = "pl.struct({})".format(", ".join(f'"{name}"' for name in names)) if names is not None else 'pl.col("value")'
-    whole = Var("", value)
-    _select(writer, step, {"key": (key, body), "value": (Column(text), whole)}, [])
+    key, value = scope.value(body), columns_of(step.given).fields[1].type
+    text = f"pl.struct({', '.join(map(quoted, value.names))})" if isinstance(value, Struct) else 'pl.col("value")'
+    _select(writer, step, {"key": (key, body), "value": (Column(text), Var("", value))}, [])

@@ -8,7 +8,7 @@ of the record around it is given to each item, in columns called `variable` or `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -87,6 +87,14 @@ def guard(mask: Column | None) -> list[str]:
 def frame_function(name: str, lines: Iterable[str], gives: str = "pl.DataFrame | None") -> str:
     """A function of a frame with these lines."""
     return function_text(f"{name}(frame: pl.DataFrame, parameters: Parameters) -> {gives}", lines)
+
+
+def columnar(make: Callable[[], list[str]]) -> tuple[list[str], list[str]]:
+    """The functions of a columnar form, and why there is none where there is none."""
+    try:
+        return make(), []
+    except Unsupported as reason:
+        return [], [f"by rows only: {reason}"]
 
 
 @dataclass

@@ -14,13 +14,13 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
-from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, loop_head, parameter_lines
+from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, record_of, row_function
 from ghcm.codegen.native.rows.text import Binding, Code, Module, targets_text, tuple_text
 from ghcm.codegen.native.texts import COMPARE, OR, quoted
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.spg.notation.types import print_type
-from ghcm.types import Struct, Type, is_nullable
+from ghcm.types import Struct, is_nullable
 
 
 @dataclass
@@ -43,29 +43,19 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     for index, step in enumerate(chain.steps):
         writer.out.add(f"# {step.origin}  {step.name}")
         _step(writer, step, last=index == len(chain.steps) - 1)
-    body = "\n".join(writer.out.lines)
-    lines = Lines()
-    lines.add(
-        *parameter_lines(scope),
-        "result: list[Row] = []",
-        "emit = result.append",
-        loop_head(heads, body, timed=chain.timed),
-    )
-    arguments = "rows: Sequence[Row], dead: Dead, parameters: Parameters, functions: Sequence[Function]"
-    head = f"def {name}_rows({arguments}) -> list[Row]:"
-    return "\n".join([head, *lines.lines, body, "    return result"]), tuple(writer.functions)
+    further = ", functions: Sequence[Function]"
+    text = row_function(scope, f"{name}_rows", heads, writer.out, "Row", timed=chain.timed, further=further)
+    return text, tuple(writer.functions)
 
 
 def _step(writer: _Writer, step: Step, *, last: bool) -> None:
     match step.op:
         case ops.Filter(predicate=predicate):
             _filter(writer, step, predicate)
-        case ops.Map(function=function):
+        case ops.Map(function=function) | ops.MapToPair(function=function):
             _map(writer, step, function, last=last)
         case ops.FlatMap(function=function):
             _flat_map(writer, step, function, last=last)
-        case ops.MapToPair(function=function):
-            _map(writer, step, function, last=last)
         case ops.MapValues(function=function):
             _map_values(writer, step, function, last=last)
         case ops.KeyBy(function=function):
@@ -90,14 +80,11 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
 
 def _record(writer: _Writer, step: Step) -> str:
     """The record that a step takes, as `dead` wants it."""
-    taken = step.taken
-    if not isinstance(taken, Struct):
-        return writer.columns["value"].inner
-    return Binding(columns={name: writer.columns[name] for name in taken.names}).whole().text
+    return record_of(step.taken, writer.columns).whole().inner
 
 
 def _filter(writer: _Writer, step: Step, predicate: Lambda) -> None:
-    writer.scope.bind(predicate.parameters[0], bind_record(predicate.parameters[0], writer.columns))
+    bind_record(writer.scope, predicate, writer.columns)
     lines: list[str] = []
     body = writer.scope.opened(predicate.body, lines)
     lines += writer.scope.share(body)
@@ -141,27 +128,36 @@ def _assign(
 
 
 def _map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
-    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
-    given = columns_of(step.given)
+    bind_record(writer.scope, function, writer.columns)
     body = function.body
     inner = body
     while isinstance(inner, Let):
         inner = inner.body
+    if isinstance(step.given, Struct) and isinstance(inner, MakeStruct):
+        wanted = list(zip(step.given.names, inner.values, strict=False))
+        writer.columns = _assign(writer, step, wanted, last=last, around=body)
+    elif isinstance(step.given, Struct) and isinstance(body, Var) and body.name == function.parameters[0].name:
+        old = writer.scope.bindings[body.name].columns
+        writer.columns = dict(zip(step.given.names, old.values(), strict=False))
+    else:
+        _made(writer, step, body, last=last)
+
+
+def _made(writer: _Writer, step: Step, body: Expr, *, last: bool) -> None:
+    """The columns of what a step gives, which an expression makes as a whole."""
     if not isinstance(step.given, Struct):
         writer.columns = _assign(writer, step, [("value", body)], last=last)
-    elif isinstance(inner, MakeStruct):
-        wanted = list(zip(given.names, inner.values, strict=False))
-        writer.columns = _assign(writer, step, wanted, last=last, around=body)
-    elif isinstance(body, Var) and body.name == function.parameters[0].name:
-        old = writer.scope.bindings[body.name].columns
-        writer.columns = dict(zip(given.names, old.values(), strict=False))
-    else:
-        whole = _assign(writer, step, [("record", body)], last=False)["record"]
-        writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
+        return
+    whole = _assign(writer, step, [("record", body)], last=False)["record"]
+    writer.columns = _parts(whole.text, step.given)
+
+
+def _parts(whole: str, type_: Struct) -> dict[str, Code]:
+    return {name: Code(f"{whole}[{index}]", simple=True) for index, name in enumerate(type_.names)}
 
 
 def _flat_map(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
-    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
+    bind_record(writer.scope, function, writer.columns)
     lines: list[str] = []
     body = writer.scope.opened(function.body, lines)
     made = _made_of_items(body)
@@ -199,14 +195,11 @@ def _loop_over(writer: _Writer, step: Step, items: Code, made: ForEach, *, last:
     writer.out.add(f"for {local} in {items.inner}:")
     writer.out.depth += 1
     writer.scope.bindings[made.item.name] = Binding(value=Code(local, simple=True))
-    given, body = columns_of(step.given), made.body
-    if not isinstance(step.given, Struct):
-        writer.columns = _assign(writer, step, [("value", body)], last=last)
-    elif isinstance(body, MakeStruct):
-        writer.columns = _assign(writer, step, list(zip(given.names, body.values, strict=True)), last=last)
+    if isinstance(step.given, Struct) and isinstance(made.body, MakeStruct):
+        wanted = list(zip(step.given.names, made.body.values, strict=True))
+        writer.columns = _assign(writer, step, wanted, last=last)
     else:
-        whole = _assign(writer, step, [("record", body)], last=False)["record"]
-        writer.columns = {name: Code(f"{whole.text}[{index}]", simple=True) for index, name in enumerate(given.names)}
+        _made(writer, step, made.body, last=last)
 
 
 def _singular(text: str) -> str:
@@ -219,21 +212,14 @@ def _map_values(writer: _Writer, step: Step, function: Lambda, *, last: bool) ->
 
 
 def _key_by(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> None:
-    writer.scope.bind(function.parameters[0], bind_record(function.parameters[0], writer.columns))
-    value_type = columns_of(step.given).fields[1].type
-    whole = _whole(writer, value_type)
+    bind_record(writer.scope, function, writer.columns)
+    whole = record_of(columns_of(step.given).fields[1].type, writer.columns).whole()
     key = _assign(writer, step, [("key", function.body)], last=last)["key"]
     if not last and not whole.simple:
         local = writer.scope.names.new("value")
         writer.out.add(f"{local} = {whole.text}")
         whole = Code(local, simple=True)
     writer.columns = {"key": key, "value": whole}
-
-
-def _whole(writer: _Writer, type_: Type) -> Code:
-    if isinstance(type_, Struct):
-        return Binding(columns={name: writer.columns[name] for name in type_.names}).whole()
-    return writer.columns["value"]
 
 
 def _python(writer: _Writer, step: Step, function: str) -> None:
@@ -244,10 +230,9 @@ def _python(writer: _Writer, step: Step, function: str) -> None:
     outcome = writer.scope.names.new("outcome")
     record = _record(writer, step)
     catch(writer.out, step.id, record, f"{outcome} = {call}(functions[{index}], {record})")
-    if isinstance(step.given, Struct):
-        writer.columns = {name: Code(f"{outcome}[{index}]", simple=True) for index, name in enumerate(step.given.names)}
-    else:
-        writer.columns = {"value": Code(outcome, simple=True)}
+    writer.columns = (
+        _parts(outcome, step.given) if isinstance(step.given, Struct) else {"value": Code(outcome, simple=True)}
+    )
 
 
 def _window(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int) -> None:

@@ -5,15 +5,14 @@ functions that give one thing for each row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.rows.expressions import RowScope
-from ghcm.codegen.native.rows.text import Binding, Code, Module, function_text, targets_text
-from ghcm.expr import Expr, Lambda, Var
-from ghcm.spg.graph import Task, Unit
+from ghcm.codegen.native.rows.text import Binding, Code, Module, Place, function_text, targets_text
+from ghcm.expr import Expr, Lambda
 from ghcm.types import Collection, Struct, Type, is_nullable
 
 
@@ -41,18 +40,16 @@ def parameter_lines(scope: RowScope) -> list[str]:
     return [f'{local} = parameters["{name}"]' for name, local in sorted(scope.parameters.items())]
 
 
-def loop_head(names: list[str], body: str, *, timed: bool) -> str:
-    """`for a, _, c in rows:`, where names that the body does not mention are not taken."""
-    hidden = ["time", "watermark"] if timed else []
-    taken = [name if re.search(rf"\b{name}\b", body) else "_" for name in [*names, *hidden]]
-    return f"for {targets_text(taken)} in rows:"
-
-
-def bind_record(variable: Var, columns: dict[str, Code]) -> Binding:
-    """What a record's variable stands for: its columns, or the column `value` of scalars."""
-    if isinstance(variable.type, Struct):
-        return Binding(columns={name: columns[name] for name in variable.type.names})
+def record_of(type_: Type, columns: Mapping[str, Code]) -> Binding:
+    """What a record stands for: its columns, or the column `value` of scalars."""
+    if isinstance(type_, Struct):
+        return Binding(columns={name: columns[name] for name in type_.names})
     return Binding(value=columns["value"])
+
+
+def bind_record(scope: RowScope, function: Lambda, columns: Mapping[str, Code]) -> None:
+    """Let the parameter of a function stand for the record of these columns."""
+    scope.bind(function.parameters[0], record_of(function.parameters[0].type, columns))
 
 
 def catch(out: Lines, stage: str, record: str, *lines: str) -> None:
@@ -70,43 +67,41 @@ Make: TypeAlias = Callable[[RowScope, dict[str, Code], str], Made]
 """From scope, columns and record to: can it fail, the lines that may, and the lines that emit."""
 
 
-def input_of(task: Task, unit: Unit, ordinal: int = 0) -> Collection:
-    """What the task takes from the input of this number."""
-    return unit.task(task.inputs[ordinal].producer).collection
-
-
 def scope_of(module: Module) -> RowScope:
     """A scope for a function of its own, in which no name hides one of the module."""
     return RowScope(module, Names(RESERVED | ARGUMENTS | module.names.taken))
 
 
-def per_row(task_id: str, collection: Collection, module: Module, name: str, given: str, make: Make) -> str:
+def per_row(at: Place, collection: Collection, name: str, given: str, make: Make) -> str:
     """A function that gives one thing for each row, None where the row is dead or `make` says so."""
-    scope = scope_of(module)
+    scope = scope_of(at.module)
     columns = {part.name: Code(scope.names.new(part.name), simple=True) for part in collection.columns.fields}
+    heads = [code.text for code in columns.values()]
     out = Lines(depth=2)
-    record = _record(collection.element, columns)
+    record = record_of(collection.element, columns).whole().text
     fails, lines, value = make(scope, columns, record)
     if fails:
-        catch(out, task_id, record, *lines)
+        catch(out, at.task.id, record, *lines)
         if lines:
             out.lines.insert(-1, "            emit(None)")
     else:
         out.add(*lines)
     out.add(*value)
+    return row_function(scope, f"{at.name}_{name}", heads, out, f"{given} | None", timed=collection.timed)
+
+
+def row_function(
+    scope: RowScope, name: str, columns: list[str], out: Lines, given: str, *, timed: bool, further: str = ""
+) -> str:
+    """A function with a loop over rows, whose body has been written; columns that it does not mention are not taken."""
     body = "\n".join(out.lines)
-    heads = [code.text for code in columns.values()]
+    names = [*columns, "time", "watermark"] if timed else columns
+    taken = [each if re.search(rf"\b{each}\b", body) else "_" for each in names]
+    lines = [*parameter_lines(scope), f"result: list[{given}] = []", "emit = result.append"]
     top = Lines()
-    top.add(*parameter_lines(scope), f"result: list[{given} | None] = []", "emit = result.append")
-    top.add(loop_head(heads, body, timed=collection.timed))
-    head = f"def {name}(rows: Sequence[Row], dead: Dead, parameters: Parameters) -> list[{given} | None]:"
+    top.add(*lines, f"for {targets_text(taken)} in rows:")
+    head = f"def {name}(rows: Sequence[Row], dead: Dead, parameters: Parameters{further}) -> list[{given}]:"
     return "\n".join([head, *top.lines, body, "    return result"])
-
-
-def _record(element: Type, columns: dict[str, Code]) -> str:
-    if isinstance(element, Struct):
-        return Binding(columns={name: columns[name] for name in element.names}).whole().text
-    return columns["value"].text
 
 
 def expression_function(name: str, expr: Expr, module: Module) -> str:

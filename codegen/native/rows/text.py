@@ -12,6 +12,7 @@ from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.texts import ATOM, IF, UNARY, quoted
+from ghcm.spg.graph import Task, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,35 @@ class Module:
         """The name of the sort key of a type."""
         text = order_text(type_)
         return text if "(" not in text else self.constant("_order", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The task that code is written for; `name` begins the names of its functions."""
+
+    task: Task
+    unit: Unit
+    name: str
+    module: Module
+
+    def input(self, ordinal: int = 0) -> types.Collection:
+        """What the task takes from the input of this number."""
+        return self.unit.task(self.task.inputs[ordinal].producer).collection
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the module holds of one task: its functions, its entry in `TASKS`, and why a form is missing."""
+
+    task: Task
+    functions: list[str]
+    entry: str
+    missing: list[str] = field(default_factory=list[str])
+
+
+def entry(kind: str, **parts: str | None) -> str:
+    """An entry in `TASKS`; what is None is not said."""
+    return f"{kind}({', '.join(f'{name}={text}' for name, text in parts.items() if text is not None)})"
 
 
 # --- literals and orders ---------------------------------------------------------------------------------------------
