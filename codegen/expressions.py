@@ -72,16 +72,5 @@ def plainly_ordered(type_: types.Type) -> bool:
             return plainly_ordered(item)
         case types.Struct(fields=fields):
             return all(plainly_ordered(field.type) for field in fields)
-        case (
-            types.Bool()
-            | types.Int()
-            | types.Int32()
-            | types.Decimal()
-            | types.String()
-            | types.Enumeration()
-            | types.Bytes()
-            | types.Timestamp()
-            | types.Date()
-            | types.Duration()
-        ):
+        case _:  # Python orders the rest as the language does
             return True

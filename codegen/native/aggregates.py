@@ -155,7 +155,7 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
         case _F.QUANTILE:
             assert aggregate.fraction is not None
             rank = rank_fraction(aggregate.fraction)
-            text = f"summaries.Quantile({rank.numerator}, {rank.denominator}, {order_text(plain)})"
+            text = f"summaries.Collected({order_text(plain)}, ({rank.numerator}, {rank.denominator}))"
         case _F.TOP_K:
             text = f"summaries.Greatest({aggregate.limit}, {order_text(plain)})"
         case _F.COUNT | _F.SUM | _F.MIN | _F.MAX | _F.MEAN:

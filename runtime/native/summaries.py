@@ -107,41 +107,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """`collect`: the values."""
+    """`collect`: the values; of `quantile` they have a `rank`, part and whole, at which one of them is given."""
 
     by: Order
-
-    def add(self, state: Any, value: object) -> Any:
-        """The state with one more value."""
-        return state if value is None else _extended(state, (value,))
-
-    def merge(self, left: Any, right: Any) -> Any:
-        """One state of two."""
-        return left if right is None else _extended(left, right)
-
-    def of(self, values: list[object]) -> Any:
-        """The state of several values."""
-        return list(values)
-
-    def result(self, state: Any) -> list[object]:
-        """The values in ascending order."""
-        return sorted(state or (), key=self.by)
-
-
-def _extended(state: list[object] | None, values: Iterable[object]) -> list[object]:
-    if state is None:
-        return list(values)
-    state.extend(values)
-    return state
-
-
-@dataclass(frozen=True, slots=True)
-class Quantile:
-    """`quantile`: the values, of which the one at rank `part` of `whole` is given."""
-
-    part: int
-    whole: int
-    by: Order
+    rank: tuple[int, int] | None = None
 
     def add(self, state: Any, value: object) -> Any:
         """The state with one more value."""
@@ -156,11 +125,19 @@ class Quantile:
         return list(values)
 
     def result(self, state: Any) -> object:
-        """The value at the nearest rank, null of nothing."""
-        if not state:
-            return None
-        rank = -(-self.part * len(state) // self.whole)
-        return sorted(state, key=self.by)[max(rank, 1) - 1]
+        """The values in ascending order; or the value at the nearest rank, null of nothing."""
+        ordered = sorted(state or (), key=self.by)
+        if self.rank is None:
+            return ordered
+        part, whole = self.rank
+        return ordered[max(-(-part * len(ordered) // whole), 1) - 1] if ordered else None
+
+
+def _extended(state: list[object] | None, values: Iterable[object]) -> list[object]:
+    if state is None:
+        return list(values)
+    state.extend(values)
+    return state
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from ghcm.values.timestamps import DATE_UNITS
 class Scope(Protocol):
     """What a function may ask of the expression around it."""
 
-    def value(self, expr: Expr) -> Column:
+    def value(self, node: Expr) -> Column:
         """The column of an expression."""
         ...
 

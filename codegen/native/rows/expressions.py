@@ -11,29 +11,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from ghcm import expr
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS, perhaps_null
 from ghcm.codegen.native.rows.text import Binding, Code, Module, literal, tuple_text
 from ghcm.codegen.native.texts import AND, ATOM, BITOR, COMPARE, IF, OR
-from ghcm.expr import (
-    Call,
-    Each,
-    Expr,
-    ForEach,
-    Get,
-    If,
-    Let,
-    Literal,
-    MakeList,
-    MakeStruct,
-    Param,
-    Try,
-    Var,
-    bound_names,
-    free_names,
-    walk,
-)
+from ghcm.expr import bound_names, free_names, walk
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 
@@ -48,56 +32,58 @@ class RowScope:
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     shared: dict[str, Code] = field(default_factory=dict[str, Code])
 
-    def share(self, *exprs: Expr) -> list[str]:
+    def share(self, *exprs: expr.Expr) -> list[str]:
         """Lines that compute what the expressions hold more than once and what cannot fail, so that it is done once."""
         inner = bound_names(*exprs)
-        parts = (part for expr in exprs for part in walk(expr))
-        found = [part for part in parts if isinstance(part, Call) and not (can_fail(part) or free_names(part) & inner)]
+        parts = (part for node in exprs for part in walk(node))
+        found = [
+            part for part in parts if isinstance(part, expr.Call) and not (can_fail(part) or free_names(part) & inner)
+        ]
         counted = Counter(map(repr, found))
         lines: list[str] = []
         for part in sorted(found, key=lambda part: len(repr(part))):
-            if counted[repr(part)] > 1 and repr(part) not in self.shared and not _is_cheap(part):
+            if counted[repr(part)] > 1 and repr(part) not in self.shared and part.function not in _CHEAP:
                 code = self.value(part)
                 name = self.names.new(part.function)
                 lines.append(f"{name} = {code.inner}")
                 self.shared[repr(part)] = Code(name, simple=True)
         return lines
 
-    def bind(self, variable: Var, binding: Binding) -> None:
+    def bind(self, variable: expr.Var, binding: Binding) -> None:
         """Let a variable stand for something from here on."""
         self.bindings[variable.name] = binding
         self.shared.clear()
 
-    def value(self, expr: Expr) -> Code:
+    def value(self, node: expr.Expr) -> Code:
         """The code of an expression."""
-        match expr:
-            case Literal(value=value, type=type_):
+        match node:
+            case expr.Literal(value=value, type=type_):
                 return literal(value, type_)
-            case Var(name=name):
+            case expr.Var(name=name):
                 return self.bindings[name].whole()
-            case Param(name=name):
+            case expr.Param(name=name):
                 return Code(self.parameters.setdefault(name, self.names.new(name)), simple=True)
-            case Get():
-                return self._get(expr)
-            case Call():
-                return self._call(expr)
-            case If(condition=condition, then=then, otherwise=otherwise):
+            case expr.Get():
+                return self._get(node)
+            case expr.Call():
+                return self._call(node)
+            case expr.If(condition=condition, then=then, otherwise=otherwise):
                 test = self.truth(condition)
                 return Code(f"{self.value(then).at(OR)} if {test.at(OR)} else {self.value(otherwise).at(IF)}", IF)
-            case MakeStruct(values=values):
+            case expr.MakeStruct(values=values):
                 return Code(tuple_text([self.value(each).inner for each in values]))
-            case MakeList(items=items):
+            case expr.MakeList(items=items):
                 return Code(f"[{', '.join(self.value(each).inner for each in items)}]")
-            case ForEach():
-                return for_each(self, expr)
-            case Let():
-                return let(self, expr)
-            case Try(body=body):
+            case expr.ForEach():
+                return for_each(self, node)
+            case expr.Let():
+                return let(self, node)
+            case expr.Try(body=body):
                 return attempt(self, body)
             case _:
-                assert_never(expr)
+                assert_never(node)
 
-    def inside(self, variable: Var, code: Code, body: Expr) -> Code:
+    def inside(self, variable: expr.Var, code: Code, body: expr.Expr) -> Code:
         """The code of an expression in which a name is bound."""
         before = self.bindings.get(variable.name)
         self.bindings[variable.name] = Binding(value=code)
@@ -108,36 +94,36 @@ class RowScope:
             self.bindings[variable.name] = before
         return made
 
-    def opened(self, expr: Expr, lines: list[str]) -> Expr:
+    def opened(self, node: expr.Expr, lines: list[str]) -> expr.Expr:
         """The body inside all `Let` that stand around it, whose values get variables by lines added here."""
-        while isinstance(expr, Let):
-            code = self.value(expr.value)
-            name = self.names.new(expr.variable.name)
+        while isinstance(node, expr.Let):
+            code = self.value(node.value)
+            name = self.names.new(node.variable.name)
             lines.append(f"{name} = {code.inner}")
-            self.bindings[expr.variable.name] = Binding(value=Code(name, simple=True))
-            expr = expr.body
-        return expr
+            self.bindings[node.variable.name] = Binding(value=Code(name, simple=True))
+            node = node.body
+        return node
 
-    def truth(self, expr: Expr) -> Code:
+    def truth(self, node: expr.Expr) -> Code:
         """Code that Python takes for true exactly where the expression is true."""
-        if isinstance(expr, Call):
-            match expr.function:
+        if isinstance(node, expr.Call):
+            match node.function:
                 case "or":
-                    left, right = map(self.truth, expr.arguments)
+                    left, right = map(self.truth, node.arguments)
                     return Code(f"{left.at(OR)} or {right.at(OR)}", OR)
-                case "and" if not is_nullable(expr.arguments[0].type) or not can_fail(expr.arguments[1]):
-                    left, right = map(self.truth, expr.arguments)
+                case "and" if not is_nullable(node.arguments[0].type) or not can_fail(node.arguments[1]):
+                    left, right = map(self.truth, node.arguments)
                     return Code(f"{left.at(AND)} and {right.at(AND)}", AND)
-                case "not" if is_nullable(expr.arguments[0].type):
-                    return Code(f"{self.value(expr.arguments[0]).at(BITOR)} is False", COMPARE)
+                case "not" if is_nullable(node.arguments[0].type):
+                    return Code(f"{self.value(node.arguments[0]).at(BITOR)} is False", COMPARE)
                 case _:
                     if (
-                        is_nullable(expr.type)
-                        and FUNCTIONS[expr.function].nulls is Nulls.PROPAGATE
-                        and not can_fail(expr)
+                        is_nullable(node.type)
+                        and FUNCTIONS[node.function].nulls is Nulls.PROPAGATE
+                        and not can_fail(node)
                     ):
-                        return self._true_where_present(expr)
-        return self.value(expr)
+                        return self._true_where_present(node)
+        return self.value(node)
 
     def temporary(self, code: Code, wish: str = "t") -> tuple[str, str]:
         """Code that keeps the value and code that repeats it; the same where it is cheap to repeat."""
@@ -148,45 +134,41 @@ class RowScope:
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def _get(self, expr: Get) -> Code:
-        if isinstance(expr.of, Var):
-            binding = self.bindings[expr.of.name]
+    def _get(self, node: expr.Get) -> Code:
+        if isinstance(node.of, expr.Var):
+            binding = self.bindings[node.of.name]
             if binding.value is None:
-                return binding.columns[expr.field]
-        struct = strip(expr.of.type)
+                return binding.columns[node.field]
+        struct = strip(node.of.type)
         assert isinstance(struct, Struct)
-        index = struct.index(expr.field)
-        of = self.value(expr.of)
+        index = struct.index(node.field)
+        of = self.value(node.of)
         if of.inner == "None":
             return of
-        if not is_nullable(expr.of.type):
+        if not is_nullable(node.of.type):
             return Code(f"{of.at(ATOM)}[{index}]", simple=of.simple)
         first, again = self.temporary(of)
         return Code(f"None if {first} is None else {again}[{index}]", IF)
 
-    def _call(self, expr: Call) -> Code:
-        if self.shared and (shared := self.shared.get(repr(expr))):
+    def _call(self, node: expr.Call) -> Code:
+        if self.shared and (shared := self.shared.get(repr(node))):
             return shared
-        if FUNCTIONS[expr.function].nulls is Nulls.HANDLED:
-            return HANDLED[expr.function](self, expr)
-        nullable = any(is_nullable(each.type) for each in expr.arguments)
-        codes = [self.value(each) for each in expr.arguments]
-        if _is_null(expr, codes):
+        if FUNCTIONS[node.function].nulls is Nulls.HANDLED:
+            return HANDLED[node.function](self, node)
+        nullable = any(is_nullable(each.type) for each in node.arguments)
+        codes = [self.value(each) for each in node.arguments]
+        if _is_null(node, codes):
             return Code("None", simple=True)
-        if not nullable:
-            return ROW_FUNCTIONS[expr.function](self, expr, codes)
-        tests, known = self._tests(expr, codes)
-        if not tests:
-            return ROW_FUNCTIONS[expr.function](self, expr, known)
-        inner = ROW_FUNCTIONS[expr.function](self, expr, known)
-        return Code(f"None if {tests} else {inner.at(IF)}", IF)
+        tests, known = self._tests(node, codes) if nullable else ("", codes)
+        inner = ROW_FUNCTIONS[node.function](self, node, known)
+        return Code(f"None if {tests} else {inner.at(IF)}", IF) if tests else inner
 
-    def _tests(self, expr: Call, codes: list[Code]) -> tuple[str, list[Code]]:
+    def _tests(self, node: expr.Call, codes: list[Code]) -> tuple[str, list[Code]]:
         """Whether any argument is null, all evaluated from the left; and the arguments as they are known behind that
         test.
         """
-        partial = [can_fail(each) for each in expr.arguments]
-        needed = [perhaps_null(each) or fails for each, fails in zip(expr.arguments, partial, strict=True)]
+        partial = [can_fail(each) for each in node.arguments]
+        needed = [perhaps_null(each) or fails for each, fails in zip(node.arguments, partial, strict=True)]
         every = True in needed and any(partial[needed.index(True) + 1 :])
         tests: list[str] = []
         known: list[Code] = []
@@ -199,85 +181,73 @@ class RowScope:
             known.append(Code(again, simple=True))
         return (" | " if every else " or ").join(tests), known
 
-    def _true_where_present(self, expr: Call) -> Code:
+    def _true_where_present(self, node: expr.Call) -> Code:
         tests: list[str] = []
         known: list[Code] = []
-        codes = [self.value(each) for each in expr.arguments]
-        if _is_null(expr, codes):
+        codes = [self.value(each) for each in node.arguments]
+        if _is_null(node, codes):
             return Code("False", simple=True)
-        for each, code in zip(expr.arguments, codes, strict=True):
+        for each, code in zip(node.arguments, codes, strict=True):
             if perhaps_null(each):
                 first, again = self.temporary(code)
                 tests.append(f"{first} is not None")
                 known.append(Code(again, simple=True))
             else:
                 known.append(code)
-        inner = ROW_FUNCTIONS[expr.function](self, expr, known)
+        inner = ROW_FUNCTIONS[node.function](self, node, known)
         return Code(" and ".join([*tests, inner.at(AND)]), AND)
 
 
-def _is_cheap(call: Call) -> bool:
-    """Whether computing it again costs less than a variable."""
-    return call.function in (
-        "is_null",
-        "is_not_null",
-        "known",
-        "widen",
-        "not",
-        "and",
-        "or",
-        "coalesce",
-        "to_micros",
-        "from_micros",
-    )
+_CHEAP = {"is_null", "is_not_null", "known", "widen", "not", "and", "or", "coalesce", "to_micros", "from_micros"}
+"""Functions that cost less than a variable."""
 
 
-def _is_null(expr: Call, codes: list[Code]) -> bool:
+def _is_null(node: expr.Call, codes: list[Code]) -> bool:
     """Whether an argument is always null and none can fail: the result is null, and Python warns of `None[0]`."""
-    return any(code.inner == "None" for code in codes) and not any(map(can_fail, expr.arguments))
+    return any(code.inner == "None" for code in codes) and not any(map(can_fail, node.arguments))
 
 
 # --- lambdas over lists, let and try ----------------------------------------------------------------------------------
 
 
-def for_each(scope: RowScope, expr: ForEach) -> Code:
+def for_each(scope: RowScope, node: expr.ForEach) -> Code:
     """A comprehension; null of a null list."""
-    items = scope.value(expr.list)
-    if perhaps_null(expr.list):
+    items = scope.value(node.list)
+    if perhaps_null(node.list):
         first, again = scope.temporary(items, "items")
-        return Code(f"None if {first} is None else {_loop(scope, expr, again).at(IF)}", IF)
+        return Code(f"None if {first} is None else {_loop(scope, node, again).at(IF)}", IF)
     if ":=" in items.text:  # Python keeps no value inside what a comprehension goes through
         first, again = scope.temporary(items, "items")
-        return Code(f"({first}, {_loop(scope, expr, again).inner})[1]")
-    return _loop(scope, expr, items.at(OR))
+        return Code(f"({first}, {_loop(scope, node, again).inner})[1]")
+    return _loop(scope, node, items.at(OR))
 
 
-def _loop(scope: RowScope, expr: ForEach, items: str) -> Code:
-    name = scope.names.new(expr.item.name)
-    body = scope.inside(expr.item, Code(name, simple=True), expr.body)
-    match expr.kind:
-        case Each.MAP:
+def _loop(scope: RowScope, node: expr.ForEach, items: str) -> Code:
+    name = scope.names.new(node.item.name)
+    body = scope.inside(node.item, Code(name, simple=True), node.body)
+    match node.kind:
+        case expr.Each.MAP:
             return Code(f"[{body.inner} for {name} in {items}]")
-        case Each.FILTER:
+        case expr.Each.FILTER:
             return Code(f"[{name} for {name} in {items} if {body.at(OR)}]")
-        case Each.ANY | Each.ALL:
+        case expr.Each.ANY | expr.Each.ALL:
             values = f"[{body.inner} for {name} in {items}]"
-            plain = not is_nullable(expr.body.type)
-            helper = expr.kind.value if plain else f"checked.{expr.kind.value}_of"
+            plain = not is_nullable(node.body.type)
+            helper = node.kind.value if plain else f"checked.{node.kind.value}_of"
             return Code(f"{helper}({values})")
         case _:
-            assert_never(expr.kind)
+            assert_never(node.kind)
 
 
-def let(scope: RowScope, expr: Let) -> Code:
+def let(scope: RowScope, node: expr.Let) -> Code:
     """The body beside a value that is kept under a name: the second of the two is the result."""
-    value = scope.value(expr.value)
-    name = scope.names.new(expr.variable.name)
-    body = scope.inside(expr.variable, Code(name, simple=True), expr.body)
+    value = scope.value(node.value)
+    name = scope.names.new(node.variable.name)
+    body = scope.inside(node.variable, Code(name, simple=True), node.body)
     return Code(f"(({name} := {value.inner}), {body.inner})[1]")
 
 
-def attempt(scope: RowScope, body: Expr) -> Code:
+def attempt(scope: RowScope, body: expr.Expr) -> Code:
     """The value, or None where it fails."""
     code = scope.value(body)
     return Code(f"checked.attempt(lambda: {code.inner})", ATOM) if can_fail(body) else code

@@ -44,7 +44,7 @@ class Scope(Protocol):
 
     module: Module
 
-    def value(self, expr: Expr) -> Code:
+    def value(self, node: Expr) -> Code:
         """The code of an expression."""
         ...
 
