@@ -1,4 +1,4 @@
-"""What every emitter of expressions asks: can this fail, what does it mention, is it a constant.
+"""What every emitter of expressions asks: can this fail, is it a constant, how is it ordered.
 
 Answers err on the safe side: `can_fail` may say yes for what never fails, never no for what may.
 """

@@ -20,7 +20,7 @@ from ghcm.codegen.native.rows.text import function_text
 from ghcm.codegen.native.texts import ATOM, BITAND
 from ghcm.expr import mentions, walk
 from ghcm.functions import FAMILIES
-from ghcm.types import List, Map, Null, Struct, Type, is_nullable, strip
+from ghcm.types import List, Map, Null, Struct, is_nullable, strip
 
 _LONGEST = 4_000
 """Characters of the value of a `let` inside an expression, which is repeated where its name is mentioned."""
@@ -75,7 +75,6 @@ class ColumnScope:
     """
 
     fields: Fields = field(default_factory=Fields)
-    parameters: set[str] = field(default_factory=set[str])
     kept: list[str] = field(default_factory=list[str])
     """Columns of the frame that hold values of `let`."""
 
@@ -99,7 +98,7 @@ class ColumnScope:
             case expr.Var(name=name):
                 return self.fields.whole(name)
             case expr.Param(name=name, type=type_):
-                return self._parameter(name, type_)
+                return typed(f'parameters["{name}"]', type_)
             case expr.Get():
                 return self._get(node)
             case expr.Call():
@@ -123,10 +122,6 @@ class ColumnScope:
             case _:
                 assert_never(node)
 
-    def within(self, fields: Fields) -> ColumnScope:
-        """The scope in which names stand for something else."""
-        return ColumnScope(fields, self.parameters)
-
     def opened(self, node: expr.Expr, lines: list[str]) -> expr.Expr:
         """The body inside all `Let` that stand around it, whose values become columns by lines added here."""
         while isinstance(node, expr.Let):
@@ -138,10 +133,6 @@ class ColumnScope:
             self.bind_column(node.variable, column)
             node = node.body
         return node
-
-    def _parameter(self, name: str, type_: Type) -> Column:
-        self.parameters.add(name)
-        return typed(f'parameters["{name}"]', type_)
 
     def _get(self, node: expr.Get) -> Column:
         if isinstance(node.of, expr.Var) and (found := self.fields.columns.get((node.of.name, node.field))):
@@ -213,7 +204,7 @@ def _inside(scope: ColumnScope, item: str, body: expr.Expr) -> tuple[Column, lis
     """The column of a body in a frame of its own, where a name is bound, and the columns that are given to it."""
     seen, given = _seen(scope, item, body)
     seen.columns[item, None] = Column(f'pl.col("{item}")')
-    return scope.within(seen).value(body), given
+    return ColumnScope(seen).value(body), given
 
 
 def _seen(scope: ColumnScope, item: str, body: expr.Expr) -> tuple[Fields, list[str]]:
@@ -256,7 +247,7 @@ def let(scope: ColumnScope, node: expr.Let) -> Column:
         raise Unsupported(f'the value of "{node.variable.name}" is too long to be repeated')
     fields = Fields(scope.fields.without(node.variable.name))
     fields.columns[node.variable.name, None] = Column(value.text, value.level, None, value.bare)
-    body = scope.within(fields).value(node.body)
+    body = ColumnScope(fields).value(node.body)
     return Column(body.text, body.level, either(value.fails, body.fails), body.bare)
 
 
