@@ -199,7 +199,7 @@ def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, su
     state = f"{summary}.of({prefix})"
     plain = strip(type_)
     match aggregate.function:
-        case _F.DISTINCT_COUNT if _is_exact(plain):
+        case _F.DISTINCT_COUNT if isinstance(plain, _EXACT):
             merged, result = f"{kept}{_KEPT}.unique()", f"{kept}.list.len().cast(pl.Int64)"
             return Partial(((prefix, f"{values}.unique()"),), state, merged=(merged,), result=result)
         case _F.TOP_K if isinstance(plain, types.Int | types.Timestamp | types.Duration):
@@ -207,7 +207,7 @@ def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, su
             result = f"{kept}.list.sort(descending=True).cast(pl.List({dtype_text(plain)}))"
             best = (f'columns.best("{prefix}", {aggregate.limit})',)
             return Partial(((prefix, values),), state, merged=(f"{kept}{_KEPT}",), result=result, then=best)
-        case _F.APPROX_DISTINCT if _is_exact(plain):
+        case _F.APPROX_DISTINCT if isinstance(plain, _EXACT):
             entries = f"map_batches({summary}.places, return_dtype=pl.UInt32, is_elementwise=True)"
             partial = f"{gathered(column, type_)}.{entries}{'.drop_nulls()' if is_nullable(type_) else ''}"
             return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
@@ -223,7 +223,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
     by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if not (_is_exact(strip(by_type)) and _flat(taken) and _flat(type_)):
+    if not (isinstance(strip(by_type), _EXACT) and _flat(taken) and _flat(type_)):
         order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (order_of, gathered(by, by_type)),
@@ -254,26 +254,15 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     return Partial(made, state, (), (merged,), result, order=order, in_order=in_order)
 
 
-def _is_exact(type_: types.Type) -> bool:
-    """Whether Polars tells such values apart and orders them as the language does."""
-    return isinstance(
-        type_,
-        types.Bool
-        | types.Int
-        | types.Int32
-        | types.String
-        | types.Bytes
-        | types.Timestamp
-        | types.Date
-        | types.Duration,
-    )
+_EXACT = (types.Bool, types.Int, types.Int32, types.String, types.Bytes, types.Timestamp, types.Date, types.Duration)
+"""Values that Polars tells apart and orders as the language does."""
 
 
 def _flat(type_: types.Type) -> bool:
     """Whether it is an exact value, or a struct of such that is there."""
     if isinstance(type_, types.Struct):
-        return bool(type_.fields) and all(_is_exact(strip(field.type)) for field in type_.fields)
-    return _is_exact(strip(type_))
+        return bool(type_.fields) and all(isinstance(strip(field.type), _EXACT) for field in type_.fields)
+    return isinstance(strip(type_), _EXACT)
 
 
 def _fields(column: str, type_: types.Type) -> list[str]:

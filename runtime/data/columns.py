@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -32,28 +32,23 @@ def dtype(type_: types.Type) -> pl.DataType:
             return pl.Struct({field.name: dtype(field.type) for field in fields})
         case types.Decimal(precision=precision, scale=scale):
             return pl.Decimal(precision, scale)
-        case types.Bool():
-            return pl.Boolean()
-        case types.Int():
-            return pl.Int64()
-        case types.Int32():
-            return pl.Int32()
-        case types.Float():
-            return pl.Float64()
-        case types.String() | types.Enumeration():
-            return pl.String()
-        case types.Bytes():
-            return pl.Binary()
-        case types.Timestamp():
-            return pl.Datetime("us", "UTC")
-        case types.Date():
-            return pl.Date()
-        case types.Duration():
-            return pl.Duration("us")
-        case types.Null():
-            return pl.Null()
-        case _:
-            assert_never(type_)
+        case _:  # scalars
+            return _SCALARS[type(type_)]
+
+
+_SCALARS: dict[type[types.Type], pl.DataType] = {
+    types.Bool: pl.Boolean(),
+    types.Int: pl.Int64(),
+    types.Int32: pl.Int32(),
+    types.Float: pl.Float64(),
+    types.String: pl.String(),
+    types.Enumeration: pl.String(),
+    types.Bytes: pl.Binary(),
+    types.Timestamp: pl.Datetime("us", "UTC"),
+    types.Date: pl.Date(),
+    types.Duration: pl.Duration("us"),
+    types.Null: pl.Null(),
+}
 
 
 def series(name: str, values: Sequence[object], type_: types.Type) -> pl.Series:
@@ -66,7 +61,9 @@ def series(name: str, values: Sequence[object], type_: types.Type) -> pl.Series:
             return _lists(name, values, item)
         case types.Map(key=key, value=value):
             maps = cast("Sequence[dict[object, object] | None]", values)
-            return _lists(name, [None if each is None else list(each.items()) for each in maps], _entry(key, value))
+            return _lists(
+                name, [None if each is None else list(each.items()) for each in maps], types.pair_of(key, value)
+            )
         case types.Timestamp() | types.Duration():
             return pl.Series(name, values, dtype=pl.Int64).cast(dtype(plain))
         case types.Date():
@@ -89,7 +86,7 @@ def values(column: pl.Series, type_: types.Type) -> list[object]:
         case types.List(item=item):
             return _items(column, item)
         case types.Map(key=key, value=value):
-            pairs = cast("list[list[tuple[object, object]] | None]", _items(column, _entry(key, value)))
+            pairs = cast("list[list[tuple[object, object]] | None]", _items(column, types.pair_of(key, value)))
             return [None if each is None else dict(each) for each in pairs]
         case types.Timestamp() | types.Duration():
             return column.cast(pl.Int64).to_list()
@@ -124,8 +121,8 @@ def in_columns(make: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
         return None
 
 
-def _entry(key: types.Type, value: types.Type) -> types.Struct:
-    return types.pair_of(key, value)
+_CONVERTED = types.Struct | types.List | types.Map | types.Timestamp | types.Duration | types.Date
+"""Types whose canonical values Polars does not take as items of a list."""
 
 
 def _decimal(value: object) -> object:
@@ -146,9 +143,7 @@ def _structs(name: str, values: Sequence[object], type_: types.Struct) -> pl.Ser
 
 
 def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
-    if not isinstance(
-        types.strip(item), types.Struct | types.List | types.Map | types.Timestamp | types.Duration | types.Date
-    ):
+    if not isinstance(types.strip(item), _CONVERTED):
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
     import pyarrow as pa  # a tenth of a second that most programs never need
 
@@ -165,10 +160,7 @@ def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
 
 
 def _items(column: pl.Series, item: types.Type) -> list[object]:
-    if not isinstance(
-        types.strip(item),
-        types.Struct | types.List | types.Map | types.Timestamp | types.Duration | types.Date | types.Decimal,
-    ):
+    if not isinstance(types.strip(item), _CONVERTED | types.Decimal):
         return column.to_list()
     lengths = column.list.len().to_list()
     inner = column.filter(column.list.len().fill_null(0) > 0).explode()

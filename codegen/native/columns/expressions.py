@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from ghcm import expr
 from ghcm.codegen.expressions import can_fail
@@ -34,20 +34,8 @@ _EXACT = (
 """The functions whose mask is true for failing records only; others may also send a record to the row form."""
 
 
-@dataclass
-class Fields:
-    """What names stand for: the column of a variable's field; of `None` the value itself."""
-
-    columns: dict[tuple[str, str | None], Column] = field(default_factory=dict[tuple[str, str | None], Column])
-
-    def without(self, name: str) -> dict[tuple[str, str | None], Column]:
-        """All but those of one variable."""
-        return {key: column for key, column in self.columns.items() if key[0] != name}
-
-    def whole(self, name: str) -> Column:
-        """The value of a variable, made of its fields where it exists only in parts."""
-        parts = [column for key, column in self.columns.items() if key[0] == name and key[1] is not None]
-        return Column(f"pl.struct({', '.join(part.text for part in parts)})") if parts else self.columns[name, None]
+Fields: TypeAlias = dict[tuple[str, str | None], Column]
+"""What names stand for: the column of a variable's field; of `None` the value itself."""
 
 
 def guard(mask: Column | None) -> list[str]:
@@ -70,9 +58,7 @@ def columnar(make: Callable[[], list[str]]) -> tuple[list[str], list[str]]:
 
 @dataclass
 class ColumnScope:
-    """What the variables of a lambda are: columns of the frame, by name of the variable and field; `None` is the
-    value itself.
-    """
+    """What the variables of a lambda are: columns of the frame."""
 
     fields: Fields = field(default_factory=Fields)
     kept: list[str] = field(default_factory=list[str])
@@ -82,13 +68,13 @@ class ColumnScope:
         """Let a variable stand for the record of the frame, or for its one column."""
         if isinstance(variable.type, Struct):
             for part in variable.type.fields:
-                self.fields.columns[variable.name, part.name] = Column(f'pl.col("{part.name}")')
-        self.fields.columns[variable.name, None] = Column(f'pl.col("{element_value}")')
+                self.fields[variable.name, part.name] = Column(f'pl.col("{part.name}")')
+        self.fields[variable.name, None] = Column(f'pl.col("{element_value}")')
 
     def bind_column(self, variable: expr.Var, name: str) -> None:
         """Let a variable stand for one column, whatever its type."""
-        self.fields = Fields(self.fields.without(variable.name))
-        self.fields.columns[variable.name, None] = Column(f'pl.col("{name}")')
+        self.fields = _without(self.fields, variable.name)
+        self.fields[variable.name, None] = Column(f'pl.col("{name}")')
 
     def value(self, node: expr.Expr) -> Column:
         """The column of an expression; `Unsupported` where there is none."""
@@ -96,7 +82,7 @@ class ColumnScope:
             case expr.Literal(value=value, type=type_):
                 return literal(value, type_)
             case expr.Var(name=name):
-                return self.fields.whole(name)
+                return self._whole(name)
             case expr.Param(name=name, type=type_):
                 return typed(f'parameters["{name}"]', type_)
             case expr.Get():
@@ -134,8 +120,13 @@ class ColumnScope:
             node = node.body
         return node
 
+    def _whole(self, name: str) -> Column:
+        """The value of a variable, made of its fields where it exists only in parts."""
+        parts = [column for key, column in self.fields.items() if key[0] == name and key[1] is not None]
+        return Column(f"pl.struct({', '.join(part.text for part in parts)})") if parts else self.fields[name, None]
+
     def _get(self, node: expr.Get) -> Column:
-        if isinstance(node.of, expr.Var) and (found := self.fields.columns.get((node.of.name, node.field))):
+        if isinstance(node.of, expr.Var) and (found := self.fields.get((node.of.name, node.field))):
             return found
         of = self.value(node.of)
         return Column(f'{of.at(ATOM)}.struct.field("{node.field}")', fails=of.fails)
@@ -166,6 +157,10 @@ class ColumnScope:
         columns = [self.value(each) for each in items]
         text = f"pl.concat_list({', '.join(column.text for column in columns)})"
         return Column(text, fails=either(*(column.fails for column in columns)))
+
+
+def _without(fields: Fields, name: str) -> Fields:
+    return {key: column for key, column in fields.items() if key[0] != name}
 
 
 # --- lambdas over lists, let and try ----------------------------------------------------------------------------------
@@ -203,7 +198,7 @@ def _text(node: expr.ForEach, head: str, body: Column) -> str:
 def _inside(scope: ColumnScope, item: str, body: expr.Expr) -> tuple[Column, list[str]]:
     """The column of a body in a frame of its own, where a name is bound, and the columns that are given to it."""
     seen, given = _seen(scope, item, body)
-    seen.columns[item, None] = Column(f'pl.col("{item}")')
+    seen[item, None] = Column(f'pl.col("{item}")')
     return ColumnScope(seen).value(body), given
 
 
@@ -214,15 +209,15 @@ def _seen(scope: ColumnScope, item: str, body: expr.Expr) -> tuple[Fields, list[
         label = name if part is None else f"{name}.{part}"
         if label == item:
             raise Unsupported(f'"{label}" is bound twice')
-        text = scope.fields.columns[name, part].at(ATOM)
+        text = scope.fields[name, part].at(ATOM)
         given[label] = text if text == f'pl.col("{label}")' else f'{text}.alias("{label}")'
-        seen.columns[name, part] = Column(f'pl.col("{label}")')
+        seen[name, part] = Column(f'pl.col("{label}")')
     return seen, list(given.values())
 
 
 def _mentioned(scope: ColumnScope, item: str, body: expr.Expr) -> Iterator[tuple[str, str | None]]:
     """The names and fields around a body that it mentions."""
-    known = scope.fields.columns
+    known = scope.fields
     for name in dict.fromkeys(key[0] for key in known if key[0] != item):
         found = list(mentions(body, name))
         parts = [part.field if isinstance(part, expr.Get) else None for part in found]
@@ -245,8 +240,8 @@ def let(scope: ColumnScope, node: expr.Let) -> Column:
         return _let_once(scope, node, value)
     if len(value.text) > _LONGEST:
         raise Unsupported(f'the value of "{node.variable.name}" is too long to be repeated')
-    fields = Fields(scope.fields.without(node.variable.name))
-    fields.columns[node.variable.name, None] = Column(value.text, value.level, None, value.bare)
+    fields = _without(scope.fields, node.variable.name)
+    fields[node.variable.name, None] = Column(value.text, value.level, None, value.bare)
     body = ColumnScope(fields).value(node.body)
     return Column(body.text, body.level, either(value.fails, body.fails), body.bare)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
-from typing import assert_never, cast
+from typing import cast
 
 from ghcm import types
 from ghcm.codegen.native.rows.text import literal as python_literal
@@ -64,15 +64,16 @@ def typed(text: str, type_: types.Type) -> Column:
             return Column(f"columns.duration(pl.lit({text}, pl.Int64))")
         case types.Date():
             return Column(f"pl.lit({text}, pl.Int32).cast(pl.Date)")
-        case types.List(item=item) if not isinstance(
-            types.strip(item),
-            types.List | types.Map | types.Struct | types.Timestamp | types.Duration | types.Date | types.Decimal,
-        ):
+        case types.List(item=item) if not isinstance(types.strip(item), _CONVERTED):
             return Column(f"pl.lit({text}, dtype={dtype_text(type_)})")
         case types.List() | types.Struct() | types.Map():
             raise Unsupported(f"a constant of {type_}")
         case _:  # a scalar
             return Column(f"pl.lit({text}, {dtype_text(type_)})")
+
+
+_CONVERTED = types.List | types.Map | types.Struct | types.Timestamp | types.Duration | types.Date | types.Decimal
+"""Types whose canonical values Polars does not take as items of a list."""
 
 
 def literal(value: object, type_: types.Type) -> Column:
@@ -116,25 +117,20 @@ def dtype_text(type_: types.Type) -> str:
             return f"pl.Struct({{{', '.join(parts)}}})"
         case types.Decimal(precision=precision, scale=scale):
             return f"pl.Decimal({precision}, {scale})"
-        case types.Bool():
-            return "pl.Boolean"
-        case types.Int():
-            return "pl.Int64"
-        case types.Int32():
-            return "pl.Int32"
-        case types.Float():
-            return "pl.Float64"
-        case types.String() | types.Enumeration():
-            return "pl.String"
-        case types.Bytes():
-            return "pl.Binary"
-        case types.Timestamp():
-            return "columns.TIMESTAMP"
-        case types.Date():
-            return "pl.Date"
-        case types.Duration():
-            return "columns.DURATION"
-        case types.Null():
-            return "pl.Null"
-        case _:
-            assert_never(type_)
+        case _:  # scalars
+            return _SCALARS[type(type_)]
+
+
+_SCALARS: dict[type[types.Type], str] = {
+    types.Bool: "pl.Boolean",
+    types.Int: "pl.Int64",
+    types.Int32: "pl.Int32",
+    types.Float: "pl.Float64",
+    types.String: "pl.String",
+    types.Enumeration: "pl.String",
+    types.Bytes: "pl.Binary",
+    types.Timestamp: "columns.TIMESTAMP",
+    types.Date: "pl.Date",
+    types.Duration: "columns.DURATION",
+    types.Null: "pl.Null",
+}
