@@ -16,21 +16,8 @@ from math import gcd
 
 from ghcm.codegen.expressions import can_fail
 from ghcm.expr import Get, Lambda, walk
+from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import (
-    AggregateByKey,
-    Count,
-    Filter,
-    Fused,
-    GroupByKey,
-    MapValues,
-    Op,
-    ReduceByKey,
-    RowOp,
-    Sliding,
-    Stage,
-    Window,
-)
 from ghcm.spg.traits import traits_of
 from ghcm.types import Field, Struct, Type
 
@@ -40,7 +27,7 @@ class Step:
     """One row operation: what it takes and gives, and where the user wrote it."""
 
     id: str
-    op: RowOp
+    op: ops.RowOp
     taken: Type
     given: Type
     origin: str
@@ -71,10 +58,11 @@ def columns_of(element: Type) -> Struct:
 def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None:
     """The chain of a row task; None for any other."""
     op = task.op
-    if not isinstance(op, Fused | RowOp):
+    if not isinstance(op, ops.Fused | ops.RowOp):
         return None
     source = unit.task(task.inputs[0].producer).collection
-    stages = op.stages if isinstance(op, Fused) else (Stage(task.id, op, task.collection.element, str(task.origin)),)
+    element, origin = task.collection.element, str(task.origin)
+    stages = op.stages if isinstance(op, ops.Fused) else (ops.Stage(task.id, op, element, origin),)
     steps: list[Step] = []
     taken = source.element
     for stage in stages:
@@ -83,14 +71,14 @@ def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None
     return Chain(task, tuple(steps), source.timed, panes)
 
 
-def operator_name(op: Op) -> str:
+def operator_name(op: ops.Op) -> str:
     """The operator's name in the language; a chain's are joined.
 
     >>> from ghcm.spg.ops import GroupByKey
     >>> operator_name(GroupByKey())
     'group_by_key'
     """
-    if isinstance(op, Fused):
+    if isinstance(op, ops.Fused):
         return " ".join(operator_name(stage.op) for stage in op.stages)
     return traits_of(op).word
 
@@ -126,12 +114,12 @@ def panes_of(unit: Unit) -> dict[str, Panes]:
     return found
 
 
-def _assigned(op: Op) -> tuple[Sliding | None, tuple[Op, ...]]:
+def _assigned(op: ops.Op) -> tuple[ops.Sliding | None, tuple[ops.Op, ...]]:
     """The sliding windows that a task assigns, and what it does behind them."""
-    ops: tuple[Op, ...] = tuple(stage.op for stage in op.stages) if isinstance(op, Fused) else (op,)
-    for index, each in enumerate(ops):
-        if isinstance(each, Window) and isinstance(each.assigner, Sliding):
-            return each.assigner, ops[index + 1 :]
+    chained: tuple[ops.Op, ...] = tuple(stage.op for stage in op.stages) if isinstance(op, ops.Fused) else (op,)
+    for index, each in enumerate(chained):
+        if isinstance(each, ops.Window) and isinstance(each.assigner, ops.Sliding):
+            return each.assigner, chained[index + 1 :]
     return None, ()
 
 
@@ -139,9 +127,9 @@ def _groups(task: Task, consumers: dict[str, list[Task]]) -> Iterator[Task | Non
     """The aggregations behind a task; None for anything else that its records reach."""
     for consumer in consumers.get(task.id, ()):
         match consumer.op:
-            case ReduceByKey() | AggregateByKey() | GroupByKey() | Count():
+            case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
                 yield consumer
-            case Fused(stages=stages) if all(_is_blind(stage.op) for stage in stages):
+            case ops.Fused(stages=stages) if all(_is_blind(stage.op) for stage in stages):
                 yield from _groups(consumer, consumers)
             case op if _is_blind(op):
                 yield from _groups(consumer, consumers)
@@ -149,12 +137,12 @@ def _groups(task: Task, consumers: dict[str, list[Task]]) -> Iterator[Task | Non
                 yield None
 
 
-def _is_blind(op: Op) -> bool:
+def _is_blind(op: ops.Op) -> bool:
     """Whether the operation neither reads the window of a record nor fails."""
     match op:
-        case Filter(predicate=predicate):
+        case ops.Filter(predicate=predicate):
             return not can_fail(predicate.body) and not _reads_window(predicate)
-        case MapValues(function=function):
+        case ops.MapValues(function=function):
             return not can_fail(function.body)
         case _:  # whatever else may read or fail
             return False

@@ -25,7 +25,7 @@ _CODE = (
 )
 _FORMS = {
     "column": ("collections", "network", "numbers", "texts", "time", "time_texts"),
-    "row": ("collections", "json", "network", "numbers", "texts", "time", "time_texts"),
+    "row": ("collections", "json", "network", "numbers", "texts", "time"),
 }
 """The modules of functions by form."""
 _OURS = (

@@ -317,7 +317,7 @@ TEXTS = (
             'to_date(to_timestamp("2026-01-02T23:30Z"), "Europe/Berlin")': '"2026-01-03"',
             'to_date("2026-02-29")': Failure.BAD_CAST, f"to_date({_LATER})": Failure.OVERFLOW,
         },
-        python={String: "row_time_texts.to_date({0})", ELSE: "row_time.day_at({0}{1:zone})"},
+        python={String: "row_time.to_date({0})", ELSE: "row_time.day_at({0}{1:zone})"},
         polars={
             String: "column_time_texts.parse_date({0})", ELSE: "column_time.day_at(columns.micros({0}){1:zone})",
         },
@@ -337,7 +337,7 @@ TEXTS = (
             'to_timestamp(date_of(2026, 7, 1), "Europe/Berlin")': '"2026-06-30T22:00:00.000000Z"',
             'to_timestamp("yesterday")': Failure.BAD_CAST, 'to_timestamp("0001-01-01T00:00+01:00")': Failure.OVERFLOW,
         },
-        python={String: "row_time_texts.to_timestamp({0})", ELSE: "row_time.date_to_timestamp({0}{1:zone})"},
+        python={String: "row_time.to_timestamp({0})", ELSE: "row_time.date_to_timestamp({0}{1:zone})"},
         polars={
             String: "columns.timestamp(column_time_texts.parse({0}))",
             ELSE: "columns.timestamp(column_time.date_to_timestamp({0}{1:zone}))",

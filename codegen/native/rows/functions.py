@@ -272,7 +272,7 @@ def _by_pattern(name: str) -> Emit:
 
     def emit(scope: Scope, expr: Call, codes: list[Code]) -> Code:
         of_date = ", of_date=True" if isinstance(kind_of(expr), types.Date) else ""
-        made = f"row_time_texts.{name}({quoted(str(constant(expr.arguments[1])))}{zone(expr, 2)}{of_date})"
+        made = f"row_time.{name}({quoted(str(constant(expr.arguments[1])))}{zone(expr, 2)}{of_date})"
         return Code(f"{scope.module.constant(f'_{name}', made)}({codes[0].inner})")
 
     return emit
