@@ -4,6 +4,7 @@ and in columns. There a state is numbers, a list of the values that are kept, or
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, assert_never
 
 from ghcm import types
@@ -232,17 +233,10 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
         )
         return Partial(columns, f"{summary}.of({order_of}, {record_of}, {prefix})")
     there = f"{value}.is_not_null()" if is_nullable(type_) else "None"
-    whole = ", ".join(
-        f'{text}.alias("{name}")'
-        for name, text in (
-            ("place", gathered(by, by_type)),
-            ("record", _canonical(record, taken)),
-            ("value", _canonical(value, type_)),
-        )
-    )
+    places = {"place": gathered(by, by_type), "record": _canonical(record, taken), "value": _canonical(value, type_)}
     kept = f'pl.col("{prefix}")'
     parts = [f'{kept}.struct.field("place")', *_fields(f'{kept}.struct.field("record")', taken)]
-    first = f"columns.chosen(pl.struct({whole}), [{', '.join([by, *_fields(record, taken)])}], {there}, last={last})"
+    first = f"columns.chosen({_struct(places)}, [{', '.join([by, *_fields(record, taken)])}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
     made, state = ((prefix, first),), f"columns.canonical({prefix})"
     if not is_nullable(type_):
@@ -276,6 +270,8 @@ def _canonical(column: str, type_: types.Type) -> str:
     if not isinstance(type_, types.Struct):
         return gathered(column, type_)
     texts = zip(_fields(column, type_), type_.fields, strict=True)
-    return (
-        f"pl.struct({', '.join(f'{gathered(text, field.type)}.alias({quoted(field.name)})' for text, field in texts)})"
-    )
+    return _struct({field.name: gathered(text, field.type) for text, field in texts})
+
+
+def _struct(parts: Mapping[str, str]) -> str:
+    return f"pl.struct({', '.join(f'{text}.alias({quoted(name)})' for name, text in parts.items())})"
