@@ -24,7 +24,7 @@ _CODE = (
     "RowCode, SinkCode, TaskCode, TimeCode, TotalsCode"
 )
 _FORMS = {
-    "column": ("collections", "network", "numbers", "texts", "time", "time_texts"),
+    "column": ("collections", "network", "numbers", "texts", "time"),
     "row": ("collections", "json", "network", "numbers", "texts", "time"),
 }
 """The modules of functions by form."""

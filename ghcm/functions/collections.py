@@ -205,7 +205,7 @@ MAPS = (
         says="the value of the key; fails where the map does not have it, for which `get(map, key)` gives null",
         shows={'map_of("a", 1, "b", 2)["b"]': "2", 'map_of("a", 1)["b"]': Failure.OUT_OF_RANGE},
         python="row_collections.at({0}, {1})",
-        polars="column_collections.value({0}, {1}, {type})", polars_fails="column_collections.lacks_key({0}, {1})",
+        polars="column_collections.value({0}, {1}, {type})", polars_fails="~column_collections.has_key({0}, {1})",
         spark="try_element_at({0}, {1})",
         spark_fails=(
             ("{given}NOT map_contains_key({0}, {1})", Failure.OUT_OF_RANGE, "no such key in the map"),

@@ -319,10 +319,10 @@ TEXTS = (
         },
         python={String: "row_time.to_date({0})", ELSE: "row_time.day_at({0}{1:zone})"},
         polars={
-            String: "column_time_texts.parse_date({0})", ELSE: "column_time.day_at(columns.micros({0}){1:zone})",
+            String: "column_time.parse_date({0})", ELSE: "column_time.local(columns.micros({0}){1:zone}).dt.date()",
         },
         polars_fails={
-            String: "({0}.is_not_null() & column_time_texts.parse_date({0}).is_null())",
+            String: "({0}.is_not_null() & column_time.parse_date({0}).is_null())",
             ELSE: "column_time.outside(columns.micros({0}){1:zone})",
         },
     ),
@@ -339,11 +339,11 @@ TEXTS = (
         },
         python={String: "row_time.to_timestamp({0})", ELSE: "row_time.date_to_timestamp({0}{1:zone})"},
         polars={
-            String: "columns.timestamp(column_time_texts.parse({0}))",
+            String: "columns.timestamp(column_time.parse({0}))",
             ELSE: "columns.timestamp(column_time.date_to_timestamp({0}{1:zone}))",
         },
         polars_fails={
-            String: "({0}.is_not_null() & column_time_texts.parse({0}).is_null())",
+            String: "({0}.is_not_null() & column_time.parse({0}).is_null())",
             ELSE: "column_time.date_to_timestamp_fails({0}{1:zone})",
         },
     ),
@@ -360,8 +360,8 @@ TEXTS = (
             'parse_time("31.02.2026", "%d.%m.%Y")': Failure.BAD_CAST,
             'parse_time("01.01.0001", "%d.%m.%Y", "Europe/Berlin")': Failure.OVERFLOW,
         },
-        polars="columns.timestamp(column_time_texts.parse({0}, {1:bare}{2:zone}))",
-        polars_fails="({0}.is_not_null() & column_time_texts.parse({0}, {1:bare}{2:zone}).is_null())",
+        polars="columns.timestamp(column_time.parse({0}, {1:bare}{2:zone}))",
+        polars_fails="({0}.is_not_null() & column_time.parse({0}, {1:bare}{2:zone}).is_null())",
     ),
     Function(
         "format_time", "(t, pattern[, zone])",
@@ -375,8 +375,8 @@ TEXTS = (
             f'format_time({_LATER}, "%Y")': Failure.OVERFLOW,
         },
         polars={
-            Date: "column_time_texts.format_date({0}, {1:bare})",
-            ELSE: "column_time_texts.format_time(columns.micros({0}), {1:bare}{2:zone})",
+            Date: "column_time.format_date({0}, {1:bare})",
+            ELSE: "column_time.format_time(columns.micros({0}), {1:bare}{2:zone})",
         },
         polars_fails=_OUTSIDE | {ELSE: "column_time.outside(columns.micros({0}){2:zone})"},
     ),

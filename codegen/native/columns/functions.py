@@ -37,7 +37,6 @@ from ghcm.functions.logic import NESTED
 from ghcm.support import Never
 from ghcm.types import is_nullable, strip
 from ghcm.values.texts import parse_subnet
-from ghcm.values.timestamps import DATE_UNITS
 
 
 class Scope(Protocol):
@@ -296,10 +295,9 @@ def _truncate_to(scope: Scope, expr: Call) -> Column:
     if isinstance(kind_of(expr), types.Date):
         value = _helper("time.date_start", found, quoted(unit))
         return _failing(value, found.fails, _helper("time.date_outside", found))
-    name = "time.day_start" if unit in DATE_UNITS else "time.clock_start"
     given = f"{_counted(found, kind_of(expr)).text}, {quoted(unit)}{zone(expr, 2)}"
-    value = Column(f"columns.timestamp(column_{name}({given}))")
-    return _failing(value, found.fails, _helper(f"{name}_fails", given))
+    value = Column(f"columns.timestamp(column_time.start({given}))")
+    return _failing(value, found.fails, _helper("time.start_fails", given))
 
 
 COLUMN_FUNCTIONS: dict[str, Emit] = {

@@ -74,9 +74,7 @@ def whole_mean(items: pl.Expr) -> pl.Expr:
 
 def sort_by(entries: pl.Expr, *, descending: bool) -> pl.Expr:
     """The values of structs in the order of their keys, equal ones as they stood."""
-    key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
-    ordered = value.sort_by(key, descending=descending, nulls_last=descending, maintain_order=True)
-    return entries.list.eval(ordered)
+    return entries.list.eval(_VALUE.sort_by(_KEY, descending=descending, nulls_last=descending, maintain_order=True))
 
 
 _Type: TypeAlias = pl.DataType | type[pl.DataType]
@@ -105,11 +103,6 @@ def has_key(of: pl.Expr, key: pl.Expr) -> pl.Expr:
     """Whether the map has the key."""
     found = of.list.eval(_KEY).list.contains(key)
     return pl.when(of.is_not_null() & key.is_not_null()).then(found)
-
-
-def lacks_key(of: pl.Expr, key: pl.Expr) -> pl.Expr:
-    """Where the map does not have the key."""
-    return has_key(of, key).not_().fill_null(value=False)
 
 
 def value(of: pl.Expr, key: pl.Expr, dtype: _Type) -> pl.Expr:

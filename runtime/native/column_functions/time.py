@@ -1,15 +1,30 @@
-"""Time in generated columnar code: values, and masks of the records that fail."""
+"""Time in generated columnar code: values, and masks of the records that fail; moments as text by patterns and by ISO
+8601. What is read is null where the text is no such moment; the mask is made of that.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
 import polars as pl
 
-from ghcm.runtime.native.column_functions.time_texts import days_in_month, days_of
 from ghcm.runtime.native.zones import offsets_at, offsets_of_local
 from ghcm.types import INT_MAX, INT_MIN
-from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
+from ghcm.values.timestamps import (
+    FIRST_DAY,
+    FIRST_MICROS,
+    ISO_DATE,
+    ISO_TIMESTAMP,
+    LAST_DAY,
+    LAST_MICROS,
+    MONTHS,
+    Directive,
+    Layout,
+    layout_of,
+    pieces_of,
+)
 
-_DAY = 86_400_000_000
+_DAY, _SECOND = 86_400_000_000, 1_000_000
 _SIZES = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
 
 
@@ -43,10 +58,6 @@ def _moment(shown: pl.Expr, zone: str) -> pl.Expr:
     return shown - shown.map_batches(offsets_of_local(zone), return_dtype=pl.Int64) if zone else shown
 
 
-def _inside(shown: pl.Expr) -> pl.Expr:
-    return shown.clip(FIRST_MICROS, LAST_MICROS)
-
-
 def outside(micros: pl.Expr, zone: str = "") -> pl.Expr:
     """Where a moment, or what clocks show then, is outside of the years 1 to 9999."""
     return _left(_shown(micros, zone))
@@ -54,7 +65,7 @@ def outside(micros: pl.Expr, zone: str = "") -> pl.Expr:
 
 def local(micros: pl.Expr, zone: str = "") -> pl.Expr:
     """What calendar and clock show."""
-    return _inside(_shown(micros, zone)).cast(pl.Datetime("us"))
+    return _shown(micros, zone).clip(FIRST_MICROS, LAST_MICROS).cast(pl.Datetime("us"))
 
 
 def date_outside(value: pl.Expr) -> pl.Expr:
@@ -66,11 +77,6 @@ def date_outside(value: pl.Expr) -> pl.Expr:
 def local_date(value: pl.Expr) -> pl.Expr:
     """A date, some date where it is outside."""
     return value.cast(pl.Int32).clip(FIRST_DAY, LAST_DAY).cast(pl.Date)
-
-
-def day_at(micros: pl.Expr, zone: str = "") -> pl.Expr:
-    """The date of a timestamp."""
-    return local(micros, zone).dt.date()
 
 
 def date_to_timestamp(value: pl.Expr, zone: str = "") -> pl.Expr:
@@ -86,24 +92,16 @@ def date_to_timestamp_fails(value: pl.Expr, zone: str = "") -> pl.Expr:
 # --- beginnings ------------------------------------------------------------------------------------------------------
 
 
-def clock_start(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
-    """The beginning of the second, minute or hour."""
-    return micros - _inside(_shown(micros, zone)) % _SIZES[unit]
+def start(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+    """The beginning of the unit of the clock or the calendar."""
+    if unit in _SIZES:
+        return micros - _shown(micros, zone).clip(FIRST_MICROS, LAST_MICROS) % _SIZES[unit]
+    return _moment(_first_day(local(micros, zone).dt.date(), unit) * _DAY, zone)
 
 
-def clock_start_fails(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
+def start_fails(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
     """Where that leaves the years 1 to 9999."""
-    return outside(micros, zone) | _left(clock_start(micros, unit, zone)) if zone else outside(micros)
-
-
-def day_start(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
-    """The beginning of the day, or of a longer unit."""
-    return _moment(_first_day(day_at(micros, zone), unit) * _DAY, zone)
-
-
-def day_start_fails(micros: pl.Expr, unit: str, zone: str = "") -> pl.Expr:
-    """Where that leaves the years 1 to 9999."""
-    return outside(micros, zone) | _left(day_start(micros, unit, zone)) if zone else outside(micros)
+    return outside(micros, zone) | _left(start(micros, unit, zone)) if zone else outside(micros)
 
 
 def date_start(value: pl.Expr, unit: str) -> pl.Expr:
@@ -266,3 +264,135 @@ def float_seconds(value: pl.Expr) -> pl.Expr:
     up = (rest > 0.5) | ((rest == 0.5) & ((error > 0) | ((error == 0) & (floor % 2 == 1))))
     micros = whole.cast(pl.Int64) * 1_000_000 + floor.cast(pl.Int64) + up.cast(pl.Int64)
     return pl.when(value < 0).then(-micros).otherwise(micros)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def parse(text: pl.Expr, pattern: str = "", zone: str = "") -> pl.Expr:
+    """The microseconds in texts of a pattern; without one, of ISO 8601."""
+    layout = layout_of(pattern) if pattern else ISO_TIMESTAMP
+    return text.map_batches(partial(_moments, layout, zone), return_dtype=pl.Int64)
+
+
+def parse_date(text: pl.Expr) -> pl.Expr:
+    """The dates in texts of ISO 8601."""
+    days = _day_of(ISO_DATE).cast(pl.Int32).cast(pl.Date)
+    return text.map_batches(lambda texts: _parts(ISO_DATE, texts).select(days).to_series(), return_dtype=pl.Date)
+
+
+def _moments(layout: Layout, zone: str, texts: pl.Series) -> pl.Series:
+    parts = _parts(layout, texts)
+    local = parts.select((_day_of(layout) * 86_400 + _seconds(layout)) * _SECOND + _fraction(layout)).to_series()
+    if zone:
+        moments = local - offsets_of_local(zone)(local)
+    elif "z" in layout.fields:
+        moments = local - parts.select(_offset()).to_series()
+    else:
+        return local
+    return moments.set((moments < FIRST_MICROS) | (moments > LAST_MICROS), None)
+
+
+def _parts(layout: Layout, texts: pl.Series) -> pl.DataFrame:
+    """The groups of the regular expression, by the letters of the directives; all null where it does not match."""
+    found = texts.str.extract_groups(rf"\A(?:{layout.regex})\z").struct.unnest()
+    return found.rename(dict(zip(found.columns, layout.fields, strict=True)))
+
+
+def _group(letter: str) -> pl.Expr:
+    return pl.col(letter).cast(pl.Int64)
+
+
+def _day_of(layout: Layout) -> pl.Expr:
+    """The days since 1970; null where the calendar has no such day."""
+    year = _group("Y")
+    if "j" in layout.fields:
+        first, one = days_of(year, pl.lit(1, pl.Int64), pl.lit(1, pl.Int64)), pl.lit(1, pl.Int64)
+        there = first + _group("j") - 1
+        return pl.when((year >= 1) & (there < days_of(year + 1, one, one))).then(there)
+    month, day = _month_of(layout), _group("d")
+    return pl.when((year >= 1) & (day <= days_in_month(year, month))).then(days_of(year, month, day))
+
+
+def _month_of(layout: Layout) -> pl.Expr:
+    if "m" in layout.fields:
+        return _group("m")
+    names = [name.lower() for name in MONTHS]
+    numbers = pl.Series(range(1, 13), dtype=pl.Int64)
+    return pl.col("b").str.to_lowercase().replace_strict(names, numbers, default=None, return_dtype=pl.Int64)
+
+
+def _seconds(layout: Layout) -> pl.Expr:
+    """The seconds of the day; null for a 60th."""
+    hour, minute, second = (
+        _group(letter).fill_null(0) if letter in layout.fields else pl.lit(0, pl.Int64) for letter in "HMS"
+    )
+    return pl.when(second < 60).then((hour * 60 + minute) * 60 + second)
+
+
+def _fraction(layout: Layout) -> pl.Expr:
+    if "f" not in layout.fields:
+        return pl.lit(0, pl.Int64)
+    return pl.col("f").fill_null("0").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+
+
+def _offset() -> pl.Expr:
+    digits = pl.col("z").str.slice(1).str.replace(":", "", literal=True).str.pad_end(4, "0")
+    hours, rest = (each.cast(pl.Int64, strict=False) for each in (digits.str.slice(0, 2), digits.str.slice(2)))
+    minutes = hours * 60 + rest
+    signed = pl.when(pl.col("z").str.starts_with("-")).then(-minutes).otherwise(minutes)
+    return pl.when(pl.col("z").fill_null("Z") == "Z").then(0).otherwise(signed * 60 * _SECOND)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def format_time(micros: pl.Expr, pattern: str, zone: str = "") -> pl.Expr:
+    """Microseconds as text by a pattern; some text where they are outside of the years 1 to 9999."""
+    moment = micros.clip(FIRST_MICROS, LAST_MICROS)
+    offset = moment.map_batches(offsets_at(zone), return_dtype=pl.Int64) if zone else pl.lit(0, pl.Int64)
+    shown = (moment + offset).clip(FIRST_MICROS, LAST_MICROS).cast(pl.Datetime("us"))
+    return _written(shown, pattern, offset)
+
+
+def format_date(value: pl.Expr, pattern: str) -> pl.Expr:
+    """A date as text by a pattern."""
+    days = value.cast(pl.Int32).cast(pl.Int64).clip(FIRST_MICROS // _DAY, LAST_MICROS // _DAY)
+    return _written((days * _DAY).cast(pl.Datetime("us")), pattern, pl.lit(0, pl.Int64))
+
+
+def _written(shown: pl.Expr, pattern: str, offset: pl.Expr) -> pl.Expr:
+    """What Polars writes between the offsets, which it does not know."""
+    texts = [""]
+    for piece in pieces_of(pattern):
+        if isinstance(piece, str):
+            texts[-1] += piece.replace("%", "%%")
+        elif piece.letter == "z":
+            texts.append("")
+        else:
+            texts[-1] += "%6f" if piece == Directive("f") else f"%{piece.letter}"
+    written = shown.dt.strftime(texts[0])
+    for text in texts[1:]:
+        written = written + _offset_text(offset) + shown.dt.strftime(text)
+    return written
+
+
+def _offset_text(offset: pl.Expr) -> pl.Expr:
+    size = offset.abs() // _SECOND
+    sign = pl.when(offset < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
+    hours, minutes, seconds = (each.cast(pl.String).str.zfill(2) for each in (size // 3600, size // 60 % 60, size % 60))
+    return sign + hours + minutes + pl.when(size % 60 == 0).then(pl.lit("")).otherwise(seconds)
+
+
+def days_of(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    """The days since 1970; years are counted from March, so that leap days come last."""
+    shifted = year - (month <= 2).cast(pl.Int64)
+    of_era = shifted % 400
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return shifted // 400 * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+
+
+def days_in_month(year: pl.Expr, month: pl.Expr) -> pl.Expr:
+    """28 to 31."""
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    return pl.when(month == 2).then(28 + leap.cast(pl.Int64)).otherwise(30 + (month + month // 8) % 2)
