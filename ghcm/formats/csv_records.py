@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from ghcm.formats.fields import from_text_field
 from ghcm.formats.records import Cells, Row
@@ -15,10 +17,10 @@ class _MoreNeeded(LookupError):
 
 
 def csv_records(
-    lines: Iterable[bytes], separator: str, *, last: bool = True
+    lines: Iterable[bytes], separator: str, *, last: bool = True, strict: bool = False
 ) -> Iterator[tuple[list[str] | csv.Error, bytes, int]]:
     """The cells of each record, or why it has none, its bytes and how many lines they are. `last`: more lines never
-    come, so that what is not whole is a record, too.
+    come, so that what is not whole is a record, too; not if `strict`, nor are cells with text behind their quotes.
     """
     csv.field_size_limit(2**31 - 1)
     taken: list[bytes] = []
@@ -30,7 +32,7 @@ def csv_records(
         if not last:
             raise _MoreNeeded
 
-    reader = csv.reader(texts(), delimiter=separator)
+    reader = csv.reader(texts(), delimiter=separator, strict=strict)
     while True:
         cells: list[str] | csv.Error
         try:
@@ -44,17 +46,21 @@ def csv_records(
 
 
 class CsvRecords:
-    """The records of one file after the other; the first that can be read is the header."""
+    """The records of one file after the other; the first that can be read is the header. `own` as in
+    `from_text_field`.
+    """
 
-    def __init__(self, schema: Struct) -> None:
-        self._schema = schema
+    def __init__(self, schema: Struct, *, own: bool = False) -> None:
+        self._read = partial(from_text_field, own=own)
+        names = tuple(replace(field, path=None) for field in schema.fields)
+        self._schema = replace(schema, fields=names) if own else schema
         self.header: list[str] | None = None
         self.cells: Cells | None = None
 
     def begin(self, header: list[str] | None = None, file: str = "") -> None:
         """A new file, or one whose header is known. GhcmError where it lacks a column."""
         self.header = header
-        self.cells = None if header is None else Cells(self._schema, file, header, from_text_field)
+        self.cells = None if header is None else Cells(self._schema, file, header, self._read)
 
     def take(self, cells: list[str] | Exception, raw: bytes, file: str) -> Row | None:
         """The record; None for the header and for an empty line. ValueError where it does not fit, GhcmError as

@@ -17,7 +17,7 @@ from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN, Type
 from ghcm.values import Json, WrittenFloat, has_decimal
 from ghcm.values.reading import MISSING, make_reader, read_pair, read_string, refuse, refuse_value
-from ghcm.values.timestamps import parse_date
+from ghcm.values.timestamps import parse_date, parse_timestamp
 
 Reader: TypeAlias = Callable[[Json], object]
 """From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""
@@ -29,6 +29,11 @@ _ISO = re.compile(
 )
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|nan|inf|-inf", re.ASCII)
+_OWN_FLOAT = re.compile(
+    r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)|nan", re.IGNORECASE | re.ASCII
+)
+_MICROSECONDS = re.compile(r"-?\d{1,15}\.\d{6}", re.ASCII)
+"""Of a duration that a double cannot hold."""
 
 
 def look_up(record: dict[str, Json], path: str) -> Json:
@@ -51,8 +56,8 @@ def _child(parent: Json, name: str) -> Json:
 
 
 def from_json_field(type_: Type, *, own: bool = False) -> Reader:
-    """The function that reads JSON values of a field of this type; `own`: also what only sinks write, floats that JSON
-    has no numbers for and durations that no double holds.
+    """The function that reads JSON values of a field of this type; `own`: also what only sinks write (floats that JSON
+    has no numbers for, durations that no double holds, times of any year), by names instead of paths.
     """
     match type_:
         case types.Nullable(of=of):
@@ -73,7 +78,7 @@ def from_json_field(type_: Type, *, own: bool = False) -> Reader:
         case types.Enumeration():
             return _member(type_)
         case types.Timestamp():
-            return _timestamp
+            return _own_timestamp if own else _timestamp
         case types.Date():
             return lambda data: parse_date(data) if isinstance(data, str) else refuse("date", data)
         case types.Duration() if not own:
@@ -90,11 +95,13 @@ def from_json_field(type_: Type, *, own: bool = False) -> Reader:
             assert_never(type_)
 
 
-def from_text_field(type_: Type) -> Callable[[str], object]:
-    """The function that reads the text of a CSV field of this type; an empty field is null, or "" for a string."""
+def from_text_field(type_: Type, *, own: bool = False) -> Callable[[str], object]:
+    """The function that reads the text of a CSV field of this type; an empty field is null, or "" for a string. `own`
+    as in `from_json_field`; bytes are as they are in JSON then, but without quotes.
+    """
     match type_:
         case types.Nullable(of=of):
-            inner = from_text_field(of)
+            inner = from_text_field(of, own=own)
             return lambda text: inner(text) if text else None
         case types.String():
             return lambda text: text
@@ -105,23 +112,26 @@ def from_text_field(type_: Type) -> Callable[[str], object]:
         case types.Int32():
             return lambda text: _integer(_digits(text, "int32"), "int32", -(2**31), 2**31 - 1)
         case types.Float():
-            return lambda text: float(text) if _FLOAT.fullmatch(text) else refuse("float", text)
+            form = _OWN_FLOAT if own else _FLOAT
+            return lambda text: float(text) if form.fullmatch(text) else refuse("float", text)
         case types.Bool():
             return _bool_text
         case types.Timestamp():
-            return lambda text: _timestamp(_number(text) if _FLOAT.fullmatch(text) else text)
+            moment = _own_timestamp if own else _timestamp
+            return lambda text: moment(_number(text) if _FLOAT.fullmatch(text) else text)
         case types.Date():
             return parse_date
         case types.Duration():
-            return lambda text: (
-                _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else refuse("duration", text)
-            )
+            exact = make_reader(type_) if own else None
+            return lambda text: exact(text) if exact and _MICROSECONDS.fullmatch(text) else _duration_text(text)
         case types.Decimal():
             return make_reader(type_)
         case types.Null():
             return lambda text: refuse("nothing", text) if text else None
+        case types.Bytes() if own:
+            return make_reader(type_)
         case types.Bytes() | types.List() | types.Map() | types.Struct():
-            nested = from_json_field(type_)
+            nested = from_json_field(type_, own=own)
             return lambda text: nested(_json(text, type_))
         case _:
             assert_never(type_)
@@ -184,6 +194,20 @@ def _timestamp(data: Json) -> int:
     return _micros(data, "timestamp") if _is_number(data) else refuse("timestamp", data)
 
 
+def _own_timestamp(data: Json) -> int:
+    """Of any year, as sinks write them; else as others do."""
+    if isinstance(data, str):
+        try:
+            return parse_timestamp(data)
+        except ValueError:
+            return _moment(data)
+    return _timestamp(data)
+
+
+def _duration_text(text: str) -> int:
+    return _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else refuse("duration", text)
+
+
 def _moment(text: str) -> int:
     """Microseconds since 1970 of an ISO 8601 text; without an offset it is UTC, decimals behind the sixth are cut."""
     found = _ISO.fullmatch(text)
@@ -231,7 +255,8 @@ def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
 def _struct(type_: types.Struct, *, own: bool) -> Reader:
     tags = dict(type_.cases)
     fields = [
-        (part.path or part.name, from_json_field(part.type, own=own), tags.get(part.name)) for part in type_.fields
+        ((not own and part.path) or part.name, from_json_field(part.type, own=own), tags.get(part.name))
+        for part in type_.fields
     ]
 
     def read(data: Json) -> object:

@@ -18,11 +18,12 @@ Row: TypeAlias = tuple[object, ...]
 """The canonical values of a record's fields, in order."""
 
 
-def json_parser(*, written: bool) -> Callable[[str], dict[str, Json]]:
+def json_parser(*, written: bool, own: bool = False) -> Callable[[str], dict[str, Json]]:
     """The function that gives the one object in a text; ValueError where there is none. `written`: numbers keep their
-    digits.
+    digits; `own`: a bare NaN or Infinity is a number, as Python writes it.
     """
-    scan = json.JSONDecoder(parse_constant=_no_constant, parse_float=WrittenFloat if written else None).raw_decode
+    constant, written_float = None if own else _no_constant, WrittenFloat if written else None
+    scan = json.JSONDecoder(parse_constant=constant, parse_float=written_float).raw_decode
 
     def parse(text: str) -> dict[str, Json]:
         try:
@@ -53,7 +54,7 @@ def object_reader(schema: Struct, *, own: bool = False) -> Callable[[dict[str, J
     fields = [
         (path, "." not in path, from_json_field(field.type, own=own), tags.get(field.name))
         for field in schema.fields
-        for path in [field.path or field.name]
+        for path in [(not own and field.path) or field.name]
     ]
 
     def read(record: dict[str, Json]) -> Row:

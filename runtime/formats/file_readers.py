@@ -3,49 +3,25 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO, cast
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ghcm.errors import GhcmError
+from ghcm.formats.csv_records import csv_records
+from ghcm.formats.fields import from_text_field
+from ghcm.formats.files import bare, open_lines
+from ghcm.formats.records import json_parser, object_reader
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.runtime.formats.tables import conform
 from ghcm.spg.connectors import Files, Parquet
-from ghcm.types import (
-    Bool,
-    Bytes,
-    Date,
-    Decimal,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Map,
-    Null,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    is_nullable,
-    strip,
-)
-from ghcm.values import Json, WrittenFloat, has_decimal, reader
+from ghcm.types import Struct
+from ghcm.values import has_decimal
 
-_FLOAT = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity)|nan", re.IGNORECASE | re.ASCII)
-_MICROSECONDS = re.compile(r"-?\d+\.\d{6}")  # of a duration that a double cannot hold
 _BATCH_ROWS = 8 * 1024
-_LONGEST_FIELD = 2**31 - 1
-"""Characters. The csv module's own limit of 131,072 would refuse what a sink has written."""
 
 
 def read_file(path: Path, connector: Files | Parquet, columns: Struct) -> Iterator[Row]:
@@ -89,94 +65,48 @@ def _parquet_frames(path: Path, columns: Struct) -> Iterator[pl.DataFrame]:
 
 
 def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
-    decode = reader(columns)
-    written = WrittenFloat if has_decimal(columns) else None
-    with _open_lines(path) as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            with _place(path, number):
-                found: object = json.loads(line, parse_float=written)
-                if not isinstance(found, dict):
-                    raise ValueError("no JSON object")
-                record = cast("dict[str, Json]", found)
-                yield cast("Row", decode({name: record.get(name) for name in columns.names}))
+    parse, read = json_parser(written=has_decimal(columns), own=True), object_reader(columns, own=True)
+    number = 0
+    with open_lines(path, "ending") as lines:
+        try:
+            for line in lines:
+                number += 1
+                if text := bare(line).strip():
+                    yield read(parse(text))
+        except ValueError as error:
+            raise _unfit(path, number, error) from error
 
 
 def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
-    csv.field_size_limit(_LONGEST_FIELD)
-    with _open_lines(path) as file:
-        lines = csv.reader(file, delimiter=separator, strict=True)
-        with _place(path, 1):
-            header = next(lines, None)
-            if header is None:
-                return
-            missing = [name for name in columns.names if name not in header]
-            if missing:
-                raise ValueError(f'the header has no "{missing[0]}"')
-        indices = [header.index(name) for name in columns.names]
-        readers = [_field_reader(field.type) for field in columns.fields]
-        while True:
-            with _place(path, lines.line_num + 1):
-                fields = next(lines, None)
-                if fields is None:
-                    return
-                if len(fields) != len(header):
-                    raise ValueError(f"{len(fields)} fields, the header has {len(header)}")
-                yield tuple(read(fields[index]) for read, index in zip(readers, indices, strict=True))
-
-
-def _open_lines(path: Path) -> TextIO:
-    """Line ends as they are: a carriage return within a value is no line end."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    return cast("TextIO", opener(path, "rt", encoding="utf-8", errors="replace", newline="\n"))
+    number, width = 1, 0
+    fields: list[tuple[int, Callable[[str], object]]] = []
+    with open_lines(path, "ending") as lines:
+        try:
+            for cells, _, count in csv_records(lines, separator, strict=True):
+                if isinstance(cells, csv.Error):
+                    raise _unfit(path, number, cells) from cells
+                if not fields:
+                    if missing := [name for name in columns.names if name not in cells]:
+                        raise ValueError(f'the header has no "{missing[0]}"')
+                    width = len(cells)
+                    fields = [(cells.index(each.name), from_text_field(each.type, own=True)) for each in columns.fields]
+                elif len(cells) != width:
+                    raise ValueError(f"{len(cells)} fields, the header has {width}")
+                else:
+                    yield tuple([read(cells[index]) for index, read in fields])
+                number += count
+        except ValueError as error:
+            raise _unfit(path, number, error) from error
 
 
 def _read_text(path: Path, columns: Struct) -> Iterator[Row]:
-    with _open_lines(path) as lines:
+    with open_lines(path, "ending") as lines:
         for number, line in enumerate(lines, 1):
-            values: dict[str, object] = {"file": str(path), "number": number}
-            text = line.removesuffix("\n").removesuffix("\r")
-            yield tuple(values.get(name, text) for name in columns.names)
+            values: dict[str, object] = {"file": str(path), "number": number, "text": bare(line)}
+            yield tuple(values.get(name, values["text"]) for name in columns.names)
 
 
-def _field_reader(type_: Type) -> Callable[[str], object]:
-    read = reader(strip(type_))
-    absent = is_nullable(type_)
-    as_text = _stands_as_text(type_)
-    inner = strip(type_)
-
-    def from_text(text: str) -> object:
-        if text == "" and absent:
-            return None
-        if isinstance(inner, Float) and _FLOAT.fullmatch(text):
-            return float(text)
-        if isinstance(inner, Duration) and _MICROSECONDS.fullmatch(text):
-            return read(text)
-        return read(text if as_text else json.loads(text))
-
-    return from_text
-
-
-def _stands_as_text(type_: Type) -> bool:
-    """Whether the JSON form of the type is a string."""
-    match strip(type_):
-        case String() | Enumeration() | Bytes() | Timestamp() | Date() | Decimal():
-            return True
-        case Bool() | Int() | Int32() | Float() | Duration() | List() | Map() | Struct() | Null() | Nullable():
-            return False
-
-
-class _place:
-    """Says in which line of which file a value did not fit."""
-
-    def __init__(self, path: Path, number: int) -> None:
-        self._path = path
-        self._number = number
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError | csv.Error):
-            position = f'"{self._path}", line {self._number}'
-            raise GhcmError(f"{position} does not fit the sink's record", code="GHCM-733", detail=str(error)) from error
+def _unfit(path: Path, number: int, error: Exception) -> GhcmError:
+    """A line whose value does not fit."""
+    message = f'"{path}", line {number} does not fit the sink\'s record'
+    return GhcmError(message, code="GHCM-733", detail=str(error))

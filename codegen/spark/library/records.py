@@ -1,4 +1,4 @@
-"""Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers."""
+"""Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers; and tables."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.files import accepted, find_files, in_files, listed, numbered, read_lines
-from ghcm.codegen.spark.library.job import Job, Step, refusal
-from ghcm.codegen.spark.library.sql import matching, named, quoted
-from ghcm.codegen.spark.library.types import columns_of, plain_type, record_type, unplain
+from ghcm.codegen.spark.library.files import (
+    accepted,
+    empty,
+    escaped,
+    find_files,
+    in_files,
+    listed,
+    numbered,
+    read_lines,
+    readable,
+)
+from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
+from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
+from ghcm.codegen.spark.library.tables import table_files
+from ghcm.codegen.spark.library.types import columns_of, plain_type, record_type, stored_record, unplain
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
 from ghcm.formats.files import bare, open_lines
@@ -74,7 +85,7 @@ def with_records(lines: DataFrame, element: DataType, *, own: bool) -> DataFrame
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
-        parse = json_parser(written=written)
+        parse = json_parser(written=written, own=own)
 
         def found_in(text: bytes) -> tuple[Row | None, str | None]:
             try:
@@ -179,11 +190,11 @@ def refusing(file: str, records: Iterator[Found]) -> Iterator[Found]:
         raise refusal(error, file=file) from None
 
 
-def csv_file(struct: Struct, separator: str, compression: str) -> Read:
-    """The function that reads CSV files: a record may hold line ends, so no column of lines can."""
+def csv_file(struct: Struct, separator: str, compression: str, *, own: bool = False) -> Read:
+    """The function that reads CSV files (`own`: of a sink); a record may hold line ends, so no column of lines can."""
 
     def read(file: str, path: str) -> Iterator[Found]:
-        records, number = CsvRecords(struct), 1
+        records, number = CsvRecords(struct, own=own), 1
         with open_lines(Path(path), compression) as lines:
             for cells, raw, count in csv_records(lines, separator):
                 try:
@@ -249,3 +260,30 @@ def record_arrays(rows: Sequence[Row | None], fields: StructType) -> list[Any]:
 def record_columns(element: DataType) -> list[str]:
     """The columns of records that came from Python as Spark has them."""
     return [named(unplain(quoted(part.name), part.dataType), part.name) for part in columns_of(element).fields]
+
+
+def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
+    """The records of a Parquet table: its latest complete version, or the one that the call names."""
+    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
+    element = step.input
+    schema = stored_record(columns_of(element))
+    if not files:
+        return empty(job, schema)
+    rows = job.spark.read.schema(schema).parquet(*map(escaped, files))
+    wanted = [part.name for part in columns_of(element).fields if not part.nullable]
+    missing = [fails(f"{quoted(name)} IS NULL", "bad_record", f'field "{name}" is missing') for name in wanted]
+    return passed(job, rows, step, first(*missing) or "NULL") if missing else rows
+
+
+def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:
+    """The records of a table of text files: its latest complete version, or the one that the call names."""
+    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
+    if not files:
+        return empty(job, stored_record(columns_of(step.input)))
+    if format == "json":
+        return decode_json(job, step, read_lines(job, files), files, own=True)
+    if format == "csv":
+        read = csv_file(record_type(step.input), separator, "ending", own=True)
+        return read_files(job, step, files, (), "restarts", read)
+    line = named("`@text`", columns_of(step.input).fields[0].name)
+    return readable(job, step, read_lines(job, files), files).selectExpr(line)

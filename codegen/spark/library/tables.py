@@ -18,14 +18,10 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.files import empty, escaped, read_lines, readable
-from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, passed
-from ghcm.codegen.spark.library.records import csv_file, decode_json, read_files
+from ghcm.codegen.spark.library.job import Job, Refused, Written
 from ghcm.codegen.spark.library.sql import (
     MOMENT,
     decimal_text,
-    fails,
-    first,
     is_member,
     moment_sql,
     named,
@@ -34,15 +30,7 @@ from ghcm.codegen.spark.library.sql import (
     text,
     variable,
 )
-from ghcm.codegen.spark.library.types import (
-    columns_of,
-    from_arrow,
-    inside,
-    plain_columns,
-    record_type,
-    stored_record,
-    whole_record,
-)
+from ghcm.codegen.spark.library.types import columns_of, from_arrow, inside, plain_columns, record_type, whole_record
 from ghcm.values import cell_writer, compact, own_writer
 
 KEPT_US = 3600 * 1_000_000
@@ -372,29 +360,3 @@ def count_rows(job: Job, path: str, format: str, separator: str) -> int:
     with open(path, encoding="utf-8", newline="\n") as lines:
         records = csv.reader(lines, delimiter=separator) if format == "csv" else lines
         return max(0, sum(1 for _ in records) - (format == "csv"))
-
-
-def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
-    """The records of a Parquet table: its latest complete version, or the one that the call names."""
-    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
-    element = step.input
-    schema = stored_record(columns_of(element))
-    if not files:
-        return empty(job, schema)
-    rows = job.spark.read.schema(schema).parquet(*map(escaped, files))
-    wanted = [part.name for part in columns_of(element).fields if not part.nullable]
-    missing = [fails(f"{quoted(name)} IS NULL", "bad_record", f'field "{name}" is missing') for name in wanted]
-    return passed(job, rows, step, first(*missing) or "NULL") if missing else rows
-
-
-def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:
-    """The records of a table of text files: its latest complete version, or the one that the call names."""
-    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
-    if not files:
-        return empty(job, stored_record(columns_of(step.input)))
-    if format == "json":
-        return decode_json(job, step, read_lines(job, files), files, own=True)
-    if format == "csv":
-        return read_files(job, step, files, (), "restarts", csv_file(record_type(step.input), separator, "ending"))
-    line = named("`@text`", columns_of(step.input).fields[0].name)
-    return readable(job, step, read_lines(job, files), files).selectExpr(line)
