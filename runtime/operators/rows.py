@@ -21,11 +21,11 @@ from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.tables import conform, to_arrow
 from ghcm.runtime.native.code import RowCode
-from ghcm.runtime.native.python import exchange_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch
+from ghcm.values.exchange import exchange_of
 
 _LONGEST_DETAIL = 2000
 _PLAIN = types.Bool | types.Bytes | types.Float | types.Int | types.Int32 | types.String

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import operator
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
@@ -17,20 +14,21 @@ from pyspark.sql import types as T
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted
 from ghcm.codegen.spark.library.sql import named, quoted
 from ghcm.codegen.spark.library.types import (
-    EnumType,
     columns_of,
+    from_arrow,
     has_columns,
     plain_columns,
+    plain_fields,
     plain_record,
-    plain_type,
+    record_arrays,
+    record_columns,
     type_of,
-    unplain,
 )
+from ghcm.values.exchange import exchange_of
 
-
-def python_folder(job: Job) -> str:
-    """The folder of the user's modules, beside the folder of the job."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(job.file))), "python")
+UserFunction: TypeAlias = Callable[[Any], Any]
+Result: TypeAlias = tuple[Sequence[Any] | None, str | None]
+"""The columns of a result, or why there is none."""
 
 
 def python_rows(
@@ -45,48 +43,88 @@ def python_rows(
     nullable: bool = False,
 ) -> DataFrame:
     """What the user's function makes of each record; exceptions and results of another type are dead letters."""
+    type_ = type_of(step.input, nullable=True)
+    read, hand, take = from_arrow(type_), exchange_of(type_).hand, taker(element, nullable)
+
+    def call(called: UserFunction, records: Any) -> list[Result]:
+        given = records.to_pylist(maps_as_pydicts="strict")
+        return [result_of(lambda each: called(hand(read(each))), record, take) for record in given]
+
     taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
-    hiding = [taken.schema[name] for name in keep]
-    columns = [T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
-    taken_type = T.StructField("@record", plain_type(step.input))
-    schema = T.StructType([*hiding, taken_type, *columns, T.StructField("@failure", T.StringType())])
-    call = caller(python_folder(job), module, function, step.input, element, len(keep), schema, nullable)
-    called = taken.mapInArrow(call, schema)
-    called = parted(job, called, "`@failure`", lambda failed: letters(job, failed, step, "`@record`"), step.input)
-    results = [named(unplain(quoted(p.name), p.dataType), p.name) for p in columns_of(element).fields]
-    return called.selectExpr(*map(quoted, keep), *results)
+    return through_python(job, taken, step, (module, function), call, element, keep, "`@record`")
 
 
-def caller(
-    folder: str,
+def python_batches(
+    job: Job,
+    rows: DataFrame,
+    step: Step,
     module: str,
     function: str,
-    input: T.DataType,
     element: T.DataType,
-    hiding: int,
-    schema: T.StructType,
-    nullable: bool,
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function that Spark's Python workers run on batches of records."""
+    *,
+    keep: Sequence[str] = (),
+    nullable: bool = False,
+) -> DataFrame:
+    """What the user's function makes of tables of records; of a batch that fails the bad records are dead letters."""
+    given, take = columns_of(step.input), taker(element, nullable)
+
+    def take_one(result: Any) -> list[Any]:
+        return take(batch_records(result, element, 1)[0])
+
+    def call(called: UserFunction, records: Any) -> list[Result]:
+        import pyarrow
+
+        parts = zip(records.flatten(), given.fields, strict=True)
+        arrays: list[Any] = [array.cast(arrow_form(part.dataType)) for array, part in parts]
+        table = pyarrow.table(arrays, names=given.fieldNames())
+        try:
+            return [(take(each), None) for each in batch_records(called(table), element, table.num_rows)]
+        except Exception:  # whatever it is, the replay says which record it is about
+            slices = (table.slice(index, 1) for index in range(table.num_rows))
+            return [result_of(called, each, take_one) for each in slices]
+
+    taken = rows.selectExpr(*map(quoted, keep), named(plain_columns(step.input), "@record"))
+    record = "`@record`" if has_columns(step.input) else "`@record`.`value`"
+    return through_python(job, taken, step, (module, function), call, element, keep, record)
+
+
+def through_python(
+    job: Job,
+    taken: DataFrame,
+    step: Step,
+    named_there: tuple[str, str],
+    call: Callable[[UserFunction, Any], list[Result]],
+    element: T.DataType,
+    keep: Sequence[str],
+    record: str,
+) -> DataFrame:
+    """What the user's function (its module and name) makes of the `@record` behind the columns to keep. Of those that
+    fail `record` is in the dead letters.
+    """
+    folder, hiding, fields = python_folder(job), len(keep), plain_fields(element)
+    schema = T.StructType([*taken.schema.fields, *fields.fields, T.StructField("@failure", T.StringType())])
 
     def run_batches(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_schema
 
         arrow = to_arrow_schema(schema)
-        called = user_function(folder, module, function)
-        given = given_form(input)
+        called = user_function(folder, *named_there)
         for batch in batches:
-            kept = [column.to_pylist() for column in batch.columns[:hiding]]
-            records = batch.columns[hiding].to_pylist(maps_as_pydicts="strict")
-            results = [result_of(called, given, record, element, nullable) for record in records]
-            width = len(columns_of(element).fields)
-            columns = [*kept, records, *([row[index] for row, _ in results] for index in range(width))]
-            columns.append([error for _, error in results])
-            arrays = [pyarrow.array(values, type=type_) for values, type_ in zip(columns, arrow.types, strict=True)]
-            yield pyarrow.record_batch(arrays, schema=arrow)
+            results = call(called, batch.columns[hiding])
+            kept = [array.cast(type_) for array, type_ in zip(batch.columns, arrow.types, strict=False)]
+            made = record_arrays([row for row, _ in results], fields)
+            errors = pyarrow.array([error for _, error in results], pyarrow.string())
+            yield pyarrow.record_batch([*kept, *made, errors], schema=arrow)
 
-    return run_batches
+    called = taken.mapInArrow(run_batches, schema)
+    called = parted(job, called, "`@failure`", lambda failed: letters(job, failed, step, record), step.input)
+    return called.selectExpr(*map(quoted, keep), *record_columns(element))
+
+
+def python_folder(job: Job) -> str:
+    """The folder of the user's modules, beside the folder of the job."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(job.file))), "python")
 
 
 def user_function(folder: str, module: str, function: str) -> Callable[[Any], Any]:
@@ -109,216 +147,22 @@ def user_function(folder: str, module: str, function: str) -> Callable[[Any], An
     return cast("Callable[[Any], Any]", found)
 
 
-def given_form(type_: T.DataType) -> Callable[[Any], Any]:
-    """From what Arrow gives to what the user's function is given: moments as datetime, structs as tuples with names."""
-    made = given_value(type_)
-    return lambda value: None if value is None else made(value)
+def taker(element: T.DataType, nullable: bool) -> Callable[[Any], list[Any]]:
+    """The function that gives the columns of a result; TypeError or ValueError where it is of another type."""
+    take = exchange_of(type_of(element, nullable=nullable)).take
+    return (lambda result: list(take(result))) if has_columns(element) else (lambda result: [take(result)])
 
 
-def given_value(type_: T.DataType) -> Callable[[Any], Any]:
-    """As `given_form`, for what is no null."""
-    match type_:
-        case T.TimestampType():
-            return lambda value: EPOCH + timedelta(microseconds=value)
-        case T.DayTimeIntervalType():
-            return lambda value: timedelta(microseconds=value)
-        case T.DateType():
-            return lambda value: date.fromordinal(value + 719_163)
-        case T.StructType():
-            members = {part.name: property(operator.itemgetter(index)) for index, part in enumerate(type_.fields)}
-            made = type("Record", (tuple,), members)
-            parts = [(part.name, given_form(part.dataType)) for part in type_.fields]
-            return lambda value: made(form(value[name]) for name, form in parts)
-        case T.ArrayType():
-            each = given_form(type_.elementType)
-            return lambda value: [each(item) for item in value]
-        case T.MapType():
-            key, held = given_form(type_.keyType), given_form(type_.valueType)
-            return lambda value: {key(name): held(item) for name, item in value.items()}
-        case _:
-            return lambda value: value
-
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def result_of(
-    called: Callable[[Any], Any], given: Callable[[Any], Any], record: Any, element: T.DataType, nullable: bool
-) -> tuple[list[Any], str | None]:
-    """The columns of the result, or why there is none."""
-    nothing = [None] * len(columns_of(element).fields)
+def result_of(called: UserFunction, given: Any, take: Callable[[Any], list[Any]]) -> Result:
+    """The columns of the result for what is given, or why there is none."""
     try:
-        result = called(given(record))
+        result = called(given)
     except Exception as error:  # whatever a user's function raises is about this record only
-        return nothing, f"python: {type(error).__name__}: {error}"[:4000]
+        return None, f"python: {type(error).__name__}: {error}"[:4000]
     try:
-        value = taken_form(result, element, nullable)
-    except (TypeError, ValueError, OverflowError) as error:
-        return nothing, f"wrong_result: {error}"[:4000]
-    return (list(value.values()) if has_columns(element) else [value]), None
-
-
-def taken_form(value: Any, type_: T.DataType, nullable: bool = False) -> Any:
-    """The user's result in the form for Spark; ValueError where it is of another type."""
-
-    def check(holds: bool, form: Any) -> Any:
-        if not holds:
-            raise ValueError(f"expected {type_of(type_)}, found {type(value).__name__}")
-        return form
-
-    if value is None:
-        return check(nullable or isinstance(type_, T.NullType), None)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    match type_:
-        case T.BooleanType():
-            return check(isinstance(value, bool), value)
-        case T.LongType():
-            return check(whole and -(2**63) <= value < 2**63, value)
-        case T.IntegerType():
-            return check(whole and -(2**31) <= value < 2**31, value)
-        case T.DoubleType():
-            return float(check(whole or isinstance(value, float), value))
-        case EnumType(values=values):
-            value = getattr(value, "value", value)
-            return check(value in values, value)
-        case T.StringType():
-            return check(isinstance(value, str), value)
-        case T.BinaryType():
-            return check(isinstance(value, bytes), value)
-        case T.DecimalType():
-            return check(isinstance(value, Decimal), value)
-        case T.TimestampType():
-            moment = check(isinstance(value, datetime), value)
-            return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MICROSECOND
-        case T.DayTimeIntervalType():
-            return check(isinstance(value, timedelta), value) // MICROSECOND
-        case T.DateType():
-            return check(isinstance(value, date) and not isinstance(value, datetime), value).toordinal() - 719_163
-        case T.ArrayType():
-            items = check(isinstance(value, list | tuple), value)
-            return [taken_form(item, type_.elementType, type_.containsNull) for item in items]
-        case T.MapType():
-            pairs, of = check(isinstance(value, Mapping), value).items(), type_.valueType
-            return {taken_form(k, type_.keyType): taken_form(v, of, type_.valueContainsNull) for k, v in pairs}
-        case T.StructType():
-            return taken_struct(value, type_)
-        case _:
-            return check(False, None)
-
-
-MICROSECOND = timedelta(microseconds=1)
-
-
-def taken_struct(value: Any, type_: T.StructType) -> dict[str, Any]:
-    """A record from a tuple, a mapping or any object with its fields as attributes."""
-    names = type_.fieldNames()
-    parts: list[Any]
-    if isinstance(value, tuple):
-        parts = [*value]
-        if len(parts) != len(names):
-            raise ValueError(f"expected {len(names)} fields, found {len(parts)}")
-    else:
-        held = isinstance(value, Mapping)
-        missing = [name for name in names if not (name in value if held else hasattr(value, name))]
-        if missing:
-            raise ValueError(f"expected the field {missing[0]}, found {type(value).__name__}")
-        parts = [value[name] if held else getattr(value, name) for name in names]
-    return {p.name: taken_form(each, p.dataType, p.nullable) for p, each in zip(type_.fields, parts, strict=True)}
-
-
-def python_batches(
-    job: Job,
-    rows: DataFrame,
-    step: Step,
-    module: str,
-    function: str,
-    element: T.DataType,
-    *,
-    keep: Sequence[str] = (),
-    nullable: bool = False,
-) -> DataFrame:
-    """What the user's function makes of tables of records; of a batch that fails the bad records are dead letters."""
-    taken = rows.selectExpr(*map(quoted, keep), named(plain_columns(step.input), "@record"))
-    hiding = [taken.schema[name] for name in keep]
-    given = columns_of(step.input)
-    columns = [T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields]
-    schema = T.StructType(
-        [*hiding, T.StructField("@record", plain_type(given)), *columns, T.StructField("@failure", T.StringType())]
-    )
-    call = batch_caller(python_folder(job), module, function, given, element, len(keep), schema, nullable)
-    called = taken.mapInArrow(call, schema)
-    record = "`@record`" if has_columns(step.input) else "`@record`.`value`"
-    called = parted(job, called, "`@failure`", lambda failed: letters(job, failed, step, record), step.input)
-    results = [named(unplain(quoted(p.name), p.dataType), p.name) for p in columns_of(element).fields]
-    return called.selectExpr(*map(quoted, keep), *results)
-
-
-def batch_caller(
-    folder: str,
-    module: str,
-    function: str,
-    given: T.StructType,
-    element: T.DataType,
-    hiding: int,
-    schema: T.StructType,
-    nullable: bool,
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function that Spark's Python workers run on batches of records."""
-
-    def run_batches(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        arrow = to_arrow_schema(schema)
-        called = user_function(folder, module, function)
-        for batch in batches:
-            records = batch.columns[hiding]
-            parts = zip(records.flatten(), given.fields, strict=True)
-            arrays = [array.cast(arrow_form(part.dataType)) for array, part in parts]
-            table = pyarrow.table(arrays, names=given.fieldNames())
-            results = batch_results(called, table, element, nullable)
-            width = len(columns_of(element).fields)
-            columns = [[row[index] for row, _ in results] for index in range(width)]
-            columns.append([error for _, error in results])
-            made = zip(columns, arrow.types[hiding + 1 :], strict=True)
-            fresh = [pyarrow.array(values, type=type_) for values, type_ in made]
-            kept = [*batch.columns[:hiding], records]
-            old = [array.cast(type_) for array, type_ in zip(kept, arrow.types, strict=False)]
-            yield pyarrow.record_batch([*old, *fresh], schema=arrow)
-
-    return run_batches
-
-
-def batch_results(
-    called: Callable[[Any], Any], table: Any, element: T.DataType, nullable: bool
-) -> list[tuple[list[Any], str | None]]:
-    """For each record the columns of its result, or why there is none."""
-    try:
-        found = batch_records(called(table), element, table.num_rows)
-        return [(columns_taken(each, element, nullable), None) for each in found]
-    except Exception:  # whatever it is, the replay says which record it is about
-        return [one_result(called, table.slice(index, 1), element, nullable) for index in range(table.num_rows)]
-
-
-def one_result(
-    called: Callable[[Any], Any], table: Any, element: T.DataType, nullable: bool
-) -> tuple[list[Any], str | None]:
-    """The columns of the result for a table of one record, or why there is none."""
-    nothing = [None] * len(columns_of(element).fields)
-    try:
-        result = called(table)
-    except Exception as error:  # whatever a user's function raises is about this record only
-        return nothing, f"python: {type(error).__name__}: {error}"[:4000]
-    try:
-        return columns_taken(batch_records(result, element, 1)[0], element, nullable), None
+        return take(result), None
     except Exception as error:  # a result of any kind may refuse to be looked at
-        return nothing, f"wrong_result: {error}"[:4000]
-
-
-def columns_taken(result: Any, element: T.DataType, nullable: bool) -> list[Any]:
-    """The columns of one result; ValueError where it is of another type."""
-    value = taken_form(result, element, nullable)
-    return list(value.values()) if has_columns(element) else [value]
+        return None, f"wrong_result: {error}"[:4000]
 
 
 def batch_records(result: Any, element: T.DataType, count: int) -> list[Any]:

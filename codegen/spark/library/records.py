@@ -24,7 +24,14 @@ from ghcm.codegen.spark.library.files import (
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
 from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
 from ghcm.codegen.spark.library.tables import table_files
-from ghcm.codegen.spark.library.types import columns_of, plain_type, record_type, stored_record, unplain
+from ghcm.codegen.spark.library.types import (
+    columns_of,
+    plain_fields,
+    record_arrays,
+    record_columns,
+    record_type,
+    stored_record,
+)
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
 from ghcm.formats.files import bare, open_lines
@@ -239,27 +246,6 @@ def table_file(struct: Struct, format: str) -> Read:
                 yield number, row, text, error
 
     return read
-
-
-def plain_fields(element: DataType) -> StructType:
-    """The columns in which records of a type come from Python, all of which may be null."""
-    return StructType([StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields])
-
-
-def record_arrays(rows: Sequence[Row | None], fields: StructType) -> list[Any]:
-    """Records as Arrow arrays of their columns; nulls where there is none."""
-    import pyarrow
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return [
-        pyarrow.array([None if row is None else row[index] for row in rows], type_)
-        for index, type_ in enumerate(to_arrow_schema(fields).types)
-    ]
-
-
-def record_columns(element: DataType) -> list[str]:
-    """The columns of records that came from Python as Spark has them."""
-    return [named(unplain(quoted(part.name), part.dataType), part.name) for part in columns_of(element).fields]
 
 
 def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:

@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
-from ghcm.codegen.spark.library.records import BROKEN, record_columns, with_records
+from ghcm.codegen.spark.library.records import BROKEN, with_records
 from ghcm.codegen.spark.library.sql import named
-from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_type, type_of
+from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_columns, record_type, type_of
 from ghcm.values import compact, key_writer, own_writer
 
 

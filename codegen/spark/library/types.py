@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from pyspark.sql import types as T
 
 import ghcm.types as ours
-from ghcm.codegen.spark.library.sql import part, quoted, text, variable, when
+from ghcm.codegen.spark.library.sql import named, part, quoted, text, variable, when
 from ghcm.types import Struct, Type, as_nullable
 
 BOOL, INT, INT32, FLOAT = T.BooleanType(), T.LongType(), T.IntegerType(), T.DoubleType()
@@ -291,3 +291,24 @@ def from_arrow(type_: Type) -> Callable[[Any], Any]:
 def plain_record(element: T.DataType) -> str:
     """The record in a form that Python reads exactly."""
     return plain_columns(element) if has_columns(element) else plain("`value`", element)
+
+
+def plain_fields(element: T.DataType) -> T.StructType:
+    """The columns in which records of a type come from Python, all of which may be null."""
+    return T.StructType([T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields])
+
+
+def record_columns(element: T.DataType) -> list[str]:
+    """The columns of records that came from Python as Spark has them."""
+    return [named(unplain(quoted(part.name), part.dataType), part.name) for part in columns_of(element).fields]
+
+
+def record_arrays(rows: Sequence[Sequence[Any] | None], fields: T.StructType) -> list[Any]:
+    """Records as Arrow arrays of their columns; nulls where there is none."""
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return [
+        pyarrow.array([None if row is None else row[index] for row in rows], type_)
+        for index, type_ in enumerate(to_arrow_schema(fields).types)
+    ]
