@@ -172,8 +172,9 @@ def job_library(folder: Path) -> Generator[None]:
     with _importing:
         known = _libraries.setdefault(_hash_file(path), {})
         before = _taken_out(_LIBRARY)
-        if known:  # what was not imported yet is found in this zip: the one before may be gone
-            known[_LIBRARY].__path__ = [str(path / _LIBRARY)]
+        for name, module in known.items():  # what was not imported yet is found in this zip: the one before may be gone
+            if hasattr(module, "__path__"):
+                module.__path__ = [str(path.joinpath(*name.split(".")))]
         sys.modules.update(known)
         sys.path.insert(0, str(path))
         importlib.invalidate_caches()  # the zip may have been written anew

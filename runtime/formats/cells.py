@@ -16,26 +16,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from ghcm import types
 from ghcm.formats.zeek_log import Dialect
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, columns_of, dtype
 from ghcm.runtime.formats.chunks import Chunk
-from ghcm.types import (
-    Bool,
-    Date,
-    Duration,
-    Enumeration,
-    Float,
-    Int,
-    Int32,
-    List,
-    Nullable,
-    String,
-    Struct,
-    Timestamp,
-    Type,
-    strip,
-)
+from ghcm.types import Type, strip
 
 _FLOAT = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 _LONGEST = 1.9e15
@@ -48,9 +34,11 @@ _ISO = re.compile(rf"{_DATE[1:-1]}([T ]){_CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?"
 def has_columns(type_: Type, dialect: Dialect) -> bool:
     """Whether `typed` knows the type."""
     plain = strip(type_)
-    if isinstance(plain, List):
-        return dialect.empty is not None and isinstance(strip(plain.item), String)
-    return isinstance(plain, Bool | Int | Int32 | Float | String | Enumeration | Timestamp | Date | Duration)
+    if isinstance(plain, types.List):
+        return dialect.empty is not None and isinstance(strip(plain.item), types.String)
+    numbers = isinstance(plain, types.Int | types.Int32 | types.Float | types.Duration)
+    times = isinstance(plain, types.Timestamp | types.Date)
+    return numbers or times or isinstance(plain, types.Bool | types.String | types.Enumeration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +57,13 @@ def typed(cells: pl.Series, type_: Type, dialect: Dialect, *, made: str, escapes
     backslashes in the text.
     """
     raw = pl.col(cells.name)
-    nullable = isinstance(type_, Nullable)
+    nullable = isinstance(type_, types.Nullable)
     text = pl.when(raw == dialect.unset).then(None).otherwise(raw) if nullable else raw
     found = _typed(made, text, cells, strip(type_), dialect, escapes=escapes)
     unsure = found.unsure
     if nullable:
         return Typed(found.value, None if unsure is None else unsure.fill_null(False), found.made)
-    if isinstance(type_, String) and dialect.unset == "":
+    if isinstance(type_, types.String) and dialect.unset == "":
         return found
     missing = raw == dialect.unset
     return Typed(found.value, missing if unsure is None else missing | unsure, found.made)
@@ -84,25 +72,25 @@ def typed(cells: pl.Series, type_: Type, dialect: Dialect, *, made: str, escapes
 def _typed(name: str, text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dialect, *, escapes: bool) -> Typed:
     made = pl.col(name)
     match type_:
-        case String():
+        case types.String():
             return _string(text, dialect, escapes=escapes)
-        case Enumeration(values=values):
+        case types.Enumeration(values=values):
             found = _string(text, dialect, escapes=escapes)
             other = ~found.value.is_in(list(values))
             return Typed(found.value, other if found.unsure is None else other | found.unsure)
-        case Int() | Int32():
-            number = text.cast(pl.Int64 if isinstance(type_, Int) else pl.Int32, strict=False)
+        case types.Int() | types.Int32():
+            number = text.cast(pl.Int64 if isinstance(type_, types.Int) else pl.Int32, strict=False)
             return Typed(made, _no_digits(text) | (text.is_not_null() & made.is_null()), number.alias(name))
-        case Float():
+        case types.Float():
             number = text.cast(pl.Float64, strict=False).alias(name)
             return Typed(made, ~text.str.contains(_FLOAT) | ~made.is_finite(), number)
-        case Bool():
+        case types.Bool():
             return Typed(text == dialect.true, ~text.is_in([dialect.true, dialect.false]))
-        case Duration():
+        case types.Duration():
             return _micros(name, text, pl.Duration("us"))
-        case Timestamp():
+        case types.Timestamp():
             return _timestamp(name, text, cells, dialect)
-        case Date():
+        case types.Date():
             date = text.str.to_date("%Y-%m-%d", strict=False).alias(name)
             return Typed(made, ~text.str.contains(_DATE) | made.is_null(), date)
         case _:  # `has_columns` lets no other through but lists of strings
@@ -257,7 +245,7 @@ class CellColumns:
 
     def __init__(
         self,
-        schema: Struct,
+        schema: types.Struct,
         separator: str,
         width: int,
         indices: Sequence[int | None],
@@ -327,5 +315,5 @@ class CellColumns:
 
     def _merged(self, frame: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
         names = [*self._schema.names, _LINE]
-        types = [*((field.name, field.type) for field in self._schema.fields), (_LINE, Int())]
-        return pl.concat([frame.select(names), columns_of(rows, types)]).sort(_LINE)
+        columns = [*((field.name, field.type) for field in self._schema.fields), (_LINE, types.Int())]
+        return pl.concat([frame.select(names), columns_of(rows, columns)]).sort(_LINE)

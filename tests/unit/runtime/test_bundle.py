@@ -71,6 +71,19 @@ def test_jobs_with_libraries_of_different_versions_live_side_by_side(tmp_path: P
     assert [copy() for copy in copies] == [1, 2, 1]
 
 
+def test_a_library_whose_first_zip_is_gone_finds_all_its_modules_in_the_next(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        with zipfile.ZipFile(tmp_path / name / "ghcm_spark.zip", "w") as archive:
+            for module in ("__init__", "below/__init__", "below/one", "below/two"):
+                archive.writestr(zipfile.ZipInfo(f"ghcm_spark/{module}.py"), f"NAME = {module!r}\n")
+    with job_library(tmp_path / "first"):
+        importlib.import_module("ghcm_spark.below.one")
+    (tmp_path / "first" / "ghcm_spark.zip").unlink()
+    with job_library(tmp_path / "second"):
+        assert importlib.import_module("ghcm_spark.below.two").NAME == "below/two"
+
+
 def test_two_bundles_with_modules_of_the_same_name_live_side_by_side(tmp_path: Path) -> None:
     bundles = [
         Bundle.open(make(tmp_path / f"{n}.ghcm", answer=n, python={"mine.py": f"WHO = {n}"}), cache=tmp_path / "cache")
