@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, read_columns
+from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.library.sql import quoted
-from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
 from ghcm.expr import Lambda

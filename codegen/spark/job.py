@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import format_python
+from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.packing import library_names
-from ghcm.codegen.spark.scope import Scope
 from ghcm.codegen.spark.sql import Names, fresh_names
 from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import Schemas, identifier, local_name, quote, record_text
