@@ -139,8 +139,7 @@ LISTS = (
     Function(
         "list_sort", "list.sort(), list.sort(descending = true)", _of_items(_ordered, BOOL),
         says="the items in order; nulls come first, and last in descending order; equal items stay as they stood",
-        constants=(1,),
-        shows={"[2, 3, 1].sort()": "[1, 2, 3]", "[2, null, 1].sort(descending = true)": "[2, 1, null]"},
+        constants=(1,), shows={"[2, 3, 1].sort()": "[1, 2, 3]", "[2, null, 1].sort(descending = true)": "[2, 1, null]"},
         polars="{0}.list.sort(descending={1:bare}, nulls_last={1:bare})",
     ),
     Function(

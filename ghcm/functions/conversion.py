@@ -101,8 +101,7 @@ TABLE = (
     Function(
         "to_float", "(a)", first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),
         says="the nearest double; a string in the form [+-]digits[.digits][e[+-]digits], or nan, inf, -inf",
-        failures=(Failure.BAD_CAST,),
-        shows={'to_float("1.5e3")': "1500.0", 'to_float("1,5")': Failure.BAD_CAST},
+        failures=(Failure.BAD_CAST,), shows={'to_float("1.5e3")': "1500.0", 'to_float("1,5")': Failure.BAD_CAST},
         python={String: "row_numbers.string_to_float({0})", Float: "{0}", ELSE: "float({0})"},
         polars={
             String: "{0}.cast(pl.Float64, strict=False)", Float: "{0}",

@@ -42,8 +42,7 @@ ENCODINGS = (
     ),
     Function(
         "from_hex", "(s)", (STRING,), BYTES, "the bytes that pairs of hexadecimal digits of either case say",
-        failures=(Failure.BAD_CAST,),
-        shows={'from_bytes(from_hex("6869"))': '"hi"', 'from_hex("6")': Failure.BAD_CAST},
+        failures=(Failure.BAD_CAST,), shows={'from_bytes(from_hex("6869"))': '"hi"', 'from_hex("6")': Failure.BAD_CAST},
         python="row_texts.from_hex({0})",
         polars='{0}.str.decode("hex", strict=False)', polars_fails="column_texts.from_hex_fails({0})",
     ),
