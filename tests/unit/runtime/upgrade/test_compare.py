@@ -11,8 +11,7 @@ import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.upgrade.changes import Upgrade
-from ghcm.runtime.upgrade.compare import Version, compare, version_of
+from ghcm.runtime.upgrade.compare import Upgrade, Version, compare, version_of
 
 PROGRAM = """
 program shop
