@@ -3,11 +3,10 @@
 The checker, the reference documentation and the conformance tests are driven by it; every example is executed.
 """
 
-from ghcm.operators.ends import ENDS
+from ghcm.operators.ends import ENDS, SOURCES
 from ghcm.operators.groups import GROUPS
 from ghcm.operators.operator import ENGINE_OF_STREAMS, Argument, Operator, Pipeline, Role
 from ghcm.operators.rows import ROWS
-from ghcm.operators.sources import SOURCES
 
 __all__ = ["ENGINE_OF_STREAMS", "OPERATORS", "Argument", "Operator", "Pipeline", "Role"]
 

@@ -1,11 +1,121 @@
-"""Where a pipeline ends, what is read of sinks and tables, and names."""
+"""What begins a pipeline and where it ends, what is read of sinks and tables, and names."""
 
 from __future__ import annotations
 
 from ghcm.functions import Failure
 from ghcm.operators.operator import ALL, Argument, Operator, Role, option
-from ghcm.support import NotYet
+from ghcm.support import Never, NotYet
 from ghcm.types import Shape
+
+_SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
+_NO_KAFKA = NotYet("waits for the issue that brings Kafka")
+_LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
+_FORMAT = option("format", "name", *_LINES)
+_FILE_FORMAT = option("format", "name", *_LINES, "parquet", "arrow")
+_COMPRESSION = option("compression", "name", "gzip", "zstd", "none")
+_CLOCK = option("clock", "name", "restarts", "continues")
+
+SOURCES = (
+    Operator(
+        "files",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(
+            Argument("path", "string"),
+            _FILE_FORMAT,
+            option("separator", "string"),
+            _COMPRESSION,
+            _CLOCK,
+            option("follow", "bool"),
+            option("tail", "bool"),
+        ),
+        gives="raw records, bounded without follow and tail; text gives Stream<Line>",
+        meaning=(
+            "records of files by path, directory or glob, in the order of their names; text is UTF-8, a "
+            "byte order mark before it is passed over; CSV and TSV are as in RFC 4180, quotes included, "
+            "with a header line; event time restarts in each file (a partition each) or continues (one "
+            "partition); with follow also of files that appear later, each read once when it is whole; "
+            "with tail, which includes follow, of files that grow, such as logs: each line is read when "
+            "its newline is there, so that an unfinished last line waits, also over a stop; a file is "
+            "known by where it is on the disk and by what it began with and last held, so that one that is "
+            "renamed, or copied and then cut (copytruncate), is read to its end and its successor from its "
+            "beginning, and a restart goes on where it was; packed files are left out. A new file that "
+            "holds nothing but what another one begins with waits until it differs, five seconds at most, "
+            "as it may be a copy; what was cut or removed before it was read is said in the log"
+        ),
+        exchange="none",
+        stateful=True,
+        failures=(Failure.BAD_RECORD,),
+    ).example(
+        'files("visits.csv", format = csv).as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        '{"page": "/docs", "seconds": null}',
+        "dead letter (bad_record): /prices,many",
+        declares="record Visit { page: string, seconds: int? }",
+        files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
+    ),
+    Operator(
+        "socket",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(Argument("address", "string"), _FORMAT, option("separator", "string")),
+        gives="raw records, unbounded; text gives Stream<Line>",
+        meaning="lines from a TCP server, until it closes",
+        exchange="none",
+        stateful=True,
+        failures=(Failure.BAD_RECORD,),
+        spark=_SPARK_UNBOUNDED,
+    ).example(
+        'visits = socket("localhost:9000", format = json).as(Visit)\nvisits.to(out)',
+        'out: {"page": "/"}',
+        'out: {"page": "/docs"}',
+        declares='record Visit { page: string }\n\nsink out = parquet("out")',
+        unit="stream",
+        files={"localhost:9000": ('{"page": "/"}\n{"page": "/docs"}\n')},
+    ),
+    Operator(
+        "memory",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(Argument("rows", "rows"),),
+        gives="Stream<T>, bounded",
+        meaning="records written into the program",
+        exchange="none",
+        stateful=True,
+    ).example(
+        'memory([{ page: "/", n: 1 }, { page: "/docs", n: 2 }])', '{"page": "/", "n": 1}', '{"page": "/docs", "n": 2}'
+    ),
+    Operator(
+        "generate",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(option("rows", "int"), option("rate", "float"), option("start", "time"), option("step", "duration")),
+        gives="Stream<{number: int, time: timestamp}>, bounded when rows is given",
+        meaning='a clock of numbered records, from start ("2026-01-02T03:04:05Z"; 1970 without) on',
+        exchange="none",
+        stateful=True,
+    ).example(
+        "generate(rows = 2, step = 1m)",
+        '{"number": 0, "time": "1970-01-01T00:00:00.000000Z"}',
+        '{"number": 1, "time": "1970-01-01T00:01:00.000000Z"}',
+    ),
+    Operator(
+        "kafka",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(Argument("topic", "string"), _FORMAT),
+        gives="raw records, unbounded",
+        meaning="records of a topic",
+        exchange="none",
+        stateful=True,
+        failures=(Failure.BAD_RECORD,),
+        reference=_NO_KAFKA,
+        row=_NO_KAFKA,
+        columnar=_NO_KAFKA,
+        spark=_NO_KAFKA,
+    ),
+)
+
 
 ENDS = (
     Operator(

@@ -18,9 +18,20 @@ from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.functions import Failed
-from ghcm.spg.reference.groups import aggregated, counted, distinct, grouped, reduced, sorted_records, top
 from ghcm.spg.reference.joins import joined, looked_up_in_time
-from ghcm.spg.reference.rows import arrival_time, event_time, fused, row_operation
+from ghcm.spg.reference.rows import (
+    aggregated,
+    arrival_time,
+    counted,
+    distinct,
+    event_time,
+    fused,
+    grouped,
+    reduced,
+    row_operation,
+    sorted_records,
+    top,
+)
 from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
 from ghcm.spg.traits import traits_of
