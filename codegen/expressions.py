@@ -9,7 +9,7 @@ from ghcm import types
 from ghcm.expr import Call, Expr, Literal, Try, children
 from ghcm.functions import FUNCTIONS
 from ghcm.types import strip
-from ghcm.types.unification import unify
+from ghcm.unification import unify
 
 _COUNTED = (types.Int, types.Int32, types.Timestamp, types.Duration)
 

@@ -16,7 +16,7 @@ from ghcm import types
 from ghcm.functions import comparable
 from ghcm.reducers import AggregateFunction
 from ghcm.types import as_nullable, nullable_like, strip
-from ghcm.types.unification import sum_of_many
+from ghcm.unification import sum_of_many
 
 _DECIMALS = 17
 """How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ghcm.types import Bool, Bytes, Date, Duration, Float, Int, List, Map, String, Struct, Timestamp, Type, strip
-from ghcm.types.unification import unify
+from ghcm.unification import unify
 
 
 @dataclass(frozen=True, slots=True)

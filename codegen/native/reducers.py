@@ -12,7 +12,7 @@ from ghcm.codegen.native.columns.text import Unsupported, dtype_text
 from ghcm.codegen.native.rows.text import Module, tuple_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import strip
-from ghcm.types.unification import MAX_SUMMED_PRECISION
+from ghcm.unification import MAX_SUMMED_PRECISION
 
 
 @dataclass(frozen=True, slots=True)

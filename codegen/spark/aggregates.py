@@ -13,7 +13,7 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.traits import TIME
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
-from ghcm.types.unification import MAX_SUMMED_PRECISION
+from ghcm.unification import MAX_SUMMED_PRECISION
 
 RECORD = "@record"
 """The whole record, by which `first` and `last` tell apart what has the same order value."""

@@ -18,7 +18,7 @@ from ghcm.version import __version__
 PACKAGE = "ghcm_spark"
 _VENDORED = "vendored"
 """The part of the package with what the library needs of GHCM, under the names that it has there."""
-_NEEDED = ("errors.py", "source.py", "types/__init__.py", "values/*.py", "formats/*.py")
+_NEEDED = ("errors.py", "source.py", "types.py", "values/*.py", "formats/*.py")
 
 
 @cache

@@ -12,7 +12,7 @@ from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function,
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP, Resolution, Rule, first, fixed
 from ghcm.support import Never
 from ghcm.types import INT_MIN, Decimal, Duration, Float, List, String, Timestamp, Type
-from ghcm.types.unification import as_decimal, decimal_of, unify
+from ghcm.unification import as_decimal, decimal_of, unify
 
 
 def lists_joined(arguments: tuple[Type, ...]) -> Resolution | None:

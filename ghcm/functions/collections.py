@@ -12,7 +12,7 @@ from ghcm import types
 from ghcm.functions.table import ELSE, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, first
 from ghcm.types import as_nullable, pair_of, strip
-from ghcm.types.unification import MAX_SUMMED_PRECISION, sum_of_many, unify
+from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many, unify
 
 SUMMARIES = {"sum": "list_sum", "mean": "list_mean", "min": "list_min", "max": "list_max"}
 """The methods that make one value of the items, or of what a function gives for each, by name."""

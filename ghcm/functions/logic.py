@@ -13,7 +13,7 @@ from ghcm.functions.table import ELSE, Choice, Example, Failure, Function, Nulls
 from ghcm.signatures import BOOL, STRING, Resolution, Rule, comparable
 from ghcm.support import Never
 from ghcm.types import List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip
-from ghcm.types.unification import unify
+from ghcm.unification import unify
 
 
 def compare(result: Type | None) -> Rule:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ghcm.functions.table import ELSE, SAFE, Choice, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
 from ghcm.types import Int32, List, Map, Nullable, String, Type, strip
-from ghcm.types.unification import unify
+from ghcm.unification import unify
 
 LONGEST_TEXT = 1_048_576
 """The most code points of a text that `repeat` and the paddings make; more than that fails."""

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, Nulls
-from ghcm.types import Nullable, Struct, Type, Variant, is_nullable, strip
-from ghcm.types.unions import narrowed_union
+from ghcm.types import Nullable, Struct, Type, Variant, is_nullable, narrowed_union, strip
 
 Path: TypeAlias = tuple[str, ...]
 Facts: TypeAlias = frozenset[Path]

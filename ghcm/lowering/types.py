@@ -13,9 +13,8 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.source import Span
-from ghcm.types import Type, as_nullable, is_nullable, parts, tuple_of
-from ghcm.types.unification import MAX_PRECISION
-from ghcm.types.unions import has_union, union_type
+from ghcm.types import Type, as_nullable, has_union, is_nullable, parts, tuple_of, union_type
+from ghcm.unification import MAX_PRECISION
 
 _TEXT = types.String()
 LINE = types.Struct(

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ghcm import types
 from ghcm.schemas.records import Unmapped, inside
-from ghcm.types.unification import MAX_PRECISION
+from ghcm.unification import MAX_PRECISION
 
 _PLAIN: dict[types.Type, pa.DataType] = {
     types.Bool(): pa.bool_(), types.Int(): pa.int64(), types.Int32(): pa.int32(), types.Float(): pa.float64(),

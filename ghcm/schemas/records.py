@@ -13,8 +13,7 @@ from collections.abc import Callable, Container, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ghcm.types import Enumeration, Field, List, Map, Nullable, Struct, Type, Variant, strip
-from ghcm.types.unions import union_type
+from ghcm.types import Enumeration, Field, List, Map, Nullable, Struct, Type, Variant, strip, union_type
 
 
 class Unmapped(ValueError):

@@ -15,7 +15,7 @@ from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTa
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
 from ghcm.spg.traits import Role, Together, traits_of
 from ghcm.types import Bool, Shape, Type, strip
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 
 
 def verify(program: Program) -> list[str]:

@@ -27,7 +27,7 @@ from ghcm.types import (
     is_nullable,
     strip,
 )
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 from ghcm.values.timestamps import DATE_UNITS
 from tests.laws.spg_signatures import signatures_by_result
 from tests.laws.spg_values import SCALARS, values_of, variants_of

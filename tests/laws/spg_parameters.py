@@ -25,8 +25,8 @@ from ghcm.types import (
     Type,
     Variant,
     tuple_of,
+    union_type,
 )
-from ghcm.types.unions import union_type
 from tests.laws.spg_flows import Chain
 from tests.laws.spg_values import ENUMS
 

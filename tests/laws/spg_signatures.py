@@ -27,7 +27,7 @@ from ghcm.types import (
     strip,
     tuple_of,
 )
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 from tests.conformance.functions.case import argument_types
 from tests.conformance.functions.families import FAMILY_CASES
 from tests.laws.spg_values import SCALARS

@@ -14,8 +14,7 @@ from ghcm.lowering.operators.rows import sampled
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Global, entry_of
 from ghcm.spg.ops import Filter, Iterate, Map, PythonBatch, PythonCall, Until
-from ghcm.types import Bool, Field, Int, List, Nullable, Shape, String, Struct, Type, as_nullable
-from ghcm.types.unions import narrowed_union
+from ghcm.types import Bool, Field, Int, List, Nullable, Shape, String, Struct, Type, as_nullable, narrowed_union
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, in_window
 from tests.laws.spg_signatures import signatures

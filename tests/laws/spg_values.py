@@ -30,8 +30,8 @@ from ghcm.types import (
     Type,
     Variant,
     is_nullable,
+    union_type,
 )
-from ghcm.types.unions import union_type
 from ghcm.values.decimals import EXACT
 from tests.conformance.functions.case import PROTO as HARD
 

@@ -34,7 +34,7 @@ from ghcm.expr import Call, Expr, Literal
 from ghcm.functions import FAMILIES, FUNCTIONS, chosen
 from ghcm.spg.notation.types import print_type
 from ghcm.types import is_nullable, strip
-from ghcm.types.unification import unify
+from ghcm.unification import unify
 from ghcm.values.texts import parse_path
 from ghcm.values.timestamps import DATE_UNITS
 

@@ -21,7 +21,7 @@ from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
 from ghcm.spg.graph import Cache
 from ghcm.support import NotYet
 from ghcm.types import Struct, Type
-from ghcm.types.unification import accepts, unify
+from ghcm.unification import accepts, unify
 
 _MODES = tuple(mode.value for mode in Mode)
 

@@ -23,8 +23,7 @@ from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.spg.graph import Parameter
 from ghcm.spg.ops import Changes, Publish, Reply, To
-from ghcm.types import Shape, Type
-from ghcm.types.unions import has_union
+from ghcm.types import Shape, Type, has_union
 
 
 def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:

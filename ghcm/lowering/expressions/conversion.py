@@ -17,7 +17,7 @@ from ghcm.lowering.expressions.unions import as_record, as_union
 from ghcm.lowering.narrowing import path_of, to_known
 from ghcm.source import Span
 from ghcm.types import Type, as_nullable, is_nullable, nullable_like, strip
-from ghcm.types.unification import accepts, unify
+from ghcm.unification import accepts, unify
 
 
 def convert(expr: Expr, to: Type) -> Expr | None:

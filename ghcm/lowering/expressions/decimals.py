@@ -17,7 +17,7 @@ from ghcm.language import ast
 from ghcm.lowering.context import Scope
 from ghcm.source import Span
 from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, nullable_like, strip
-from ghcm.types.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal, unify
+from ghcm.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal, unify
 from ghcm.values import from_json
 from ghcm.values.decimals import at_scale
 

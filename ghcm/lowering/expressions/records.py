@@ -18,9 +18,8 @@ from ghcm.lowering.expressions.enums import check_constant, hint_of_enum
 from ghcm.lowering.expressions.unions import as_union_type
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type
-from ghcm.types import Field, List, String, Struct, Type, is_nullable, nullable_like, strip
-from ghcm.types.unification import unify
-from ghcm.types.unions import has_union
+from ghcm.types import Field, List, String, Struct, Type, has_union, is_nullable, nullable_like, strip
+from ghcm.unification import unify
 
 
 def record_value(written: ast.RecordExpr, scope: Scope) -> Expr:

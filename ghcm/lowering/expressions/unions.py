@@ -14,8 +14,7 @@ from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.narrowing import left_of, path_of, to_known
 from ghcm.source import Span
-from ghcm.types import Type, is_nullable, nullable_like, strip
-from ghcm.types.unions import field_in
+from ghcm.types import Type, field_in, is_nullable, nullable_like, strip
 
 _BOOL = types.Bool()
 _TRUE = Literal(True, _BOOL)

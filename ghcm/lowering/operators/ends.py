@@ -21,7 +21,7 @@ from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import CallTemplate, Policy, Publish, Reply, To
 from ghcm.types import Collection, Duration, Int, Shape, Struct, Type, strip
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 
 
 @rule(RULES, "to")

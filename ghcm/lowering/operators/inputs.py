@@ -14,7 +14,7 @@ from ghcm.source import Span
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import ReadSink, ReadTable, Union
 from ghcm.types import Collection, Shape, Struct
-from ghcm.types.unification import accepts, unify
+from ghcm.unification import accepts, unify
 
 
 @rule(READS, "read")

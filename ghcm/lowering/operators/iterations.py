@@ -23,7 +23,7 @@ from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import Iterate, Publish, Reply, To, Union, Until
 from ghcm.types import Collection, Int, Type, as_nullable
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 
 
 @rule(RULES, "iterate")

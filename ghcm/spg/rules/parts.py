@@ -15,7 +15,7 @@ from ghcm import expr, types
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.spg.ops import Op
 from ghcm.types import INT_MAX, INT_MIN, Collection, Shape, Struct, Type, as_nullable, is_nullable, strip
-from ghcm.types.unification import accepts
+from ghcm.unification import accepts
 
 
 def lambda_problems(

@@ -1,8 +1,7 @@
 """What the graph says of unions survives printing and parsing, though types are equal without it."""
 
 from ghcm.spg.notation.types import parse_type, print_type
-from ghcm.types import Field, Int, String, Struct, Variant, as_nullable
-from ghcm.types.unions import union_type
+from ghcm.types import Field, Int, String, Struct, Variant, as_nullable, union_type
 
 LOGIN = Struct((Field("user", String()), Field("host", String())), "Login")
 LOGOUT = Struct((Field("user", as_nullable(String())), Field("seconds", Int())), "Log out")
