@@ -64,9 +64,13 @@ class Bundle:
         """The SPG as the user wrote it."""
         return self._program("spg.json")
 
-    @cached_property
+    @property
     def plan(self) -> Program:
         """The SPG as it was optimised: what engines run."""
+        return self._optimised
+
+    @cached_property
+    def _optimised(self) -> Program:
         return self._program("plan.json")
 
     @cached_property

@@ -76,7 +76,8 @@ class _Words(BaseModel):
 
 
 def _panel(words: Annotated[_Words, Query()]) -> Panel:
-    return Panel(sink="", **{**words.model_dump(), "y": names(words.y), "roles": tuple(words.roles)})
+    options: dict[str, Any] = {**words.model_dump(), "y": names(words.y), "roles": tuple(words.roles)}
+    return Panel(sink="", **options)
 
 
 def _form(

@@ -133,7 +133,8 @@ def _types(url: str, program: str, unit: str) -> dict[str, dict[str, object]]:
         document = _request(f"{url}/programs/{quote(program)}", method="GET", timeout=10)
     except GhcmError:
         return {}
-    return next((each["parameters"] for each in document["units"] if each["name"] == unit), {})
+    known: dict[str, dict[str, dict[str, object]]] = {each["name"]: each["parameters"] for each in document["units"]}
+    return known.get(unit, {})
 
 
 def _request(

@@ -188,7 +188,7 @@ def _value(form: str, given: object) -> object:
             return given
         case "texts", str():
             return (given,)
-        case "texts", [str(), *others] if all(isinstance(each, str) for each in others):
+        case "texts", list() if given and all(isinstance(each, str) for each in cast("list[object]", given)):
             return tuple(cast("list[str]", given))
         case "count", int(number) if not isinstance(number, bool) and 0 < number <= 10_000:
             return number

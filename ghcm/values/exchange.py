@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from operator import itemgetter
-from typing import Any, NamedTuple, assert_never, cast
+from typing import Any, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN
@@ -22,7 +23,8 @@ _FIRST_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class Exchange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Exchange:
     """How canonical values of one type go out to Python, and results come back as such; `take` raises `TypeError` or
     `ValueError` where a result is of another type.
     """
@@ -142,7 +144,7 @@ def _take_date(value: object) -> object:
 
 
 def _optional(of: Exchange) -> Exchange:
-    hand, take = of
+    hand, take = of.hand, of.take
     return Exchange(
         lambda value: None if value is None else hand(value), lambda value: None if value is None else take(value)
     )

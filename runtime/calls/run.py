@@ -56,7 +56,7 @@ class CallRun:
         self.unit = unit
         self.scheduler = services.scheduler
         parameters = _read_parameters(unit, instruction.parameters)
-        self._running = Running(unit, services, self, lambda *_: self.id, self.id, parameters, instruction.versions)
+        self._running = Running(unit, services, self, self._version, self.id, parameters, instruction.versions)
         self._services = services
         self._watermark_of = watermark_of
         self._done: Callable[[Outcome], None] | None = done
@@ -67,6 +67,9 @@ class CallRun:
         self._sinks: dict[str, SinkVersion] = {}
         self._as_of: int | None = None
         self._started = time.perf_counter()
+
+    def _version(self, snapshot: int, task: str) -> str:
+        return self.id
 
     def start(self) -> None:
         """Build the graph and let it run."""

@@ -65,7 +65,8 @@ def raised(answer: Document) -> Document:
 
 def job_document(job: Job) -> Document:
     """A job as JSON."""
-    shown = {each.name: getattr(job, each.name) for each in fields(job) if each.name not in ("bundle", "since")}
+    names = (each.name for each in fields(job) if each.name not in ("bundle", "since"))
+    shown: Document = {name: getattr(job, name) for name in names}
     return shown | {"state": job.state.value, "error": job.error and job.error.document()}
 
 

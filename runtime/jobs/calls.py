@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from typing import Any
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
@@ -236,7 +237,7 @@ def _text(feedback: Feedback) -> str:
 
 
 def _call(row: sqlite3.Row) -> Call:
-    stored = {each.name: row[each.name] for each in fields(Call)} | {
+    stored: dict[str, Any] = {each.name: row[each.name] for each in fields(Call)} | {
         "state": CallState(row["state"]),
         "instruction": decode_instruction(row["instruction"]),
         "feedback": envelope.feedback_from_json(json.loads(row["feedback"])),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore
@@ -127,8 +128,9 @@ class JobStore:
 
 def _job(row: sqlite3.Row) -> Job:
     error = GhcmError.of(json.loads(row["error"])) if row["error"] else None
-    stored = {each.name: row[each.name] for each in fields(Job)}
-    return Job(**stored | {"state": JobState(row["state"]), "since": json.loads(row["since"]), "error": error})
+    stored: dict[str, Any] = {each.name: row[each.name] for each in fields(Job)}
+    stored |= {"state": JobState(row["state"]), "since": json.loads(row["since"]), "error": error}
+    return Job(**stored)
 
 
 @dataclass(frozen=True, slots=True)

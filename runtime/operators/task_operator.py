@@ -8,6 +8,7 @@ Where failing records are so many that this does not pay, what is left is done b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -63,7 +64,7 @@ class TaskOperator(Operator):
 
         def by_columns(piece: Batch) -> Batch | None:
             assert columns is not None
-            frame = in_columns(lambda: columns(piece))
+            frame = in_columns(partial(columns, piece))
             if frame is None:
                 return None
             self.counts["columns"] += len(piece)

@@ -283,7 +283,7 @@ def _value(expected: Any, value: object, name: str, kind: str) -> object:
 
 def _object(expected: Any, items: Mapping[str, object], name: str, kind: str) -> object:
     if expected in (SinkVersion, Failed):
-        return _read(expected, items, name)
+        return _read(cast("type[SinkVersion]", expected), items, name)
     if expected is SourceLine:
         at: dict[str, Any] = {each: _value(hint, items.get(each), each, name) for each, hint in _HINTS[Origin].items()}
         return SourceLine(Origin(**at), str(items.get("text", "")))

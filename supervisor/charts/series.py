@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,15 @@ def _bands(lines: Lines, sheet: Sheet, xs: Any) -> None:
     sheet.axes.stackplot(xs, ys, colors=colours, linewidth=0)
 
 
+def _tick(unit: str, value: float, _: object) -> str:
+    return quantity(value, unit)
+
+
 def _axes(lines: Lines, sheet: Sheet, xs: Any) -> None:
     axes = sheet.axes
     axes.grid(axis="y", color=sheet.colours.grid, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _tick: quantity(value, lines.unit)))
+    axes.yaxis.set_major_formatter(FuncFormatter(partial(_tick, lines.unit)))
     axes.margins(x=0.01)
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.0) if low < 0 else 0.0, 100.0 if lines.unit == "percent" and lines.stacked else high)

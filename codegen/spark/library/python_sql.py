@@ -79,12 +79,13 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if given is None:
         return None
     try:
-        found: Any = json_data(given)
+        found: object = json_data(given)
         for step in json.loads(path):
             if isinstance(step, str):
-                found = found.get(step) if isinstance(found, dict) else None
+                found = cast("dict[str, Any]", found).get(step) if isinstance(found, dict) else None
             else:
-                found = found[step] if isinstance(found, list) and step < len(found) else None
+                items = cast("list[object]", found) if isinstance(found, list) else []
+                found = items[step] if step < len(items) else None
         return [None] if found is None else [None, *json_parts(found, kind)]
     except OverflowError as error:
         return [f"overflow: {error}"]
@@ -148,15 +149,16 @@ def json_text(data: Any) -> str | None:
     return given
 
 
-def compact_json(data: Any) -> str:
+def compact_json(data: object) -> str:
     """A value as compact JSON, numbers as they were written."""
     match data:
         case Number():
             return str(data)
         case list():
-            return f"[{','.join(map(compact_json, data))}]"
+            return f"[{','.join(map(compact_json, cast('list[object]', data)))}]"
         case dict():
-            return "{" + ",".join(f"{compact_json(name)}:{compact_json(each)}" for name, each in data.items()) + "}"
+            members = cast("dict[str, Any]", data).items()
+            return "{" + ",".join(f"{compact_json(name)}:{compact_json(each)}" for name, each in members) + "}"
         case _:
             return json.dumps(data, ensure_ascii=False)
 

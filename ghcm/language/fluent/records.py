@@ -16,7 +16,7 @@ from decimal import Decimal
 from enum import Enum
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 from ghcm.language import ast
 from ghcm.language.fluent.positions import Definition, call_operands, caller, here, mistake
@@ -241,7 +241,7 @@ def parts_of(record: type[Record]) -> Iterator[tuple[str, object, str | None]]:
 
 
 def _all(kind: type[_Kind]) -> Iterator[type[_Kind]]:
-    for each in kind.__subclasses__():
+    for each in cast("list[Any]", kind.__subclasses__()):
         yield each
         yield from _all(each)
 

@@ -89,7 +89,11 @@ def union(step: Step, first: Bound | None) -> Bound:
     if len(raw) == len(inputs):
         sources = tuple(source for each in raw for source in each.sources)
         return Raw(sources, (step.span, *(span for each in raw for span in each.unions)))
-    flows = every(lambda each: settle(step, each) if isinstance(each, Raw) else each, inputs)
+
+    def settled(each: Bound) -> Flow:
+        return settle(step, each) if isinstance(each, Raw) else each
+
+    flows = every(settled, inputs)
     return _union(step, [final(step, each) if ends_as_pairs(each.collection) else each for each in flows])
 
 

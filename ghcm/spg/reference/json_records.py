@@ -153,7 +153,7 @@ def from_data(data: Any, type_: types.Type) -> object:
 
 def _map(data: Any, key: types.Type, value: types.Type) -> object:
     if isinstance(key, types.String | types.Enumeration) and isinstance(data, dict):
-        return {from_data(name, key): from_data(each, value) for name, each in _members(data).items()}
+        return {from_data(name, key): from_data(each, value) for name, each in _members(cast("object", data)).items()}
     pairs = [_items(pair) for pair in _items(data)]
     if any(len(pair) != 2 for pair in pairs):
         misfit("[key, value]", pairs)
