@@ -55,7 +55,9 @@ def stop_shared_server() -> None:
 
 
 def connected(base: Path) -> Connections:
-    """Connections of a folder, always to the same database, which no other folder has."""
+    """Connections of a folder, always to the same database, which no other folder has. Not for child processes: a
+    server that they start would outlive them.
+    """
     return Connections(base, f"{shared_server().url}?db={_database(base.resolve())}")
 
 

@@ -3,11 +3,12 @@
 import sys
 from pathlib import Path
 
+from ghcm.runtime.pubsub.connections import Connections
 from tests.unit.runtime.small_operators import engine, word_count
 
 
 def main(base: Path) -> None:
-    engine(word_count("*.txt"), base, commit_s=0.002, piece=2000).run()
+    engine(word_count("*.txt"), base, connections=Connections(base), commit_s=0.002, piece=2000).run()
     print("done", flush=True)
 
 

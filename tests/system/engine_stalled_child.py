@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ghcm.runtime.engine import services
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.spg.connectors import Files, Format
@@ -60,7 +61,7 @@ def main(base: Path) -> None:
         return Stalled(open_writer(*arguments, **options), base)
 
     vars(services)["open_writer"] = open_stalled
-    engine(program(), base, commit_s=1.0).run()
+    engine(program(), base, connections=Connections(base), commit_s=1.0).run()
     print("done", flush=True)
 
 

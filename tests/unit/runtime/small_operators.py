@@ -282,8 +282,8 @@ def rows_of(program: Program, name: str, base: Path) -> list[Row]:
 
 def engine(program: Program, base: Path, **options: object) -> Engine:
     """An engine for a small program."""
-    options = {"commit_s": 0.05} | options
-    return Engine(Compiled(program), connections=connected(base), state=base / "state", build=build, **options)  # type: ignore[arg-type]
+    options = {"commit_s": 0.05, "connections": options.get("connections") or connected(base)} | options
+    return Engine(Compiled(program), state=base / "state", build=build, **options)  # type: ignore[arg-type]
 
 
 def dead_letters(base: Path, program: Program, unit: str = "main") -> list[DeadLetter]:
