@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from ghcm.language import ast
@@ -13,7 +14,7 @@ _N = TypeVar("_N", bound=ast.Node)
 
 def parts(node: ast.Node) -> Iterator[ast.Node]:
     """The nodes right below one, in the order in which they are written."""
-    waiting: list[object] = [getattr(node, each.name) for each in reversed(fields(node))]
+    waiting = _held(node)
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
@@ -24,12 +25,25 @@ def parts(node: ast.Node) -> Iterator[ast.Node]:
 
 def walk(node: ast.Node, *, past: type[ast.Node] | tuple[()] = ()) -> Iterator[ast.Node]:
     """The node and all below it, wholes first, in the order in which they are written; nothing of the kind `past`."""
-    waiting = [node]
+    waiting: list[object] = [node]
     while waiting:
         part = waiting.pop()
-        if not isinstance(part, past):
+        if isinstance(part, tuple):
+            waiting += reversed(cast("tuple[object, ...]", part))
+        elif isinstance(part, ast.Node) and not isinstance(part, past):
             yield part
-            waiting += reversed([*parts(part)])
+            waiting += _held(part)
+
+
+def _held(node: ast.Node) -> list[object]:
+    """What stands in the fields of a node, the last one first."""
+    kind: type = type(node)
+    return [getattr(node, name) for name in _names(kind)]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in reversed(fields(kind)) if each.name != "span")
 
 
 def changed(node: _N, change: Callable[[object], object]) -> _N:
