@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ghcm.runtime.pubsub.embedded import short_socket
+from ghcm.runtime.sockets import short_socket
 
 
 class StateDirectory:

