@@ -35,18 +35,25 @@ class _Taken(Exception):
     """Somebody else has a lock; what he has written into it."""
 
 
-def _locked(path: Path, owner: str) -> int:
-    """The lock on a file, which is made and names its owner. _Taken if another has it."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _locked(file: int, owner: str) -> int:
+    """The open file, locked, and with the name of its owner; it is closed where that cannot be. _Taken if another has
+    the lock.
+    """
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        said = os.pread(lock, 4096, 0).decode(errors="replace")
-        os.close(lock)
-        raise _Taken(said) from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, owner.encode(), 0)
-    return lock
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _Taken(os.pread(file, 4096, 0).decode(errors="replace")) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, owner.encode(), 0)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
 
 
 class Lock:
@@ -55,7 +62,7 @@ class Lock:
     def __init__(self, state: StateDirectory) -> None:
         state.path.mkdir(parents=True, exist_ok=True)
         try:
-            self._file = _locked(state.lock, f"{os.getpid()}\n")
+            self._file = _locked(_opened(state.lock), f"{os.getpid()}\n")
         except _Taken as taken:
             raise GhcmError(
                 f'another daemon (process {str(taken).strip() or "unknown"}) owns the state directory "{state.path}"',
@@ -108,15 +115,26 @@ class AppendLocks:
             self._held.pop(job, None)
 
     def _lock(self, sink: str, folder: Path, job: str, program: str) -> int | None:
-        """The lock, held; None where the folder cannot be used, as its writer will say. GhcmError if another has it."""
+        """The lock, held; None where the folder cannot be used, as its writer will say. GhcmError if another has it, or
+        it cannot be had.
+        """
         owner = {"process": os.getpid(), "program": program, "job": job, "state": str(self._state)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            return _locked(folder / LOCK, json.dumps(owner))
+            file = _opened(folder / LOCK)
         except OSError:
             return None
+        try:
+            return _locked(file, json.dumps(owner))
         except _Taken as taken:
             raise _appended(sink, folder, str(taken)) from None
+        except OSError as error:
+            raise GhcmError(
+                f'cannot note in "{folder}" who appends to it: {error.strerror}',
+                code="GHCM-730",
+                detail=f'The sink "{sink}" is there.',
+                hint="free some room on that disk, or write to a folder that can be locked.",
+            ) from error
 
 
 def _folders(program: Program, base: Path) -> Iterator[tuple[str, Path]]:

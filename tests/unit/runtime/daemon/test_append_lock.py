@@ -1,5 +1,6 @@
 """One job at a time appends to a folder, unless others are meant to."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,17 @@ def test_a_refused_job_holds_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_left_to_its_writer(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     assert AppendLocks(tmp_path).take("first-1", writing("first", "out/lake"), tmp_path) == []
+
+
+def test_a_folder_without_room_is_refused_and_given_back(tmp_path: Path) -> None:
+    one, other = AppendLocks(tmp_path / "one"), AppendLocks(tmp_path / "other")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # nothing can be written, as on a full disk
+    try:
+        with pytest.raises(GhcmError) as refused:
+            one.take("first-1", writing("first", "out/lake"), tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert refused.value.code == "GHCM-730"
+    assert "File too large" in refused.value.message and '"lake"' in refused.value.detail
+    assert other.take("second-1", writing("second", "out/lake"), tmp_path) == [tmp_path / "out/lake"]
