@@ -75,7 +75,7 @@ class Lock:
         os.close(self._file)
 
 
-LOCK = ".appending"
+_APPENDING = ".appending"
 """The name of the lock in a folder; files whose names begin with a point are no data."""
 
 
@@ -121,7 +121,7 @@ class AppendLocks:
         owner = {"process": os.getpid(), "program": program, "job": job, "state": str(self._state)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            file = _opened(folder / LOCK)
+            file = _opened(folder / _APPENDING)
         except OSError:
             return None
         try:
