@@ -220,7 +220,7 @@ def _opened(data: bytes | str, kind: str) -> Mapping[str, object]:
         raise _invalid(kind, "too large", f"{len(data):,} bytes, the limit is {LIMIT:,}")
     try:
         document: object = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _invalid(kind, "no JSON", str(error)) from error
     if not isinstance(document, dict):
         raise _invalid(kind, "no JSON object", f"found {type(document).__name__}")
@@ -275,7 +275,10 @@ def _value(expected: Any, value: object, name: str, kind: str) -> object:
             raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
         return _object(expected, cast("dict[str, object]", value), name, kind)
     if expected is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise _invalid(kind, f'the field "{name}" is no float', str(error)) from error
     if not isinstance(value, expected) or isinstance(value, bool):
         raise _invalid(kind, f'the field "{name}" is no {expected.__name__}', f"found {value!r}"[:200])
     return value

@@ -118,6 +118,12 @@ def test_what_is_no_instruction_is_refused(wire: str, said: str) -> None:
         ('{"v": 1, "id": "1", "state": "finished"}', 'unknown state "finished"'),
         ('{"v": 1, "id": "1"}', 'the field "state" is missing'),
         ('{"v": 1, "id": "1", "state": "progress", "progress": 2}', '"progress" is no number from 0 to 1'),
+        (f'{{"v": 1, "id": "1", "state": "progress", "progress": 1{"0" * 400}}}', 'the field "progress" is no float'),
+        (
+            f'{{"v": 1, "id": "1", "state": "done", "timings": {{"run": 1{"0" * 400}}}}}',
+            'the field "timings.run" is no',
+        ),
+        ('{"v": 1, "id": "1", "detail": ' + "[" * 60_000, "no JSON"),
         ('{"v": 1, "id": "1", "state": "failed", "error": {"code": "x"}}', 'the field "message" is missing'),
     ],
 )
