@@ -123,3 +123,4 @@ class Worker:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+            del job  # what it holds may be large, and the next may be long in coming

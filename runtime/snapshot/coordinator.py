@@ -365,6 +365,7 @@ class SnapshotCoordinator:
         pause = max(self._interval, min(_LONGEST_INTERVAL_S, cost * (1 / _SHARE_OF_SAVING - 1)))
         self._not_before = self._present.started + pause
         self._interval = min(2 * self._interval, self.services.commit_s)
+        self._present = _Cut()  # what it held may be as large as the unit's state
         self.last_commit = time.time()
         self.count += 1
         for sink in self._graph.sinks.values():

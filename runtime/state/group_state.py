@@ -17,7 +17,7 @@ from ghcm.runtime.contract import INFINITY, NEVER, Context
 from ghcm.runtime.data.columns import in_columns, series, values
 from ghcm.runtime.data.keys import grouping, identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
-from ghcm.runtime.state.packing import key_groups, unpack_groups, with_frames
+from ghcm.runtime.state.packing import key_groups, unpack_groups
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
@@ -309,9 +309,8 @@ class GroupState:
     def save(self) -> Mapping[int, bytes]:
         """All groups, as `Operator.save`."""
         keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
-        packed = key_groups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
-        held = self.frames.held() if self.frames is not None else []
-        return with_frames(packed, held) if held else packed
+        held = self.frames.held() if self.frames is not None else ()
+        return key_groups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, held, change=True)
 
     def _entries(self) -> Iterator[tuple[object, ...]]:
         for window, states in self.windows.items():

@@ -1,9 +1,8 @@
 """The state of operators as bytes: plain Python values and decimals, nothing that could run code when it is read.
 
 What takes long is made when somebody takes the bytes. To find the key groups of many entries takes ten times as long as
-to put down what they are, so the loop does the latter, and the thread that writes a snapshot the former
-(`key_groups`). Frames never change, so that thread writes them as Arrow while the loop goes on with others
-(`with_frames`).
+to put down what they are, so the loop does the latter, and the thread that writes a snapshot the former. Frames never
+change, so that thread writes them as Arrow while the loop goes on with others.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -37,24 +36,33 @@ def unpack(data: bytes) -> Any:
     return _Reader(io.BytesIO(data)).load()
 
 
+_FRAMES_GROUP = 0
+
+
 class LazyState(Mapping[int, bytes]):
-    """Bytes by key group, made by `make` when somebody takes them."""
+    """Bytes by key group, made when somebody takes them: those of single states once, those of frames each time, since
+    whoever holds this may hold it for long.
 
-    def __init__(self, make: Callable[[], Mapping[int, bytes]]) -> None:
-        self._make = make
+    All rows of frames lie in key group 0, together with the single states of that group: to find the key groups of
+    hundreds of thousands of keys with each snapshot would cost more than all the rest of it, and nobody asks for them
+    before a task is divided.
+    """
 
-    @cached_property
-    def _made(self) -> Mapping[int, bytes]:
-        return self._make()
+    def __init__(self, single: Callable[[], Mapping[int, bytes]], frames: Sequence[pl.DataFrame]) -> None:
+        self._single = cache(single)
+        self._frames = frames
 
     def __getitem__(self, group: int) -> bytes:
-        return self._made[group]
+        single = self._single()
+        if group != _FRAMES_GROUP or not self._frames:
+            return single[group]
+        return pack((single.get(group), _bytes(pl.concat(self._frames))))
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._made)
+        return iter(self._single().keys() | ({_FRAMES_GROUP} if self._frames else ()))
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(list(iter(self)))
 
 
 E = TypeVar("E")
@@ -62,9 +70,11 @@ E = TypeVar("E")
 _PIECE = 1024
 
 
-def key_groups(entries: Iterator[E], group: Callable[[E], int], *, change: bool) -> Mapping[int, bytes]:
-    """By key group the entries of it, packed as a list in the order in which they were given. `change`: whether entries
-    may change from now on, so that they are put down at once.
+def key_groups(
+    entries: Iterator[E], group: Callable[[E], int], frames: Sequence[pl.DataFrame] = (), *, change: bool
+) -> Mapping[int, bytes]:
+    """By key group the entries of it, packed as a list in the order in which they were given, and the rows of frames.
+    `change`: whether entries may change from now on, so that they are put down at once.
     """
     pieces: list[bytes | Sequence[E]] = []
     while piece := list(islice(entries, _PIECE)):
@@ -79,24 +89,7 @@ def key_groups(entries: Iterator[E], group: Callable[[E], int], *, change: bool)
         pieces.clear()
         return {group: pack(of_group) for group, of_group in groups.items()}
 
-    return LazyState(packed)
-
-
-_FRAMES_GROUP = 0
-
-
-def with_frames(packed: Mapping[int, bytes], frames: Sequence[pl.DataFrame]) -> Mapping[int, bytes]:
-    """By key group the groups that are single states (`packed`), and those that are rows of frames.
-
-    All rows of frames lie in key group 0, together with the single states of that group: to find the key groups of
-    hundreds of thousands of keys with each snapshot would cost more than all the rest of it, and nobody asks for them
-    before a task is divided.
-    """
-
-    def whole() -> Mapping[int, bytes]:
-        return {**packed, _FRAMES_GROUP: pack((packed.get(_FRAMES_GROUP), _bytes(pl.concat(frames))))}
-
-    return LazyState(whole)
+    return LazyState(packed, frames)
 
 
 def _bytes(frame: pl.DataFrame) -> bytes:

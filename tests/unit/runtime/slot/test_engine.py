@@ -5,24 +5,30 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from weakref import ReferenceType, ref
 
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.expr import Lambda, Literal, Var
 from ghcm.runtime.engine import source_tasklet, tasklet
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
+from ghcm.runtime.state.packing import key_groups
 from ghcm.spg.connectors import Generate
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Source, To
+from ghcm.spg.ops import Filter, Source, To
+from ghcm.types import Bool, Int
 from tests.unit.runtime.small_operators import (
     NUMBERED,
+    Rows,
     dead_letters,
     engine,
     rows_of,
@@ -186,8 +192,9 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, damage: str, caplog: 
 def quiet(base: Path) -> Iterator[tuple[Engine, SnapshotCoordinator]]:
     """An engine of a unit to which nothing comes behind its first record, and the snapshots of that unit."""
     numbers = task("numbers", Source(Generate(None, 0.0001, 0, 1)), NUMBERED)
-    to = task("to", To("out"), NUMBERED, "numbers")
-    with engine(Program("small", (), (sink("out", "out", NUMBERED),), (unit("main", numbers, to),)), base) as running:
+    same = task("same", Filter(Lambda((Var("x", Int()),), Literal(True, Bool()))), NUMBERED, "numbers")
+    main = unit("main", numbers, same, task("to", To("out"), NUMBERED, "same"))
+    with engine(Program("small", (), (sink("out", "out", NUMBERED),), (main,)), base) as running:
         assert running._ready.wait(30) and running.savepoint(30)
         yield running, running._runs["main"].snapshots
 
@@ -223,3 +230,22 @@ def test_a_quiescence_that_was_given_up_does_not_stand_in_the_way_of_the_next(
         may_write.set()
         assert second.wait(30)
         running.call(snapshots.resume)
+
+
+def test_a_unit_at_rest_holds_nothing_of_what_it_has_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[ReferenceType[Mapping[int, bytes]]] = []
+
+    def save(self: Rows) -> Mapping[int, bytes]:
+        state = key_groups(iter([1]), lambda _: 0, change=True)
+        saved.append(ref(state))
+        return state
+
+    monkeypatch.setattr(Rows, "save", save)
+    with quiet(tmp_path) as (running, snapshots):
+        rested = Event()
+        running.call(lambda: snapshots.quiesce(rested.set))
+        assert rested.wait(30) and saved
+        deadline = time.monotonic() + 10
+        while any(state() is not None for state in saved):  # threads put away what they have done
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
