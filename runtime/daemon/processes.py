@@ -38,7 +38,7 @@ class Processes:
 
     settings: Settings
     state: StateDirectory
-    redis_url: str
+    redis_url: str = field(repr=False)
     listener: socket.socket
     tell: Callable[[Document], None]
     calls_may_be_lost: Callable[[], None]

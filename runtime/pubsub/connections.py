@@ -34,7 +34,7 @@ class Connections:
     """
 
     base: Path
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)
     patience: float = PATIENCE
     _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)

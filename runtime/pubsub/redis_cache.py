@@ -55,7 +55,7 @@ class RedisCache:
     from all that live beside it.
     """
 
-    url: str
+    url: str = field(repr=False)
     topic: str
     program: str
     consumer: str

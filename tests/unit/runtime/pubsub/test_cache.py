@@ -137,3 +137,11 @@ def test_files_carry_no_calls() -> None:
     unit = Unit("u", "batch", True, (), "calls", (), origin)
     with pytest.raises(GhcmError, match="only redis and kafka carry calls"):
         topic_of(Program("p", (Cache("calls", Parquet("x"), origin),), (), (unit,)), unit)
+
+
+def test_what_holds_a_password_does_not_show_it() -> None:
+    connections = Connections(Path(), "redis://me:secret@localhost:1/0")
+    cache = connections.cache("k", "p", "engine")
+    assert "secret" not in f"{connections!r} {cache!r}"
+    cache.close()
+    connections.close()
