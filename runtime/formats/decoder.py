@@ -124,15 +124,16 @@ class CsvLines:
         failed: _Failed = []
         _, size, lines = ([], 0, 0) if self._records.header is not None else self._rows(chunk, failed, header=True)
         rest = chunk.behind(size, lines)
-        batch, more, count = self._block(rest, failed), len(rest.data), count_lines(rest.data)
-        if batch is None:
+        found = self._block(rest, failed)
+        if found is None:
             rows, more, count = self._rows(rest, failed, header=False)
-            batch = Batch.from_rows(self._schema, rows, partition=chunk.partition)
+            found = Batch.from_rows(self._schema, rows, partition=chunk.partition), more, count
         _tell(letters, failed)
+        batch, more, count = found
         return batch, size + more, lines + count
 
-    def _block(self, chunk: Chunk, failed: _Failed) -> Batch | None:
-        """All records at once, where that can be."""
+    def _block(self, chunk: Chunk, failed: _Failed) -> tuple[Batch, int, int] | None:
+        """All records at once, where that can be, with the bytes and lines that were used."""
         header, cells = self._records.header, self._records.cells
         if header is None or cells is None:
             return None
@@ -147,9 +148,12 @@ class CsvLines:
                 return self._row(found, raw, chunk.file, number, odd)
             raise LookupError("the record goes on behind the line")
 
-        batch = self._columns.decode(chunk, count_lines(chunk.data), single)
-        failed += odd if batch is not None else ()
-        return batch
+        lines = count_lines(chunk.data)
+        batch = self._columns.decode(chunk, lines, single)
+        if batch is None:
+            return None
+        failed += odd
+        return batch, len(chunk.data), lines
 
     def _rows(self, chunk: Chunk, failed: _Failed, *, header: bool) -> tuple[list[Row], int, int]:
         """Record by record, `header`: up to the header only. The bytes and lines that were used."""
