@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.formats.files import BYTE_ORDER_MARK, open_file
+from ghcm.formats.tables import read_tables
 from ghcm.functions import Failure
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Chunk, lines_of
 from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.tables import Tables
 from ghcm.schemas.arrow import type_of
 from ghcm.schemas.records import Unmapped, distinct, field_name
 from ghcm.spg.connectors import Format
@@ -82,9 +84,6 @@ class TableSample:
 
     def decode(self, struct: Struct) -> Decoded:
         """The records as the engine reads them."""
-        from ghcm.formats.tables import read_tables  # a tenth of a second that lines never need
-        from ghcm.runtime.formats.tables import Tables  # a tenth of a second that lines never need
-
         dead: list[str] = []
         found: list[Row] = []
 

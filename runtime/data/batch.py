@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import polars as pl
 
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.types import Int, Struct, Type
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 TIME, WATERMARK = "@time", "@watermark"
 """The hidden columns of a timed collection: event time, and the watermark of its partition just before the record
@@ -119,8 +117,6 @@ class Batch:
         if len(batches) == 1:
             return first
         if all(batch.columnar for batch in batches):
-            import polars as pl
-
             return first.with_frame(first.schema, pl.concat([batch.frame() for batch in batches]))
         return first.with_rows(first.schema, [row for batch in batches for row in batch.rows()])
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, TypeAlias, cast
 
 import polars as pl
+import pyarrow as pa
 
 from ghcm import types
 
@@ -145,8 +146,6 @@ def _structs(name: str, values: Sequence[object], type_: types.Struct) -> pl.Ser
 def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
     if not isinstance(types.strip(item), _CONVERTED):
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
-    import pyarrow as pa  # a tenth of a second that most programs never need
-
     lists = cast("Sequence[list[object] | None]", values)
     flat = series("", list(chain.from_iterable(each for each in lists if each is not None)), item)
     offsets: list[int | None] = []

@@ -8,21 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from ghcm.formats.files import open_file
+from ghcm.formats.tables import read_tables
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Decoder, Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.tables import Tables
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from ghcm.runtime.formats.tables import Tables
-
 
 FIRST_PIECE = 1 << 20
 """Bytes of the first piece: few, so that records soon come."""
@@ -83,8 +80,6 @@ def _pieces(
     """Bytes of lines, or batches of rows; None at the end."""
     name = files.format.name
     if name in _TABLES:
-        from ghcm.formats.tables import read_tables  # a tenth of a second that most programs never need
-
         yield from read_tables(base / file, file, name, schema, offset)
     else:
         with open_file(base / file, files.compression, offset) as stream:
@@ -104,8 +99,6 @@ class _Reading:
         self._lines = Lines(decoder, file, partition, offset=offset, number=number)
         self._tables: Tables | None = None
         if files.format.name in _TABLES:
-            from ghcm.runtime.formats.tables import Tables
-
             self._tables = Tables(schema, file, partition, number=number)
 
     @property

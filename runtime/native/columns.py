@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import polars as pl
+import pyarrow as pa
 
 from ghcm.types import INT_MAX, INT_MIN
 
@@ -70,8 +71,6 @@ def decimal(value: pl.Expr, precision: int, scale: int) -> pl.Expr:
     """A number of smallest units (which has that many digits) as a decimal; Polars has no such cast, Arrow has."""
 
     def viewed(column: pl.Series) -> pl.Series:
-        import pyarrow as pa  # a tenth of a second that most programs never need
-
         arrow: Any = pa
         array = column.to_arrow().view(arrow.decimal128(precision, scale))
         return pl.Series(column.name, array, dtype=pl.Decimal(precision, scale))
