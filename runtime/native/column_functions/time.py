@@ -349,16 +349,13 @@ def _offset() -> pl.Expr:
 
 def format_time(micros: pl.Expr, pattern: str, zone: str = "") -> pl.Expr:
     """Microseconds as text by a pattern; some text where they are outside of the years 1 to 9999."""
-    moment = micros.clip(FIRST_MICROS, LAST_MICROS)
-    offset = moment.map_batches(offsets_at(zone), return_dtype=pl.Int64) if zone else pl.lit(0, pl.Int64)
-    shown = (moment + offset).clip(FIRST_MICROS, LAST_MICROS).cast(pl.Datetime("us"))
-    return _written(shown, pattern, offset)
+    shown = local(micros, zone)
+    return _written(shown, pattern, shown.cast(pl.Int64) - micros if zone else pl.lit(0, pl.Int64))
 
 
 def format_date(value: pl.Expr, pattern: str) -> pl.Expr:
     """A date as text by a pattern."""
-    days = value.cast(pl.Int32).cast(pl.Int64).clip(FIRST_MICROS // _DAY, LAST_MICROS // _DAY)
-    return _written((days * _DAY).cast(pl.Datetime("us")), pattern, pl.lit(0, pl.Int64))
+    return _written(local_date(value).cast(pl.Datetime("us")), pattern, pl.lit(0, pl.Int64))
 
 
 def _written(shown: pl.Expr, pattern: str, offset: pl.Expr) -> pl.Expr:
