@@ -36,7 +36,6 @@ from ghcm.spg.notation.types import print_type
 from ghcm.types import is_nullable, strip
 from ghcm.unification import unify
 from ghcm.values.texts import parse_path
-from ghcm.values.timestamps import DATE_UNITS
 
 
 class Scope(Protocol):
@@ -263,8 +262,7 @@ def _sort_by(scope: Scope, expr: Call, codes: list[Code]) -> Code:
 def _truncate_to(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     if isinstance(kind_of(expr), types.Date):
         return _helper("time.date_start", *codes)
-    name = "day_start" if constant(expr.arguments[1]) in DATE_UNITS else "clock_start"
-    return Code(f"row_time.{name}({codes[0].inner}, {codes[1].inner}{zone(expr, 2)})")
+    return Code(f"row_time.start({codes[0].inner}, {codes[1].inner}{zone(expr, 2)})")
 
 
 def _by_pattern(name: str) -> Emit:

@@ -77,18 +77,15 @@ def date_to_timestamp(days: int, zone: str = "") -> int:
     return _moment(days * _DAY, zone) if FIRST_DAY <= days <= LAST_DAY else _left(f"the day {days}")
 
 
-def clock_start(micros: int, unit: str, zone: str = "") -> int:
-    """The beginning of the second, minute or hour."""
-    size = _SIZES[unit]
+def start(micros: int, unit: str, zone: str = "") -> int:
+    """The beginning of the unit of the clock or the calendar."""
+    size = _SIZES.get(unit)
+    if size is None:
+        return _moment(_first_day(local(micros, zone), unit) * _DAY, zone)
     if not zone:
         return inside(micros) - micros % size
     shown = (local(micros, zone) - EPOCH) // timedelta(microseconds=1)
     return inside(micros - shown % size)
-
-
-def day_start(micros: int, unit: str, zone: str = "") -> int:
-    """The beginning of the day, or of a longer unit."""
-    return _moment(_first_day(local(micros, zone), unit) * _DAY, zone)
 
 
 def date_start(days: int, unit: str) -> int:
