@@ -79,9 +79,8 @@ class Jobs:
             program = bundle.program
             if (stopping := self._stopping.get(program.name)) is not None:
                 await asyncio.wait((stopping,))
-            for runner in self._running():
-                if runner.program.name == program.name:
-                    return await self._upgrade(runner, bundle, base, again, beside=beside)
+            if here := self._running(program.name):
+                return await self._upgrade(here[0], bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
             resumed = await asyncio.to_thread(EarlierJobs(self.state, self.store).resumed, bundle, base, again)
@@ -186,9 +185,8 @@ class Jobs:
 
     def lease_is_lost(self, program: str, reason: str) -> None:
         """End the job of a program that another daemon runs."""
-        for runner in self._running():
-            if runner.program.name == program:
-                runner.fail(reason)
+        for runner in self._running(program):
+            runner.fail(reason)
 
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
@@ -214,8 +212,11 @@ class Jobs:
         runner = self.runners.get(job.id)
         return {**job_document(job), "inputs_done": runner is not None and runner.inputs_done}
 
-    def _running(self) -> list[JobRunner]:
-        return [runner for runner in self.runners.values() if not runner.job.over]
+    def _running(self, program: str | None = None) -> list[JobRunner]:
+        """The jobs that are not over, or those of one program; each is looked up in the store."""
+        return [
+            runner for runner in self.runners.values() if program in (None, runner.program.name) and not runner.job.over
+        ]
 
     def _find(self, name: str) -> JobRunner:
         running = self._running()
