@@ -40,7 +40,10 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(eq=False)
 class Jobs:
-    """`tell` is called with every event of a job, `listener` is the socket that HTTP processes listen on."""
+    """`tell` is called with every event of a job, `listener` is the socket that HTTP processes listen on.
+
+    Makes and owns the processes, the reconciler of calls and the leases; the daemon starts and stops them.
+    """
 
     settings: Settings
     state: StateDirectory
@@ -59,8 +62,15 @@ class Jobs:
         redis = embedded_url(state.redis) if private else self.settings.redis
         connections, timeout = Connections(Path.cwd(), redis), self.settings.call_timeout
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, timeout)
-        told = (self.tell, self.calls.send_again, self.spark_is_broken)
-        self.processes = Processes(self.settings, state, redis, self.listener, *told)
+        self.processes = Processes(
+            self.settings,
+            state,
+            redis,
+            self.listener,
+            tell=self.tell,
+            calls_may_be_lost=self.calls.send_again,
+            spark_is_broken=self.spark_is_broken,
+        )
         self.leases = Leases(None if private else redis, owner_of(state.path))
         self._append_locks = AppendLocks(state.path)
 
