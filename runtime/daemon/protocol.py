@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -65,9 +65,18 @@ def raised(answer: Document) -> Document:
 
 def job_document(job: Job) -> Document:
     """A job as JSON."""
-    names = (each.name for each in fields(job) if each.name not in ("bundle", "since"))
-    shown: Document = {name: getattr(job, name) for name in names}
-    return shown | {"state": job.state.value, "error": job.error and job.error.document()}
+    return {
+        "id": job.id,
+        "program": job.program,
+        "state": job.state.value,
+        "reason": job.reason,
+        "error": job.error and job.error.document(),
+        "restarts": job.restarts,
+        "submitted": job.submitted,
+        "started": job.started,
+        "ended": job.ended,
+        "version": job.version,
+    }
 
 
 def call_document(call: Call) -> Document:

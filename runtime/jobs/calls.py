@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
@@ -237,12 +236,19 @@ def _text(feedback: Feedback) -> str:
 
 
 def _call(row: sqlite3.Row) -> Call:
-    stored: dict[str, Any] = {each.name: row[each.name] for each in fields(Call)} | {
-        "state": CallState(row["state"]),
-        "instruction": decode_instruction(row["instruction"]),
-        "feedback": envelope.feedback_from_json(json.loads(row["feedback"])),
-    }
-    return Call(**stored)
+    return Call(
+        id=row["id"],
+        program=row["program"],
+        unit=row["unit"],
+        state=CallState(row["state"]),
+        instruction=decode_instruction(row["instruction"]),
+        feedback=envelope.feedback_from_json(json.loads(row["feedback"])),
+        executor=row["executor"],
+        attempts=row["attempts"],
+        accepted=row["accepted"],
+        started=row["started"],
+        ended=row["ended"],
+    )
 
 
 def _expired(id: str) -> Feedback:

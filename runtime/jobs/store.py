@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore
@@ -127,10 +126,20 @@ class JobStore:
 
 
 def _job(row: sqlite3.Row) -> Job:
-    error = GhcmError.of(json.loads(row["error"])) if row["error"] else None
-    stored: dict[str, Any] = {each.name: row[each.name] for each in fields(Job)}
-    stored |= {"state": JobState(row["state"]), "since": json.loads(row["since"]), "error": error}
-    return Job(**stored)
+    return Job(
+        id=row["id"],
+        program=row["program"],
+        bundle=row["bundle"],
+        state=JobState(row["state"]),
+        reason=row["reason"],
+        error=GhcmError.of(json.loads(row["error"])) if row["error"] else None,
+        restarts=row["restarts"],
+        submitted=row["submitted"],
+        started=row["started"],
+        ended=row["ended"],
+        version=row["version"],
+        since=json.loads(row["since"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
