@@ -262,12 +262,15 @@ def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
 
 def _policies(old: Unit, new: Unit) -> Found:
     before, after = policies(old), policies(new)
+    notes = {
+        Kind.KEPT: "goes on counting",
+        Kind.ADDED: "counts from now on",
+        Kind.SWAPPED: "counts anew",
+        Kind.DROPPED: "what it had counted is forgotten",
+    }
     for id, kind in _kinds(before, after):
-        notes = {Kind.ADDED: "counts from now on", Kind.SWAPPED: "counts anew"}
-        note = "goes on counting" if kind is Kind.KEPT else "what it had counted is forgotten"
-        if kind in notes:
-            note = f"{summary(after[id].op)}; {notes[kind]}"
-        yield Change(kind, Part.POLICY, id, note, new.name)
+        does = f"{summary(after[id].op)}; " if kind in (Kind.ADDED, Kind.SWAPPED) else ""
+        yield Change(kind, Part.POLICY, id, does + notes[kind], new.name)
 
 
 def _kinds(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[tuple[str, Kind]]:
@@ -281,12 +284,12 @@ def _sinks(before: Program, after: Program) -> Found:
     old, new = {sink.name: sink for sink in before.sinks}, {sink.name: sink for sink in after.sinks}
     notes = {Kind.DROPPED: "what it holds stays where it is", Kind.SWAPPED: "its next version has other columns"}
     for name, kind in _kinds(old, new):
-        replaceable = kind is not Kind.SWAPPED or _replaceable(old[name], new[name])
-        if replaceable and not (kind is Kind.SWAPPED and (_used(before, name) or _used(after, name))):
-            yield Change(kind, Part.SINK, name, notes.get(kind, ""))
-        else:
+        used = _used(before, name) or _used(after, name)
+        if kind is Kind.SWAPPED and (used or not _replaceable(old[name], new[name])):
             difference = _sink_difference(old[name], new[name])
             yield Obstacle(f'sink "{name}" has changed: {difference}', new[name].origin)
+            continue
+        yield Change(kind, Part.SINK, name, notes.get(kind, ""))
 
 
 def _replaceable(old: Sink, new: Sink) -> bool:
