@@ -102,8 +102,8 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
 def _read_text(path: Path, columns: Struct) -> Iterator[Row]:
     with open_lines(path, "ending") as lines:
         for number, line in enumerate(lines, 1):
-            values: dict[str, object] = {"file": str(path), "number": number, "text": bare(line)}
-            yield tuple(values.get(name, values["text"]) for name in columns.names)
+            text, values = bare(line), {"file": str(path), "number": number}
+            yield tuple(values.get(name, text) for name in columns.names)
 
 
 def _unfit(path: Path, number: int, error: Exception) -> GhcmError:
