@@ -40,9 +40,8 @@ def _lines(panel: Panel, frame: pl.DataFrame, columns: Struct, *, shares: bool) 
     """Series along the axis, or with `shares` their parts of the whole at each point."""
     assert panel.x is not None
     xs, series = (_measured if panel.by is None else _by_series)(panel, frame, columns)
-    unit = panel.unit or _own_unit(panel, columns)
+    unit = "percent" if shares else panel.unit or _own_unit(panel, columns)
     if shares:
-        unit = "percent"
         sums = [sum(abs(each.values[at] or 0.0) for each in series) or 1.0 for at in range(len(xs))]
 
         def parts(values: list[float | None]) -> list[float | None]:
