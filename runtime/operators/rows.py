@@ -37,7 +37,7 @@ class ChainOperator(TaskOperator):
     def __init__(self, task: Task, unit: Unit, code: RowCode, context: Context) -> None:
         super().__init__(task, unit, context)
         self._code = code
-        self._functions = [_load(each, context) for each in code.functions]
+        self._functions = [_load(context, *each.split(":")) for each in code.functions]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         dead = self._dead_to(outbox)
@@ -53,8 +53,7 @@ class ChainOperator(TaskOperator):
         return self._code.columns(batch.frame(), self._parameters)
 
 
-def _load(name: str, context: Context) -> Callable[[object], object]:
-    module, function = name.split(":")
+def _load(context: Context, module: str, function: str) -> Callable[[object], object]:
     loaded: Callable[[object], object] = getattr(context.load(module), function)
     return loaded
 
@@ -76,7 +75,7 @@ class PythonBatchOperator(TaskOperator):
 
     def __init__(self, task: Task, op: PythonBatch, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context)
-        self._function = cast("Callable[[pa.Table], object]", _load(f"{op.module}:{op.function}", context))
+        self._function = cast("Callable[[pa.Table], object]", _load(context, op.module, op.function))
         self._exchange = exchange_of(task.collection.element)
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
