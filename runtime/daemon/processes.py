@@ -51,6 +51,7 @@ class Processes:
     _released: dict[str, asyncio.Future[bool]] = field(default_factory=dict[str, asyncio.Future[bool]])
 
     def __post_init__(self) -> None:
+        self._told = ("--state", str(self.state.path), "--redis", self.redis_url)
         self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
 
     async def start(self, *, standby: bool) -> None:
@@ -67,13 +68,13 @@ class Processes:
         if "spark" in self.children:
             self.refresh_spark()
             return
-        command = self._command("spark", "ghcm.runtime.spark", patience=20.0)
+        command = self._command("spark", "ghcm.runtime.spark", *self._told, patience=20.0)
         self._keep(Child(command, RestartPolicy(None), reported=self._heard, died=self._died, changed=self._changed))
 
     def engine(self, job: Job, base: Path) -> Command:
         """The engine process of one job: runs its stream units, writes its reports to standard output."""
-        more = ("--bundle", job.bundle, "--job", job.id, "--base", str(base))
-        return self._command(job.id, "ghcm.runtime.slot.process", *more, patience=30.0)
+        arguments = (*self._told, "--bundle", job.bundle, "--job", job.id, "--base", str(base))
+        return self._command(job.id, "ghcm.runtime.slot.process", *arguments, patience=30.0)
 
     def refresh_spark(self) -> None:
         """Tell the Spark driver that jobs have come or gone."""
@@ -133,7 +134,7 @@ class Processes:
             self.calls_may_be_lost()  # those that the one before had accepted and not sent
 
         listener = self.listener.fileno()
-        command = self._command("http", "ghcm.supervisor", "--fd", str(listener), inherits=(listener,))
+        command = self._command("http", "ghcm.supervisor", *self._told, "--fd", str(listener), inherits=(listener,))
         self._keep(Child(command, RestartPolicy(None), started=watching, changed=self._changed))
 
     def _died(self, code: int) -> bool:
@@ -164,9 +165,9 @@ class Processes:
         child.start()
 
     def _command(
-        self, name: str, module: str, *more: str, inherits: Sequence[int] = (), patience: float = 10.0
+        self, name: str, module: str, *arguments: str, inherits: Sequence[int] = (), patience: float = 10.0
     ) -> Command:
-        line = [sys.executable, "-u", "-m", module, "--state", str(self.state.path), "--redis", self.redis_url, *more]
+        line = [sys.executable, "-u", "-m", module, *arguments]
         return Command(name, line, self.state.logs / f"{name}.log", SLOT, inherits, patience)
 
     async def _stop(self, name: str) -> None:

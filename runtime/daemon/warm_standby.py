@@ -48,7 +48,6 @@ class WarmStandby:
 
 def main() -> int:
     """Wait for arguments, then be an engine; the exit code."""
-    from ghcm.runtime import operators
     from ghcm.runtime.slot import process
 
     line = sys.stdin.readline()
@@ -58,7 +57,6 @@ def main() -> int:
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 2)
     os.close(log)
-    assert operators.build is not None  # loaded while we waited
     return process.main(order["arguments"])
 
 
