@@ -16,7 +16,8 @@ from functools import partial
 from threading import Event, Thread
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.calls.receiver import Receiver, SerialQueue, serialized_with
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
+from ghcm.runtime.calls.receiver import Receiver
 from ghcm.runtime.calls.run import CallRun, Outcome
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer

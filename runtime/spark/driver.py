@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.calls.receiver import SerialQueue, serialized_with
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache

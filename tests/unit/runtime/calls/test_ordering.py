@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ghcm.runtime.calls import receiver
-from ghcm.runtime.calls.receiver import SerialQueue, serialized_with
+from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.pubsub.cache import Delivery, cache_topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
