@@ -1,19 +1,15 @@
-"""What a tasklet is part of, a running unit or a call, what all tasklets have, and what they give: batches and steering
-items to consumers, state, failed records and publications to snapshots.
+"""What a tasklet is part of, a running unit or a call, and what it gives to snapshots: state, position, failed records
+and publications.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ghcm.runtime.contract import Publication
-from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.edge import Edge, Item
 from ghcm.runtime.engine.scheduler import Scheduler
 
 
@@ -65,126 +61,3 @@ class Host(Protocol):
 
     def dead(self, letter: DeadLetter) -> None:
         """A record of the tasklet has failed; it is in what the tasklet saves, too."""
-
-
-@dataclass(slots=True)
-class Counters:
-    """Records that went in and out of a tasklet, and records that failed there."""
-
-    taken: int = 0
-    given: int = 0
-    dead: int = 0
-
-
-class UnitTasklet:
-    """A tasklet of a unit or call, with the edges that lead to it."""
-
-    def __init__(self, name: str, host: Host, edges: Sequence[Edge] = (), *, urgent: bool = False) -> None:
-        self.name = name
-        self.urgent = urgent
-        self.edges = edges
-        self.counters = Counters()
-        self._host = host
-        self._done = False
-
-    @property
-    def ended(self) -> bool:
-        """Whether it gives nothing any more."""
-        return self._done
-
-    def backlog(self) -> int:
-        """Records that wait at its inputs; what waits outside is not known."""
-        return sum(edge.rows for edge in self.edges)
-
-    def fail(self, error: Exception) -> None:
-        """A step raised this."""
-        self._done = True
-        self._host.failed(self.name, error)
-
-    def close(self) -> None:
-        """Never step again, and give back what it holds."""
-        self._done = True
-
-
-class Outputs:
-    """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
-    the next barrier.
-
-    A step that has given something and lasts too long is refused, too, so that others have their turn before it goes
-    on.
-    """
-
-    def __init__(self, name: str, edges: Sequence[Edge], counters: Counters, host: Host) -> None:
-        self._name = name
-        self._host = host
-        self.edges = list(edges)
-        self._counters = counters
-        self._letters: list[DeadLetter] = []
-        self._publications: list[tuple[str, Publication]] = []
-        self.cut_short = False
-        """Whether the last refusal was for the time alone."""
-        self._until = math.inf
-        self._gave = False
-        self._left: Iterator[Batch] | None = None
-        self._next: Batch | None = None
-
-    def begin(self, until: float) -> None:
-        """A step begins, which should end by then (`time.perf_counter`)."""
-        self._until, self._gave, self.cut_short = until, False, False
-
-    def has_room(self) -> bool:
-        """Whether a batch would be taken."""
-        rooms = [edge.has_room() for edge in self.edges]  # each full edge has to learn that somebody waits
-        return all(rooms)
-
-    def offer(self, batch: Batch) -> bool:
-        """Give the batch to all consumers, or refuse."""
-        if not len(batch):
-            return True
-        if self._gave and time.perf_counter() > self._until:
-            self.cut_short = True
-            return False
-        if not self.has_room():
-            return False
-        self._gave = True
-        for edge in self.edges:
-            edge.offer(batch)
-        self._counters.given += len(batch)
-        return True
-
-    def give(self, make: Callable[[], Iterable[Batch]]) -> bool:
-        """Offer the batches of one call of an operator; `False` where one was refused: then nothing else may be given
-        before this was called again with the same. `make` is called once.
-        """
-        if self._left is None:
-            self._left = iter(make())
-            self._next = next(self._left, None)
-        while self._next is not None:
-            if not self.offer(self._next):
-                return False
-            self._next = next(self._left, None)
-        self._left = None
-        return True
-
-    def send(self, item: Item) -> bool:
-        """Give a steering item to all consumers."""
-        for edge in self.edges:
-            edge.offer(item)
-        return True
-
-    def dead(self, letter: DeadLetter) -> None:
-        """Keep a failed record."""
-        self._counters.dead += 1
-        self._letters.append(letter)
-        self._host.dead(letter)
-
-    def publish(self, publication: Publication) -> None:
-        """Keep an instruction until the commit."""
-        self._publications.append((self._name, publication))
-
-    def saved(self, state: Mapping[int, bytes], *, position: object = None, finished: bool = False) -> Saved:
-        """What belongs to the snapshot whose barrier passes now."""
-        letters, publications = tuple(self._letters), tuple(self._publications)
-        self._letters.clear()
-        self._publications.clear()
-        return Saved(state, position=position, finished=finished, letters=letters, publications=publications)

@@ -14,8 +14,9 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
-from ghcm.runtime.engine.host import Host, Saved, UnitTasklet
+from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.scheduler import Progress
+from ghcm.runtime.engine.tasklet import UnitTasklet
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task

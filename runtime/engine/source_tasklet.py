@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from ghcm.functions import Failure
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions
-from ghcm.runtime.engine.host import Host, Outputs, Saved, UnitTasklet
+from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.scheduler import Progress, Timer
+from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
 from ghcm.runtime.sources.source import Source
 from ghcm.spg.graph import Task
 

@@ -15,10 +15,10 @@ from typing import TypeAlias, assert_never
 from ghcm.runtime.contract import Table, TableReader
 from ghcm.runtime.engine.edge import Edge
 from ghcm.runtime.engine.host import Host, TaskState
+from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
-from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit

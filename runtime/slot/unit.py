@@ -19,10 +19,10 @@ from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Watermark
 from ghcm.runtime.engine.host import Host, Saved, TaskState
+from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
-from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.engine.wiring import AnyTasklet, Graph, Running, wire

@@ -32,7 +32,8 @@ from ghcm.runtime.contract import (
 )
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
-from ghcm.runtime.engine.host import Counters, Host, Outputs
+from ghcm.runtime.engine.host import Host
+from ghcm.runtime.engine.tasklet import Counters, Outputs
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory, Mode

@@ -17,7 +17,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda, Literal, Var
-from ghcm.runtime.engine import source_tasklet, tasklet
+from ghcm.runtime.engine import operator_tasklet, source_tasklet
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
@@ -134,7 +134,7 @@ def test_windows_and_lateness_do_not_depend_on_the_sizes_of_batches(
         events(base)
         piece = chance.choice([60, 200, 1000, 100_000])
         monkeypatch.setattr(
-            tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
+            operator_tasklet.StepSize, "took", lambda self, *_, c=chance: setattr(self, "rows", c.choice([1, 7, 5000]))
         )
         program = windows("*.json", disorder=disorder)
         engine(program, base, commit_s=chance.choice([0.001, 1.0]), piece=piece).run()

@@ -18,8 +18,8 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
-from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.runtime.operators import build
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine

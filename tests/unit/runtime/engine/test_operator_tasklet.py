@@ -9,8 +9,8 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
-from ghcm.runtime.engine.tasklet import OperatorTasklet
 from ghcm.types import Field, Int, Struct
 
 NUMBER = Struct((Field("n", Int()),))

@@ -1,0 +1,213 @@
+"""A tasklet that runs one operator: it takes items from its inputs, lines up barriers, and hands on what the operator
+gives; and how much it does before others have their turn.
+
+Sources and sinks have tasklets of their own (`source_tasklet`, `sink_tasklet`). When snapshots begin and what becomes
+of what they hold is the unit's business (`Host`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, WallClock
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.edge import Barrier, Edge, End, Item, Partitions, Watermark
+from ghcm.runtime.engine.host import Host
+from ghcm.runtime.engine.scheduler import Progress
+from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
+from ghcm.runtime.engine.watermarks import Follower, Inputs, least_of_partitions
+
+_FORGETS, _DEAR = 1.05, 2.0
+"""By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
+the records' own cost.
+"""
+
+
+class StepSize:
+    """How many records a step takes, so that it lasts about as long as it may: fewer when they are dear, more when they
+    are cheap. A step that was long for another reason (work that is the same for any number, a busy machine) is not
+    followed by shorter ones, which would only be more.
+    """
+
+    def __init__(self, least: int = 256, most: int = 65_536) -> None:
+        self.rows = 2048
+        self._least, self._most = least, most
+        self._cheapest = math.inf
+
+    def took(self, rows: int, seconds: float, longest: float) -> None:
+        """A step of so many records lasted so long; the next should last `longest` at most."""
+        each = seconds / max(rows, 1)
+        self._cheapest = min(each, self._cheapest * _FORGETS)
+        if seconds > longest:
+            if each < _DEAR * self._cheapest:
+                self.rows = max(self._least, min(self.rows, int(rows * longest / seconds)))
+        elif seconds * 3 < longest and rows * 2 > self.rows:
+            self.rows = min(self._most, self.rows * 2)
+
+
+class OperatorTasklet(UnitTasklet):
+    """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
+    from. `follower`: what it is told of other event times that its own may have to follow.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operator: Operator,
+        inputs: Sequence[Edge],
+        outputs: Sequence[Edge],
+        host: Host,
+        *,
+        urgent: bool = False,
+        done_before: bool = False,
+        follower: Follower | None = None,
+    ) -> None:
+        super().__init__(name, host, inputs, urgent=urgent)
+        self.operator = operator
+        self.outbox = Outputs(name, outputs, self.counters, host)
+        self.watermark = NEVER
+        self.size = StepSize()
+        self._clock = operator if isinstance(operator, Clock) else None
+        self._wall = operator if isinstance(operator, WallClock) else None
+        self._gate = operator if isinstance(operator, Gate) else None
+        self._inputs = Inputs(len(inputs))
+        self._todo: deque[Callable[[], bool]] = deque()
+        self._barrier = 0
+        self._aligned: set[int] = set()
+        self._turn = 0
+        self._done_before = done_before
+        self._idler = operator if isinstance(operator, Idler) else None
+        self._follower = follower if self._idler is not None else None
+        if self._follower is not None:
+            self._follower.wake = partial(host.scheduler.wake, self)
+
+    def step(self) -> Progress:
+        """Finish what was refused, then handle one item."""
+        if self._done:
+            return Progress.DONE
+        if self._follower is not None and self._follower.stirred:
+            self._follower.stirred = False
+            self._todo.append(self._tick)
+        self.outbox.begin(time.perf_counter() + self._host.scheduler.step_s)
+        if not self._work_off():
+            return self._refused()
+        found = self._next()
+        if found is None:
+            return Progress.WAITING
+        self._handle(*found)
+        return Progress.WORKED if self._work_off() else self._refused()
+
+    def _refused(self) -> Progress:
+        return Progress.WORKED if self.outbox.cut_short else Progress.WAITING
+
+    def _work_off(self) -> bool:
+        while self._todo:
+            if not self._todo[0]():
+                return False
+            self._todo.popleft()
+        return True
+
+    def _next(self) -> tuple[int, Item] | None:
+        for offset in range(len(self.edges)):
+            ordinal = (self._turn + offset) % len(self.edges)
+            if ordinal in self._aligned or self._inputs.ended[ordinal] or self._held(ordinal):
+                continue
+            item = self.edges[ordinal].take(self.size.rows)
+            if item is not None:
+                self._turn = ordinal + 1
+                return ordinal, item
+        return None
+
+    def _held(self, ordinal: int) -> bool:
+        """Whether the operator wants an input to wait, which it cannot while another waits for its barrier."""
+        return self._gate is not None and not self._aligned and self._gate.holds(ordinal)
+
+    def _handle(self, ordinal: int, item: Item) -> None:
+        match item:
+            case Batch():
+                self.counters.taken += len(item)
+                self._todo.append(lambda: self._process(ordinal, item))
+                if self._clock is not None or self._wall is not None:
+                    self._todo.append(self._tick)
+            case Watermark(time=moment):
+                self._inputs.advance(ordinal, moment)
+                self._todo.append(self._tick)
+            case Partitions(open=names):
+                before = self._inputs.partitions
+                self._inputs.open[ordinal] = names
+                after = self._inputs.partitions
+                if after is not None and after != before:
+                    self.outbox.send(Partitions(after))
+                self._todo.append(self._tick)
+            case Barrier(snapshot=snapshot):
+                self._aligned.add(ordinal)
+                self._align(snapshot)
+            case End():
+                self._inputs.ended[ordinal] = True
+                if self._gate is not None and not self._done_before:
+                    self._give(partial(self._gate.ended, ordinal))
+                if self._aligned:
+                    self._align(self._barrier)
+                if all(self._inputs.ended):
+                    self._end()
+                else:
+                    self._todo.append(self._tick)
+
+    def _process(self, ordinal: int, batch: Batch) -> bool:
+        started = time.perf_counter()
+        taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, self.outbox))
+        self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
+        return taken
+
+    def _tick(self) -> bool:
+        """Let event time go on as far as the inputs, or the clock, allow."""
+        if self._clock is not None:
+            if self._follower is not None and self._idler is not None:
+                self._follower.settle(self._inputs.partitions, self._idler)
+            moment = least_of_partitions(self._inputs.partitions, self._clock.watermarks())
+        else:
+            moment = self._inputs.watermark if self._wall is None else self._wall.moment()
+        if moment <= self.watermark or (self._gate is not None and self._gate.holding):
+            return True
+        if self._clock is None and not self.outbox.give(lambda: self.operator.advance(moment, self.outbox)):
+            return False
+        self.watermark = moment
+        return self.outbox.send(Watermark(moment))
+
+    def _give(self, call: Callable[[Outbox], Iterable[Batch]]) -> None:
+        self._todo.append(partial(self.outbox.give, partial(call, self.outbox)))
+
+    def _align(self, snapshot: int) -> None:
+        """Pass the barrier once it has come on every input that has not ended."""
+        self._barrier = snapshot
+        if any(n not in self._aligned and not self._inputs.ended[n] for n in range(len(self.edges))):
+            return
+        self._aligned.clear()
+
+        def pass_on() -> bool:
+            self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))
+            return self.outbox.send(Barrier(snapshot))
+
+        if self._follower is not None and self._idler is not None and self._inputs.partitions is not None:
+            self._idler.look(self._inputs.partitions)
+        if self._wall is not None or self._follower is not None:  # windows close whether records come or not
+            self._todo.append(self._tick)
+        self._give(self.operator.flush)
+        self._todo.append(pass_on)
+
+    def _end(self) -> None:
+        def end() -> bool:
+            self._done = True
+            self.watermark = INFINITY
+            self.outbox.send(End())
+            self._host.finished(self.name, self.outbox.saved(self.operator.save(), finished=True))
+            return True
+
+        if not self._done_before:
+            for call in (partial(self.operator.advance, INFINITY), self.operator.finish, self.operator.flush):
+                self._give(call)
+        self._todo.append(end)
